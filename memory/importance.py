@@ -17,6 +17,7 @@ import msgspec
 
 from memory.entry import Entry
 from memory.language.leanings import leaning
+from memory.language.life_events import changes_a_life
 from memory.language.text import normal, stems
 
 _MAX_TEXTS = 500  # rated texts kept; the longest untouched goes first
@@ -50,6 +51,7 @@ _USUAL: dict[str, tuple[tuple[int, ...], float]] = {
     "thought0": ((1, 3, 20, 5, 17, 28, 22, 4, 0, 0), 1.15),
     "thought1": ((1, 2, 15, 5, 15, 31, 26, 5, 0, 0), 1.15),
     "thought2": ((0, 1, 10, 5, 15, 30, 30, 8, 1, 0), 1.1),
+    "grave": ((0, 0, 4, 2, 6, 14, 24, 30, 14, 6), 1.1),  # by the streams design up to 10, by models a little less
     "talk": ((0, 3, 25, 6, 24, 31, 8, 3, 0, 0), 1.05),
 }
 _SMOOTHING = 0.3  # percent given to every rating, so that none is impossible
@@ -238,6 +240,8 @@ def _key(entry: Entry) -> str:
 
 def _class(owner: str, entry: Entry, stemmed: frozenset[str]) -> str:
     kind = _kind(entry)
+    if kind != "thought" and changes_a_life(entry.text):
+        return "grave"
     if kind == "talk":
         return kind
     name = stems(owner.partition(":")[2] or owner)

@@ -11,6 +11,7 @@ from memory.routing.routing import EventRule, Strategy
 from scheduler.config.settings import ConfigurationError, Settings
 from simulation.recorded.player import RecordedWorld
 from simulation.story.story import Story
+from simulation.town.perception import Perception
 from simulation.town.town import Town
 from simulation.world import NarratedWorld, World
 
@@ -27,6 +28,7 @@ class WorldChoice:
     recorded: Path | None = None
     minutes_per_tick: int = 1
     start_minute: int = 0
+    unchanged: int = Perception.unchanged  # minutes after which a town's people notice again who looks as before
 
     @property
     def stem(self) -> str:
@@ -45,7 +47,8 @@ class WorldChoice:
         if self.story:
             return Story(self.seed, self.minutes_per_tick, self.start_minute)
         try:
-            return Town(self.agents, self.seed, self.minutes_per_tick, self.start_minute)
+            perception = Perception(unchanged=self.unchanged)
+            return Town(self.agents, self.seed, self.minutes_per_tick, self.start_minute, perception)
         except ValueError as error:
             raise ConfigurationError(f"--town {self.agents}: {error}") from error
 
@@ -56,7 +59,8 @@ class WorldChoice:
             return kept | {"world": "recorded", "path": str(self.recorded.absolute())}
         if self.story:
             return kept | {"world": "story", "seed": str(self.seed)}
-        return kept | {"world": "town", "agents": str(self.agents), "seed": str(self.seed)}
+        town = {"world": "town", "agents": str(self.agents), "seed": str(self.seed)}
+        return kept | town | ({} if self.unchanged == Perception.unchanged else {"unchanged": str(self.unchanged)})
 
     @classmethod
     def of_description(cls, run: str, kept: Mapping[str, str]) -> WorldChoice:
@@ -72,7 +76,8 @@ class WorldChoice:
                 return cls(story=True, seed=int(kept["seed"]), minutes_per_tick=int(kept["minutes_per_tick"]))
             case "town":
                 agents, seed, minutes = (int(kept[name]) for name in ("agents", "seed", "minutes_per_tick"))
-                return cls(agents=agents, seed=seed, minutes_per_tick=minutes)
+                unchanged = int(kept.get("unchanged", Perception.unchanged))
+                return cls(agents=agents, seed=seed, minutes_per_tick=minutes, unchanged=unchanged)
         raise ConfigurationError(
             f"run {run!r} was not created by `cogitate run`: resume it with the program that created it"
         )

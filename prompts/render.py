@@ -26,22 +26,22 @@ BLOCKS = ("system", "user")
 VALUES: dict[str, frozenset[str]] = {
     "rate": frozenset({"name", "occupation", "traits", "memories"}),
     "plan": frozenset({
-        "name", "age", "occupation", "traits", "background", "currently", "routine", "home", "work", "places",
+        "stage", "name", "age", "occupation", "traits", "background", "currently", "routine", "home", "work", "places",
         "day", "time", "end", "status", "previous", "unfinished", "known", "summary", "memories",
     }),
     "act": frozenset({
-        "name", "age", "occupation", "traits", "places", "day", "time", "place", "activity", "status", "item", "later",
-        "known", "summary", "memories",
+        "name", "age", "occupation", "traits", "places", "day", "time", "place", "activity", "status", "near",
+        "actions", "stage", "item", "later", "known", "summary", "memories",
     }),
     "reflect": frozenset({
-        "name", "occupation", "traits", "people", "day", "time", "status", "reflections", "known", "summary",
+        "stage", "name", "occupation", "traits", "people", "day", "time", "status", "reflections", "known", "summary",
         "memories",
     }),
     "summarise": frozenset({"name", "participants", "day", "time", "place", "lines", "words"}),
     "summarise_cells": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
     "compress": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
     "integrate": frozenset({
-        "name", "occupation", "traits", "day", "time", "summary", "history", "memories", "events", "words",
+        "stage", "name", "occupation", "traits", "day", "time", "summary", "history", "memories", "events", "words",
     }),
     "recount_location": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
     "recount_npc": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),

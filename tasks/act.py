@@ -19,6 +19,7 @@ from memory.effects import Effect, SetPlanStatus, Tell
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.plans import present_items
 from memory.policies.compaction import rating
+from memory.routing.routing import stage_of
 from memory.summaries.conversations import resolve_name
 from prompts.answers import ActionAnswer
 from prompts.render import Templates
@@ -26,6 +27,7 @@ from tasks import timing
 from tasks.day_plan import LOW
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from tasks.meters import format_meters
 from tasks.places import HERE, choice_of_place, place_meant, places_shown
 from tasks.recall import access_marks, brief, display_names, long_term_context, recall, share_of, template_entry
 
@@ -34,7 +36,13 @@ REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "refle
 NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (streams design)
 FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the best first
 
-Situation = Mapping[str, Any]  # JSON: "location", "activity", "status", "item", "later", as far as they are known
+#: What an agent may do where the host names no actions (`availableActions` of the streams design).
+ACTIONS = ("go to one of the places", "stay and do something there", "rest or sleep")
+MOST_NEAR, MOST_ACTIONS = 20, 30
+
+#: JSON: "location", "activity", "status", "near", "actions", "item", "later", as far as they are known.
+Situation = Mapping[str, Any]
+_Short = Annotated[str, msgspec.Meta(max_length=500)]
 
 
 class ActParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,6 +51,8 @@ class ActParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     location: Annotated[str, msgspec.Meta(max_length=500)] = ""  # id
     activity: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)] = ""
     status: dict[str, float] = {}
+    near: Annotated[tuple[_Short, ...], msgspec.Meta(max_length=MOST_NEAR)] = ()  # owners or names
+    actions: Annotated[tuple[_Short, ...], msgspec.Meta(max_length=MOST_ACTIONS)] = ()  # that the agent may choose
 
 
 class Act:
@@ -96,7 +106,10 @@ class Act:
                 "time": clock_time(case.job.minute),
                 "place": resolve_name(_text(situation, "location"), names),
                 "activity": brief(_text(situation, "activity")),
-                "status": [f"{name} {value:g}" for name, value in _meters(situation).items()],
+                "status": format_meters(_meters(situation)),
+                "stage": stage_of(case.entries, case.job.minute),
+                "near": [brief(resolve_name(who, names)) for who in _texts(situation, "near")],
+                "actions": [brief(action) for action in _texts(situation, "actions")] or ACTIONS,
                 "item": _format_item(_item(situation, "item"), names),
                 "later": _format_item(_item(situation, "later"), names),
                 "memories": [template_entry(e) for e in memories],
@@ -182,6 +195,9 @@ def _situation(moment: Moment) -> dict[str, Any]:
     status = moment.brief.get("status")
     if isinstance(status, Mapping):
         found["status"] = {str(k): v for k, v in sorted(status.items()) if isinstance(v, int | float)}
+    for name, most in (("near", MOST_NEAR), ("actions", MOST_ACTIONS)):
+        if isinstance(given := moment.brief.get(name), list | tuple) and given:
+            found[name] = [str(one)[:500] for one in given[:most]]
     plan = moment.stream.current_plan(moment.minute)
     items = moment.stream.plan_items(plan) if plan is not None else []
     now, later = present_items(items, moment.minute)
@@ -220,6 +236,11 @@ def _format_item(item: PlanItem | None, names: Mapping[str, str]) -> str:
 def _text(situation: Situation, name: str) -> str:
     said = situation.get(name, "")
     return said if isinstance(said, str) else ""
+
+
+def _texts(situation: Situation, name: str) -> list[str]:
+    given = situation.get(name, ())
+    return [str(one) for one in given] if isinstance(given, list | tuple) else []
 
 
 def _meters(situation: Situation) -> dict[str, float]:

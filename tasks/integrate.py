@@ -19,7 +19,7 @@ from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
 from memory.entry import Entry
 from memory.routing.context import Context, context_window
 from memory.routing.history import is_shared
-from memory.routing.routing import INTEGRATE
+from memory.routing.routing import INTEGRATE, stage_of
 from memory.summaries.long_term import estimate_tokens, fold
 from memory.summaries.size import SummarySize
 from prompts.answers import IntegratedAnswer
@@ -43,6 +43,7 @@ ASKED, DONE = "integrate.asked", "integrate.done"  # counters: ticks
 CURSOR = "integrate"
 MEMORIES = 30  # of the owner's latest entries that a prompt shows
 HISTORY = 20  # of the latest statements of the group
+WINDOW = 12_000  # characters of summary, memories and history that a prompt shows (routing design, tier 1)
 ROOM = 6_000  # characters of events that one job takes; further ones wait for the next
 TOKENS = 250  # of the summary
 SIZE = SummarySize(TOKENS)
@@ -108,6 +109,7 @@ class Integrate:
                 "name": case.profile.name,
                 "occupation": case.profile.occupation,
                 "traits": case.profile.traits,
+                "stage": stage_of(case.entries, case.job.minute),
                 "day": day_number(case.job.minute),
                 "time": clock_time(case.job.minute),
                 "summary": window.summary,
@@ -150,7 +152,7 @@ class Integrate:
         memories = [e for e in case.entries if e.number not in events][-MEMORIES:]
         shared = [e for owner, found in sorted(case.memories.items()) if is_shared(owner) for e in found[-HISTORY:]]
         shared = [] if is_shared(case.job.key.owner) else shared
-        return context_window(summary=case.job.summary, memories=memories, history=shared, share=share)
+        return context_window(summary=case.job.summary, memories=memories, history=shared, limit=WINDOW, share=share)
 
     def _replaced(self, case: Case, text: str) -> ReplaceSummary:
         return ReplaceSummary(owner=case.job.key.owner, text=text, version=case.job.summary_version)

@@ -16,6 +16,7 @@ from memory.effects import Append, Effect
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.language.sentences import split_sentences
 from memory.language.times import parse_clock
+from memory.routing.routing import stage_of
 from memory.summaries.conversations import first_person, resolve_name
 from prompts.answers import DailyPlan
 from prompts.render import Templates
@@ -24,6 +25,7 @@ from tasks.day_plan import AGAIN, FEWEST, MOST, Slot, build
 from tasks.identity import GOING_ON, pursuit_of
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.meters import format_meters
 from tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
 from tasks.promises import find_promises
 from tasks.recall import (
@@ -132,7 +134,8 @@ class Plan:
                 "day": day_number(minute),
                 "time": clock_time(minute),
                 "end": clock_time(case.world.morning),
-                "status": [f"{name} {value:g}" for name, value in _status(case).items()],
+                "stage": stage_of(case.entries, case.job.minute),
+                "status": format_meters(_status(case)),
                 "previous": previous,
                 "unfinished": [item for item in unfinished if item not in shown],
                 "memories": [template_entry(e) for e in memories],

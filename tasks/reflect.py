@@ -26,6 +26,7 @@ from memory.entry import Entry, PlanItem
 from memory.language.text import normal
 from memory.policies.compaction import rating
 from memory.routing.repeats import REPEATED
+from memory.routing.routing import stage_of
 from memory.stream import Stream
 from memory.summaries.conversations import is_dialogue
 from memory.trigger import ReflectionTrigger
@@ -36,6 +37,7 @@ from tasks import timing
 from tasks.insight import QUIET, PlanOutcome, Recalled, find_insight
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.meters import format_meters
 from tasks.recall import (
     access_marks,
     display_names,
@@ -119,7 +121,8 @@ class Reflect:
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
                 "day": day_number(result_minute(case.job)),
                 "time": clock_time(result_minute(case.job)),
-                "status": [f"{name} {value:g}" for name, value in _status(case).items()],
+                "stage": stage_of(case.entries, case.job.minute),
+                "status": format_meters(_status(case)),
                 "reflections": [template_entry(e) for e in share_of(_earlier(case), memory_share)],
                 "memories": [{**template_entry(e), "times": 1 + repeats.get(e.number, 0)} for e in memories],
                 **long_term_context(case, memory_share),

@@ -9,15 +9,17 @@ Pure: the same event, rules and minute give the same entry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
+from memory.clock import DAY
 from memory.entry import MAX_TEXT, UNRATED, Entry
 from memory.errors import HostInput, require_list
 from memory.language.truncation import Content, Truncation
+from memory.routing.structure import Ask, parts_of
 from memory.summaries.conversations import resolve_name
 
 Strategy = Literal["simple", "integrate"]
@@ -36,6 +38,7 @@ Amount = Annotated[int | float | Annotated[str, Field(max_length=200)], BeforeVa
 
 INTEGRATE = "integrate"  # tag of entries that are to be integrated
 _SEPARATOR = " | "
+_STAGES = ("phase:", "stage:", "round:")  # tags
 
 
 Name = Annotated[str, Field(max_length=200)]
@@ -66,6 +69,17 @@ class Event(HostInput):
         tuple[Name, ...], BeforeValidator(require_list), Field(max_length=1_000)
     ] = ()  # others involved
     group: str = Field("", max_length=200)  # owner of the shared history that the event belongs to
+
+    @classmethod
+    def of_statement(cls, text: str, speaker: str = "", *, ask: Ask | None = None, **given: Any) -> Event:
+        """Return the event of a raw statement, with its topic, its reasoning and the certainty of its speaker.
+
+        Args:
+            ask: returns a model's answer to a prompt; None: the parts are found by rule.
+            given: further fields of the event; these go before the parts that are found.
+        """
+        found = {name: part for name, part in parts_of(text, ask)._asdict().items() if part}
+        return cls(**{"kind": "discussion_statement", "text": text, "speaker": speaker, **found, **given})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +167,17 @@ def route(event: Event, *, minute: int, routing: Routing | None = None) -> Route
         tags=tuple(tags),
     )
     return Routed(entry, strategy)
+
+
+def stage_of(entries: Iterable[Entry], minute: int) -> str:
+    """Return the phase, stage and round that the latest event of the past day names; "" where none names any."""
+    newest = max(
+        (e for e in entries if minute - DAY < e.minute <= minute and any(tag.startswith(_STAGES) for tag in e.tags)),
+        key=lambda e: (e.minute, e.number), default=None,
+    )  # fmt: skip
+    if newest is None:
+        return ""
+    return ", ".join(tag.replace(":", " ", 1) for tag in newest.tags if tag.startswith(_STAGES))
 
 
 def _label(event: Event) -> str:

@@ -125,6 +125,7 @@ def run(
         story=story,
         recorded=recorded,
         minutes_per_tick=settings.minutes_per_tick,
+        unchanged=settings.perceive_unchanged_after,
     )
     world = None if resume else choice.open()  # an invalid world is refused before anything starts
     if world is not None:

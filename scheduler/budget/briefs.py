@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from memory.entry import MAX_TEXT
 from memory.errors import InputError, quoted
 from scheduler.config.tiers import TIERS, Tier, TierRule
-from scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, reason
+from scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, check_texts, reason
 from tasks.job import Request
 from tasks.kind import Kind, Moment
 
@@ -16,7 +16,7 @@ Brief = Callable[[str], Mapping[str, object]]
 
 MAX_METER = 1e15  # larger numbers are not exact in JSON
 #: Keys that built-in kinds and worlds read. A kind of the host's own names further ones in `brief_keys`.
-KEYS = ("location", "activity", "condition", "status", "free")
+KEYS = ("location", "activity", "condition", "status", "free", "near", "actions")
 
 
 def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
@@ -58,6 +58,9 @@ def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mappin
             check_text(f"{what}: {key}", said[key], most, blank=True)
     if not isinstance(said.get("free", False), bool):
         raise InputError(f"{what}: free is {quoted(said['free'])}: give True or False")
+    for key in ("near", "actions"):
+        if said.get(key) is not None:
+            check_texts(f"{what}: {key}", said[key])
     if said.get("status") is not None:
         _check_status(f"{what}: status", said["status"])
     return said

@@ -172,6 +172,7 @@ class Settings(BaseSettings):
     retention_days: int = Field(2, ge=0)
     max_archived: int | None = Field(None, ge=0)  # entries; None: all of the retention
     policy: Policy = "stream"  # how memories are kept within bounds: streams, cells or window
+    perceive_unchanged_after: int = Field(120, ge=10, le=1440)  # minutes, of the built-in town; the design's 10
     policies: dict[str, Policy] = Field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
     on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # where a model failed to summarise memories
     cells: int = Field(5, ge=1, le=1_000)

@@ -18,8 +18,8 @@ from memory.entry import Entry
 from memory.profile import Location, Profile
 from memory.routing.routing import EventRule, Strategy
 from simulation.story.company import Arrival
-from simulation.story.days import LUNCH, SUPPER, WAKES, day_of_story
-from simulation.story.people import NAMES, OWNERS, PEOPLE, PLACES, SETTINGS
+from simulation.story.days import LUNCH, SUPPER, WAKES, Day, day_of_story
+from simulation.story.people import BURNER, CHAPLAIN, FERRYWOMAN, INNKEEPER, NAMES, OWNERS, PEOPLE, PLACES, SETTINGS
 from simulation.story.state import State
 from simulation.story.tavern import EVENT_TYPES
 from simulation.town.plans import Agenda
@@ -65,8 +65,15 @@ class Story:
             "location": place,
             "activity": doing,
             "free": doing not in ("sleeping", "attending the council"),
+            "near": [other for other in PEOPLE if other != owner and self._place(other, day, of_day) == place],
             "status": {"energy": max(30, 100 - awake * 70 // 960), "hunger": max(25, 100 - (of_day - meal) // 6)},
         }
+
+    @staticmethod
+    def _place(owner: str, day: Day, of_day: int) -> str:
+        if owner in AGENTS:
+            return day.whereabouts(owner, of_day)[0]
+        return {INNKEEPER: "tavern", FERRYWOMAN: "ford", CHAPLAIN: "chapel", BURNER: "woods"}.get(owner, "")
 
     def apply(self, change: AppliedChange) -> None:
         """Take over a new plan or an item's status; the rest is memory's."""

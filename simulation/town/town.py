@@ -19,6 +19,7 @@ from simulation.town.setting import Setting
 from simulation.town.state import FULL, Body, State
 from simulation.world import AppliedChange
 
+MOST_NEAR = 8  # whom a brief names
 ADVICE_LASTS = 60  # minutes for which a chosen action is followed
 
 
@@ -68,12 +69,20 @@ class Town:
         return {o: p.profile for o, p in self._setting.people.items() if o not in self._state.away}
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """Return the brief of an agent: place, activity, meters (0 to 100; hunger 0 is starving), and if it is free."""
+        """Return where an agent is, who is near, what it does, its meters (hunger 0 is starving), and if it is free."""
         body = self._state.bodies[owner]
         return {
             "location": body.place,
             "activity": body.intent or body.doing,
             "condition": body.condition,
+            "near": [
+                other
+                for other in self.owners()
+                if other != owner
+                and (seen := self._state.bodies[other]).place == body.place
+                and seen.condition != "sleeping"
+                and self._setting.perception.sees(body, seen)
+            ][:MOST_NEAR],
             "free": body.condition in ("idle", "activity") and not body.need,
             "status": {
                 "energy": body.energy * 100 // FULL,

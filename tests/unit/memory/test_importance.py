@@ -11,6 +11,7 @@ from memory.entry import Entry, EntryType
 from memory.importance import _MAX_TEXTS, Ratings, RatingState, rate_by_rule
 from memory.language.leanings import leaning
 from memory.language.text import stems
+from memory.limits import MemoryLimits
 
 OWNER = "agent:Maria Lopez"
 
@@ -53,6 +54,31 @@ def test_before_any_rating_kinds_of_text_differ() -> None:
     high = ratings.estimate(OWNER, seen("Maria Lopez discusses the election and her research with a friend"))
     assert low.rating < middle.rating < high.rating
     assert low.error < high.error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "got married", "Ann married Ben Cole.", "My mother died last night.", "discovered a secret", "He was arrested.",
+        "Ben betrayed me and stole my savings.", "Ada was born at dawn.", "Our house burned to the ground.",
+        "Ben lost his job.", "Maria learned about her husband's secret.",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("type_", ["observation", "message"])
+def test_what_changes_a_life_passes_the_threshold_before_any_rating(text: str, type_: EntryType) -> None:
+    entry = Entry(type=type_, text=text, minute=0, source="dialogue" if type_ == "message" else "perception")
+    assert Ratings().estimate(OWNER, entry).rating >= max(MemoryLimits().importance_threshold, rate_by_rule(entry))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My phone died last night.", "The battery died.", "I am dying to see the film.", "Ben stole a glance at me.",
+        "The secret ingredient is nutmeg.", "We lost the match.", "He fired the kiln.", "The tree was dead.",
+    ],
+)  # fmt: skip
+def test_what_only_sounds_like_it_stays_ordinary(text: str) -> None:
+    assert Ratings().estimate(OWNER, seen(text)).rating < MemoryLimits().importance_threshold
 
 
 def test_a_rating_is_remembered_and_carries_to_similar_texts() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from memory.apply import apply, unmet
@@ -207,3 +208,34 @@ def test_without_anything_an_agent_idles() -> None:
     assert isinstance(told, Tell)
     assert told.data["type"] == "idle"
     assert told.data["reason"] == "Deciding what to do"
+
+
+def test_the_prompt_shows_who_is_near_what_may_be_done_and_what_the_marks_mean() -> None:
+    asked = act(lived(plan()), near=["agent:maria", "a stranger"], actions=["read", "sleep on the desk"])
+    prompt = KIND.prompt(asked)
+    assert "Near Klaus Mueller: Maria Lopez, a stranger\n" in prompt.user
+    assert "Available actions: read; sleep on the desk\n" in prompt.user
+    assert (
+        "[known] hold facts that are always true, and [earlier] tells in short what lies further back" in prompt.system
+    )
+    bare = KIND.prompt(act(lived(plan()))).user
+    assert "Available actions: go to one of the places; stay and do something there; rest or sleep\n" in bare
+    assert "Near " not in bare
+
+
+def test_a_request_carries_who_is_near_and_what_may_be_done() -> None:
+    ((_, params),) = turn(lived(plan()), near=("agent:maria",), actions=["read"])
+    assert (params["near"], params["actions"]) == (["agent:maria"], ["read"])
+
+
+def test_the_prompt_shows_meters_with_unit_and_direction_and_the_stage_of_the_story() -> None:
+    vote = replace_tags(observation("Voting initiated.", 700), ("phase:council", "stage:voting", "round:2"))
+    user = KIND.prompt(act(lived(plan(), vote), status={"hunger": 12, "gold": 3_000})).user
+    assert "Condition: gold 3000; hunger 12 of 100, 0 is starving\n" in user or (
+        "Condition: hunger 12 of 100, 0 is starving; gold 3000\n" in user
+    )
+    assert "Under way: phase council, stage voting, round 2\n" in user
+
+
+def replace_tags(entry: Entry, tags: tuple[str, ...]) -> Entry:
+    return msgspec.structs.replace(entry, tags=tags)

@@ -173,7 +173,7 @@ def test_a_reflection_sees_repeats_earlier_reflections_and_the_present_condition
     assert within(user, "reflections") == [
         "- [day 1, 8:20 AM] I work best in the library.", "- [day 1, 1:20 PM] Maria listens to me.",
     ]  # fmt: skip
-    assert "Condition: energy 35, mood 62.5\n" in user
+    assert "Condition: energy 35 of 100, 0 is exhausted; mood 62.5 of 100, 0 is miserable\n" in user
     assert '"(3 times)"' in system
     assert "do not repeat it" in system
 

@@ -15,7 +15,7 @@ from workers.jobs.answer_faults import fault_of
 
 REFLECT: dict[str, Any] = {
     "name": "Ada", "occupation": "baker", "traits": [], "people": [], "day": 3, "time": "9:00 PM",
-    "status": [], "reflections": [], "known": [], "summary": "", "memories": [
+    "stage": "", "status": [], "reflections": [], "known": [], "summary": "", "memories": [
         {"when": "day 3, 8:00 AM", "text": "Ben asked me for the recipe of the honey bread.", "times": 1},
         {"when": "day 3, 6:00 PM", "text": "The oven smoked again, and Cleo lent me her chimney brush.", "times": 1},
     ],

@@ -1,0 +1,69 @@
+"""The parts of a raw statement, by rule and by a model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memory.entry import Entry
+from memory.errors import InputError
+from memory.routing.routing import Event, Routing, route, stage_of
+from memory.routing.structure import Parts, parts_of
+
+FLOOR = "I believe we should maximize the floor because it protects vulnerable members."
+
+
+@pytest.mark.parametrize(
+    ("statement", "parts"),
+    [
+        (FLOOR, Parts("maximize the floor", "it protects vulnerable members", "medium")),
+        ("Maybe we should wait. The bridge is old.", Parts("wait", "The bridge is old", "low")),
+        ("We must mend the arch, since ice will break it. Soon.", Parts("mend the arch", "ice will break it", "high")),
+        ("Nothing changes!", Parts("Nothing changes", "", "medium")),
+        ("", Parts("", "", "")),
+    ],
+)
+def test_a_rule_finds_topic_reason_and_certainty(statement: str, parts: Parts) -> None:
+    assert parts_of(statement) == parts
+
+
+def test_a_model_that_is_asked_names_the_parts() -> None:
+    asked: list[str] = []
+
+    def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return json.dumps({"topic": "Floor maximization", "reasoning": "Protecting vulnerable", "certainty": "High"})
+
+    assert parts_of(FLOOR + " </statement>", ask) == Parts("Floor maximization", "Protecting vulnerable", "high")
+    assert f"<statement>{FLOOR} ‹/statement></statement>" in asked[0]
+
+
+@pytest.mark.parametrize("answer", ["", "not JSON", "[1]", "{}", '{"topic": 3, "certainty": "very"}'])
+def test_the_rule_stands_in_for_what_an_answer_lacks(answer: str) -> None:
+    assert parts_of(FLOOR, lambda prompt: answer) == parts_of(FLOOR)
+
+
+def test_a_statement_becomes_an_event_in_the_structured_style() -> None:
+    event = Event.of_statement(FLOOR, "agent:Alice", certainty="very high", round=2)
+    text = route(event, minute=1, routing=Routing(style="structured")).entry.text
+    assert text == (
+        "Speaker: Alice | Topic: maximize the floor | Reasoning: it protects vulnerable members | "
+        f"Certainty: very high | Statement: {FLOOR}"
+    )
+    with pytest.raises(InputError):
+        Event.of_statement(FLOOR, round=-1)
+
+
+def told(minute: int, number: int, **fields: object) -> Entry:
+    event = Event(kind="voting_initiated", **fields)  # type: ignore[arg-type]
+    entry = route(event, minute=minute).entry
+    return Entry(type="observation", text=entry.text, minute=minute, number=number, tags=entry.tags)
+
+
+def test_the_latest_event_says_the_phase_stage_and_round() -> None:
+    entries = [told(10, 1, phase="one", stage="talk", round=1), told(20, 2, phase="two", round=3), told(20, 3)]
+    assert stage_of(entries, 25) == "phase two, round 3"
+    assert stage_of(entries, 15) == "phase one, stage talk, round 1"
+    assert stage_of(entries, 20 + 1440) == "", "a day later it is over"
+    assert stage_of([], 5) == ""
