@@ -148,3 +148,71 @@ def test_what_is_shown_may_be_quoted_at_any_length(length: int) -> None:
     words = " ".join(f"bread{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(length))
     shown = Prompt(system=SYSTEM, user=f"<memories>\n- {words}\n</memories>", answer=SummaryAnswer, version="v")
     assert fault_of(SummaryAnswer.model_construct(summary=words), shown) is None
+
+
+# -- where each rule begins --------------------------------------------------------------------------
+
+
+def words(count: int, begin: str = "bread") -> list[str]:
+    """Different words of content."""
+    return [f"{begin}{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(count)]
+
+
+def fault(text: str, *, system: str = "", user: str = "bread") -> str:
+    shown = Prompt(system=system, user=user, answer=SummaryAnswer, version="v")
+    return fault_of(SummaryAnswer.model_construct(summary=text), shown) or ""
+
+
+@pytest.mark.parametrize(
+    ("copied", "own", "wrong"), [(5, 0, False), (6, 0, True), (6, 5, True), (6, 6, False), (7, 6, True)]
+)
+def test_instructions_are_copied_from_six_words_in_a_row_and_more_than_half(copied: int, own: int, wrong: bool) -> None:
+    system = words(30, "rule")
+    text = " ".join([*system[10 : 10 + copied], *words(own)])
+    assert ("repeats the instructions" in fault(text, system=" ".join(system), user=text)) is wrong
+
+
+def test_two_runs_of_the_instructions_count_together() -> None:
+    system = words(40, "rule")
+    text = " ".join([*system[:6], *words(11), *system[20:26]])
+    assert "repeats the instructions" in fault(text, system=" ".join(system), user=text)
+    apart = " ".join([*system[:3], *words(1), *system[3:6], *words(1), *system[6:9]])
+    assert fault(apart, system=" ".join(system), user=apart) == ""
+
+
+@pytest.mark.parametrize(("length", "loop", "wrong"), [(19, 1, False), (20, 1, True), (20, 9, False), (20, 8, True)])
+def test_a_text_of_twenty_words_says_the_same_over_and_over_if_few_of_its_threes_differ(
+    length: int, loop: int, wrong: bool
+) -> None:
+    """Of eighteen threes of words nine are enough."""
+    text = " ".join((words(loop) * length)[:length])
+    assert ("over and over" in fault(text, user=text)) is wrong
+
+
+@pytest.mark.parametrize(
+    ("same", "others", "wrong"), [(3, 0, False), (4, 0, True), (4, 1, True), (6, 2, False), (7, 2, True), (4, 2, False)]
+)
+def test_a_days_items_are_the_same_from_four_and_three_quarters_on(same: int, others: int, wrong: bool) -> None:
+    found = fault_of(plan(*["Bake"] * same, *words(others)), prompt(DailyPlan))
+    assert (found == f"{same} of {same + others} items are the same") is wrong
+
+
+@pytest.mark.parametrize(("content", "wrong"), [(11, False), (12, True)])
+def test_an_answer_with_twelve_words_of_its_own_has_one_of_those_that_were_shown(content: int, wrong: bool) -> None:
+    text = " ".join(f"{chr(97 + n)}zzzz" for n in range(content))
+    assert ("nothing in it" in fault(text, user="the honey bread")) is wrong
+    assert fault(f"{text} honeycake", user="the HONEYbread") == "", "five letters are enough"
+    assert ("nothing in it" in fault(f"{text} hone", user="the hone bread")) is wrong, "four are none"
+
+
+@pytest.mark.parametrize("text", ["TBD", "todo", " null ", "Placeholder!", "Lorem ipsum", "- -", "string"])
+def test_a_filler_is_a_placeholder_and_a_time_or_nothing_is_none(text: str) -> None:
+    assert "is a placeholder" in fault(text)
+    for fine in ("", "7:00", "7 pm", "12:30 A.M.", "string quartet"):
+        assert fault(fine) == ""
+
+
+def test_what_is_told_of_a_text_is_short_and_declining_is_found_in_any_case() -> None:
+    assert fault("." * 99) == f"{'.' * 40!r} is a placeholder; write what the character would"
+    assert "i’m unable to help" in fault("Well, i’m unable to help with it.")
+    assert fault("I said: I am an AI.", user="You once said: i AM an ai.") == "", "it was shown that"

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from workers.jobs.metrics import REGISTRY, attempted
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from prometheus_client import CollectorRegistry
+from redis.exceptions import ConnectionError as RedisConnectionError
+from structlog.testing import capture_logs
+
+from scheduler.config.settings import ConfigurationError, PinnedSettings
+from scheduler.inspection.vitals import RunHead
+from workers.jobs import metrics
+from workers.jobs.metrics import REGISTRY, RunHosts, attempted, serve
 
 
 def counted(name: str, **labels: str) -> float:
@@ -23,3 +34,141 @@ def test_each_attempt_is_counted_with_its_time_and_its_tokens() -> None:
 def test_an_attempt_without_a_model_adds_no_series_of_tokens() -> None:
     attempted("plain", "heuristic", "", 0.01, "", 0)
     assert REGISTRY.get_sample_value("cogitate_tokens_total", {"kind": "plain", "model": ""}) is None
+
+
+# -- runs and their hosts ----------------------------------------------------------------------------
+
+HEADS = [RunHead("a", "running", True), RunHead("b", "paused", False), RunHead("c", "finished", False),
+         RunHead("d", "unreadable", False), RunHead("e", "stopped", True)]  # fmt: skip
+
+
+def hosts(monkeypatch: pytest.MonkeyPatch, heads: Any) -> dict[str, float]:
+    monkeypatch.setattr(metrics, "run_heads", heads)
+    registry = CollectorRegistry()
+    registry.register(RunHosts(FakeRedis()))
+    return {
+        s.labels["run"]: s.value for m in registry.collect() for s in m.samples if s.name == "cogitate_run_has_host"
+    }
+
+
+def test_of_runs_that_no_host_has_left_it_is_told_whether_they_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hosts(monkeypatch, lambda client: HEADS) == {"a": 1.0, "b": 0.0}
+
+
+def test_while_redis_does_not_answer_nothing_is_told_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(client: Any) -> Any:
+        raise RedisConnectionError("gone")
+
+    with capture_logs() as logs:
+        assert hosts(monkeypatch, gone) == {}
+    assert {(log["event"], log["error"]) for log in logs} == {("metrics.no_ledger", "ConnectionError")}
+
+
+# -- serving -----------------------------------------------------------------------------------------
+
+
+class Server:
+    """A server of metrics that notes how it is used."""
+
+    def __init__(self) -> None:
+        self.at: tuple[Any, ...] = ()
+        self.ended: list[str] = []
+
+    def start(self, *at: Any) -> Any:
+        self.at = at
+        return self, None
+
+    def shutdown(self) -> None:
+        self.ended.append("shutdown")
+
+    def server_close(self) -> None:
+        self.ended.append("close")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    made = Server()
+    monkeypatch.setattr(metrics, "start_http_server", made.start)
+    return made
+
+
+def test_metrics_are_served_where_the_settings_say(server: Server) -> None:
+    registry = CollectorRegistry()
+    assert serve(PinnedSettings(metrics_port=9123, metrics_address="127.0.0.1"), registry) is server  # type: ignore[comparison-overlap]
+    assert server.at == (9123, "127.0.0.1", registry)
+    with pytest.raises(ConfigurationError, match="metrics_port is not set"):
+        serve(PinnedSettings(), registry)
+
+
+@pytest.mark.parametrize("error", [OSError(98, "Address already in use"), OSError("odd")])
+def test_a_port_that_is_taken_is_named(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    def taken(*at: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(metrics, "start_http_server", taken)
+    told = f"port 9123: {error.strerror or 'odd'}; set COGITATE_METRICS_PORT"
+    with pytest.raises(ConfigurationError, match=told):
+        serve(PinnedSettings(metrics_port=9123), CollectorRegistry())
+
+
+class Signals:
+    """What is connected to the signals of a worker."""
+
+    def __init__(self) -> None:
+        self.connected: list[Any] = []
+
+    def connect(self, receiver: Any, weak: bool = True) -> None:
+        self.connected.append((receiver, weak))
+
+
+@pytest.fixture
+def signals(monkeypatch: pytest.MonkeyPatch) -> Signals:
+    made = Signals()
+    for name in ("worker_ready", "worker_shutdown"):
+        monkeypatch.setattr(metrics.signals, name, made)
+    return made
+
+
+def settings(monkeypatch: pytest.MonkeyPatch, **given: Any) -> None:
+    monkeypatch.setattr(metrics, "Settings", lambda: PinnedSettings(redis_url="redis://localhost:1/0", **given))
+    monkeypatch.setattr(metrics, "REGISTRY", CollectorRegistry())
+    monkeypatch.setattr(metrics, "run_heads", lambda client: HEADS)
+
+
+def test_a_worker_serves_its_metrics_from_its_first_message_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, server: Server, signals: Signals
+) -> None:
+    settings(monkeypatch, metrics_port=9123)
+    metrics.register()
+    ((start, _),) = signals.connected
+    assert server.at == ()
+    start()
+    assert server.at[0] == 9123
+    assert "cogitate_run_has_host" in {metric.name for metric in server.at[2].collect()}
+    (_, (stop, weak)) = signals.connected
+    assert not weak, "nobody else holds it"
+    stop()
+    assert server.ended == ["shutdown", "close"]
+
+
+def test_a_worker_without_a_port_serves_nothing(
+    monkeypatch: pytest.MonkeyPatch, server: Server, signals: Signals
+) -> None:
+    settings(monkeypatch)
+    metrics._start()
+    assert (server.at, signals.connected) == ((), [])
+
+
+def test_a_worker_whose_port_is_taken_goes_on_without_metrics(
+    monkeypatch: pytest.MonkeyPatch, signals: Signals
+) -> None:
+    def taken(*at: Any) -> Any:
+        raise OSError("taken")
+
+    monkeypatch.setattr(metrics, "start_http_server", taken)
+    settings(monkeypatch, metrics_port=9123)
+    with capture_logs() as logs:
+        metrics._start()
+    assert [log["event"] for log in logs] == ["metrics.not_served"]
+    assert "taken" in logs[0]["error"]
+    assert signals.connected == []

@@ -1,0 +1,36 @@
+"""Where a worker searches modules: where its host does, but our own packages first."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from workers.processes.import_paths import HOME, VARIABLE, adopt, handed_on
+
+
+def test_a_hosts_paths_are_handed_on_in_their_order_each_absolute(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", "/lib", "kinds"])
+    assert json.loads(handed_on()) == [str(tmp_path), "/lib", str(tmp_path / "kinds")]
+
+
+def test_a_worker_searches_our_packages_then_those_of_its_host_then_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ["/own", "/both"]
+    monkeypatch.setattr(sys, "path", own)
+    monkeypatch.setenv(VARIABLE, json.dumps(["/host", "/both", HOME]))
+    adopt()
+    assert sys.path is own
+    assert sys.path == [HOME, "/host", "/both", "/own"]
+    assert (Path(HOME) / "workers").is_dir()
+
+
+def test_a_worker_that_nobody_handed_paths_keeps_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["/own"])
+    monkeypatch.delenv(VARIABLE, raising=False)
+    adopt()
+    assert sys.path == ["/own"]

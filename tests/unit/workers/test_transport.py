@@ -1,0 +1,217 @@
+"""Our parts of Celery's transport: guarded channels, batches of events, and Flower's page of a unix socket."""
+
+from __future__ import annotations
+
+import sys
+from queue import Empty
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kombu import transport as kombu_transports
+from kombu.transport import redis as kombu_redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+from structlog.testing import capture_logs
+
+from tests.unit.workers.test_messages_under_attack import HINT
+from workers.transport import flower_broker, redis_transport
+from workers.transport.event_batches import INTERVAL, LIMIT, EventBatches
+from workers.transport.redis_transport import Channel, Transport
+
+# -- channels ----------------------------------------------------------------------------------------
+
+
+class Pooled(Channel):
+    """A channel over no connection."""
+
+    def __init__(self) -> None:
+        self.connection = SimpleNamespace(client=object())
+        self._pool = self.made = 0
+
+    @property
+    def pool(self) -> Any:
+        return self._pool or self
+
+    def __del__(self) -> None:
+        """Close nothing."""
+
+
+@pytest.fixture
+def stock(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """What kombu's own channel and transport are asked."""
+    asked: list[tuple[str, Any]] = []
+    for name in ("_create_client", "_connparams", "_brpop_read"):
+
+        def said(self: Any, asynchronous: bool = False, name: str = name, **more: Any) -> Any:
+            asked.append((name, more or asynchronous))
+            return object()
+
+        monkeypatch.setattr(kombu_redis.Channel, name, said)
+    monkeypatch.setattr(kombu_redis.Transport, "_deliver", lambda self, *given: asked.append(("_deliver", given)))
+    return asked
+
+
+def test_commands_share_a_client_until_the_pool_is_another(stock: list[tuple[str, Any]]) -> None:
+    channel = Pooled()
+    first = channel._create_client()
+    assert channel._create_client() is first
+    channel._pool = object()  # type: ignore[assignment]
+    second = channel._create_client()
+    assert second is not first
+    assert channel._create_client() is second
+    assert stock == [("_create_client", False)] * 2
+
+
+def test_a_client_of_the_event_loop_is_its_own(stock: list[tuple[str, Any]]) -> None:
+    channel = Pooled()
+    shared = channel._create_client()
+    assert len({channel._create_client(asynchronous=True), channel._create_client(asynchronous=True), shared}) == 3
+    assert channel._create_client() is shared
+    assert [how for _, how in stock] == [False, True, True]
+
+
+def test_a_closed_transport_is_a_lost_connection(stock: list[tuple[str, Any]]) -> None:
+    channel = Pooled()
+    for asynchronous in (False, True):
+        channel._connparams(asynchronous=asynchronous)
+    assert stock == [("_connparams", False), ("_connparams", True)]
+    for closed in (None, SimpleNamespace(client=None)):
+        channel.connection = closed
+        with pytest.raises(RedisConnectionError, match="was closed"):
+            channel._connparams()
+
+
+@pytest.mark.parametrize("error", [ValueError("what was said"), RecursionError("deep")])
+def test_what_is_no_json_is_dropped_and_named_without_its_text(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fails(self: Any, **options: Any) -> Any:
+        assert options == {"timeout": 1}
+        raise error
+
+    monkeypatch.setattr(kombu_redis.Channel, "_brpop_read", fails)
+    with capture_logs() as logs, pytest.raises(Empty):
+        Pooled()._brpop_read(timeout=1)
+    (told,) = logs
+    assert (told["event"], told["why"]) == ("message.refused", f"not a message: {type(error).__name__}")
+
+
+def test_a_message_is_handed_on_as_it_was_read(stock: list[tuple[str, Any]]) -> None:
+    assert Pooled()._brpop_read(timeout=1) is not None
+    assert stock == [("_brpop_read", {"timeout": 1})]
+
+
+PIDBOX = {"headers": {}, "properties": {**HINT["properties"]}, "body": HINT["body"]}
+
+
+@pytest.mark.parametrize(
+    ("message", "queue", "delivered"),
+    [
+        (HINT, "plan", True), (HINT, "reflect", False), (None, "plan", False), (PIDBOX, "plan", False),
+        (PIDBOX, "host.celery.pidbox", True), (None, "host.celery.pidbox", False), ({"headers": {}}, "x" * 200, False),
+    ],
+)  # fmt: skip
+def test_only_hints_of_its_kind_and_messages_that_can_be_opened_are_delivered(
+    stock: list[tuple[str, Any]], message: Any, queue: str, delivered: bool
+) -> None:
+    transport = Transport.__new__(Transport)
+    with capture_logs() as logs:
+        transport._deliver(message, queue)
+    assert stock == ([("_deliver", (message, queue))] if delivered else [])
+    assert [(log["event"], log["queue"]) for log in logs] == ([] if delivered else [("message.refused", queue[:80])])
+    assert all(log["why"] and len(log["why"]) <= 200 for log in logs)
+
+
+def test_addresses_stay_as_they_are_and_lead_to_the_guarded_transport() -> None:
+    kombu_transports._transport_cache["redis"] = kombu_redis.Transport
+    for _ in range(2):
+        redis_transport.register()
+        assert kombu_transports.resolve_transport("redis") is Transport
+        assert kombu_transports.resolve_transport("rediss") is Transport
+
+
+# -- events ------------------------------------------------------------------------------------------
+
+
+class Timer:
+    """A timer that notes what it is to call."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.cancelled = 0
+
+    def call_repeatedly(self, *what: Any) -> Any:
+        self.calls.append(what)
+        return self
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+
+def consumer(**changed: Any) -> Any:
+    dispatcher = SimpleNamespace(on_send_buffered="each turn", buffer_limit=1)
+    usual = {"hub": object(), "event_dispatcher": dispatcher, "timer": Timer(), "_flush_events": "flush", "steps": []}
+    return SimpleNamespace(**(usual | changed))
+
+
+def test_events_are_sent_by_a_timer_until_the_connection_is_lost() -> None:
+    worker = consumer()
+    step = EventBatches(worker)
+    step.start(worker)
+    assert (worker.event_dispatcher.on_send_buffered, worker.event_dispatcher.buffer_limit) == (None, LIMIT)
+    assert worker.timer.calls == [(INTERVAL, "flush")]
+    step.stop(worker)
+    step.stop(worker)
+    assert worker.timer.cancelled == 1
+    step.start(worker)
+    assert len(worker.timer.calls) == 2
+
+
+@pytest.mark.parametrize("lacking", ["hub", "event_dispatcher"])
+def test_without_an_event_loop_or_events_nothing_is_timed(lacking: str) -> None:
+    worker = consumer(**{lacking: None})
+    step = EventBatches(worker)
+    step.start(worker)
+    step.stop(worker)
+    assert (worker.timer.calls, worker.timer.cancelled) == ([], 0)
+    if lacking == "hub":
+        assert worker.event_dispatcher.on_send_buffered == "each turn"
+
+
+# -- Flower ------------------------------------------------------------------------------------------
+
+
+class RedisSocket:
+    """Flower's class, which connects to database 0 of a socket."""
+
+    def __init__(self, broker_url: str, name: str = "") -> None:
+        path = broker_url.partition("://")[2].partition("?")[0]
+        self.given = broker_url, name
+        self.redis = SimpleNamespace(connection_pool=SimpleNamespace(connection_kwargs={"path": path, "db": 0}))
+
+
+@pytest.mark.parametrize(
+    ("url", "path", "database"),
+    [
+        ("redis+socket:///run/a%20b.sock?virtual_host=3", "/run/a b.sock", 3),
+        ("redis+socket:///run/r.sock", "/run/r.sock", 0),
+    ],
+)  # fmt: skip
+def test_flowers_page_of_a_socket_shows_the_database_of_its_address(
+    monkeypatch: pytest.MonkeyPatch, url: str, path: str, database: int
+) -> None:
+    broker = SimpleNamespace(RedisSocket=RedisSocket)
+    monkeypatch.setitem(sys.modules, "flower.utils.broker", broker)  # type: ignore[arg-type]
+    flower_broker.register()
+    corrected = broker.RedisSocket
+    flower_broker.register()
+    assert broker.RedisSocket is corrected, "once"
+    made = corrected(url, name="x")
+    assert made.given == (url, "x")
+    assert made.redis.connection_pool.connection_kwargs == {"path": path, "db": database}
+
+
+def test_without_flower_nothing_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "flower.utils.broker", raising=False)
+    flower_broker.register()
+    assert "flower.utils.broker" not in sys.modules
