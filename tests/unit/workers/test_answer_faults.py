@@ -180,13 +180,20 @@ def test_two_runs_of_the_instructions_count_together() -> None:
     assert fault(apart, system=" ".join(system), user=apart) == ""
 
 
-@pytest.mark.parametrize(("length", "loop", "wrong"), [(19, 1, False), (20, 1, True), (20, 9, False), (20, 8, True)])
-def test_a_text_of_twenty_words_says_the_same_over_and_over_if_few_of_its_threes_differ(
-    length: int, loop: int, wrong: bool
-) -> None:
-    """Of eighteen threes of words nine are enough."""
+@pytest.mark.parametrize(
+    ("length", "loop", "wrong"),
+    [(15, 1, False), (16, 1, True), (16, 9, True), (16, 10, False), (22, 13, True), (22, 14, False)],
+)
+def test_a_text_of_sixteen_words_needs_seven_tenths_of_different_threes(length: int, loop: int, wrong: bool) -> None:
     text = " ".join((words(loop) * length)[:length])
     assert ("over and over" in fault(text, user=text)) is wrong
+
+
+@pytest.mark.parametrize(("length", "wrong"), [(5, False), (6, True)])
+def test_nobody_says_a_sentence_of_six_words_twice(length: int, wrong: bool) -> None:
+    said = " ".join(words(length))
+    for text in (f"{said}. {said.upper()}!", f"{said}? Yes. {said}"):
+        assert ("over and over" in fault(text, user=text)) is wrong
 
 
 @pytest.mark.parametrize(
