@@ -10,6 +10,7 @@ import structlog
 from redis import Redis
 
 from hosting.finding import Finding, ok, warning
+from scheduler.budget.briefs import no_brief
 from scheduler.budget.rules import rules_of
 from scheduler.config.settings import Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
@@ -68,7 +69,7 @@ def pace_fit(
         known: the known latencies of the models.
         tick_rate: ticks a second.
     """
-    rules = rules_of(settings, of if of is not None else kinds(), _nothing)
+    rules = rules_of(settings, of if of is not None else kinds(), no_brief)
     found = []
     for kind in rules.kinds:
         model = rules.models_of(kind.name)[0]
@@ -159,7 +160,3 @@ def _verdict(known: Latencies, kind: str, model: str, ahead: int, need: int | No
     if need <= most or not known.is_too_slow(kind, model, max(0, ahead), most):
         return "fits"
     return "late" if fixed else "too slow"
-
-
-def _nothing(owner: str) -> Mapping[str, object]:
-    return {}

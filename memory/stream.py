@@ -22,6 +22,7 @@ from memory.entry import (
     PlanItem,
     PlanStatus,
     as_known,
+    is_dialogue,
     shared,
 )
 from memory.seal import Seal
@@ -61,7 +62,8 @@ class Stream:
         self.archived: dict[int, Archived] = dict(archived or {})
         self.marks: dict[int, Marks] = dict(marks or {})
         self.head = head or Head()
-        self.changes = Changes()
+        self._changes: Changes | None = None
+        self._changed: set[str] | None = None
         self._vacant = 0  # places of deleted entries
         self._live: dict[int, Entry] = {n: e for n, e in self.entries.items() if n not in self.archived}
         self._counts: dict[EntryType, int] = {}
@@ -69,6 +71,8 @@ class Stream:
             self._counts[entry.type] = self._counts.get(entry.type, 0) + 1
         self._unrated = {n for n, e in self._live.items() if e.importance == UNRATED}
         self._provisional = {n for n, e in self._live.items() if e.provisional}
+        self._lines = {n: e.minute for n, e in self._live.items() if is_dialogue(e)}
+        self._oldest_line: int | None = None  # game time; None: not known, or there is no line
         self._seal: Seal | None = None  # kept up once somebody has asked for it
 
     # -- reading ---------------------------------------------------------------------------------
@@ -140,6 +144,12 @@ class Stream:
         """Return whether the entry is live and a heuristic wrote it in place of a model."""
         return number in self._provisional
 
+    def oldest_line(self) -> int | None:
+        """Return the game time of the oldest live line of a conversation; None where there is no line."""
+        if self._oldest_line is None:
+            self._oldest_line = min(self._lines.values(), default=None)
+        return self._oldest_line
+
     def latest(self, entry_type: EntryType) -> Entry | None:
         """Return the live entry of this type with the highest number."""
         if not self._counts.get(entry_type):
@@ -175,6 +185,21 @@ class Stream:
 
     # -- changing (tick loop and memory.apply only) ------------------------------------------------
 
+    @property
+    def changes(self) -> Changes:
+        """The record of what changed since `take_changes`; whoever takes it in hand is about to change the stream."""
+        if self._changes is None:
+            self._changes = Changes()
+            if self._changed is not None:
+                self._changed.add(self.owner)
+        return self._changes
+
+    def report_to(self, changed: set[str]) -> None:
+        """Add the owner's name to a set whenever the stream changes; at once if it has changes that nobody took."""
+        self._changed = changed
+        if self._changes is not None:
+            changed.add(self.owner)
+
     def append(self, entry: Entry, tick: int) -> Entry:
         """Number the entry and append it."""
         number = self.head.last_number + 1
@@ -186,6 +211,10 @@ class Stream:
             self._unrated.add(number)
         if entry.provisional:
             self._provisional.add(number)
+        if is_dialogue(entry):
+            self._lines[number] = entry.minute
+            if self._oldest_line is not None:
+                self._oldest_line = min(self._oldest_line, entry.minute)
         self.head.last_number = number
         if self._seal is not None:
             self._seal.entry(entry, 1)
@@ -199,6 +228,8 @@ class Stream:
         self._counts[entry.type] -= 1
         self._unrated.discard(number)
         self._provisional.discard(number)
+        if self._lines.pop(number, None) == self._oldest_line:
+            self._oldest_line = None
         record = next(reversed(self.archived.values()), None)  # entries archived together share one record
         if record is None or record.tick != tick or record.into != into:
             record = Archived(tick, into)
@@ -301,11 +332,12 @@ class Stream:
 
     def note_all(self) -> None:
         """Record everything as changed, so that a ledger without this stream receives all of it."""
-        self.changes = Changes(
-            appended=list(self.entries), archived=sorted(self.archived), marked=set(self.marks), head=True
-        )
+        self._changes = None
+        changes = self.changes
+        changes.appended, changes.archived = list(self.entries), sorted(self.archived)
+        changes.marked, changes.head = set(self.marks), True
 
     def take_changes(self) -> Changes:
         """Return what changed since the last call, and start a new record."""
-        taken, self.changes = self.changes, Changes()
-        return taken
+        taken, self._changes = self._changes, None
+        return taken or Changes()

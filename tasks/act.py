@@ -20,6 +20,7 @@ from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.plans import present_items
 from memory.policies.compaction import rating
 from memory.routing.routing import stage_of
+from memory.stream import Stream
 from memory.summaries.conversations import resolve_name
 from prompts.answers import ActionAnswer
 from prompts.render import Templates
@@ -64,6 +65,7 @@ class Act:
     latency = 3
     latency_least, latency_most = 2, 60  # game minutes; half of the agent's interval, if that is shorter
     on_denied: OnDenied = "drop"
+    needs_brief = True  # which says that an agent is free
     prompt_cap = 2_000
     output_cap = 200
     recalls = True
@@ -88,6 +90,10 @@ class Act:
         """Return the agent's next turn."""
         interval = moment.world.act_interval
         return timing.next_turn(moment, interval) if interval and timing.is_agent(moment) else None
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Never: an agent acts at its turn."""
+        return False
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Who decides, the places, the situation with the present plan item, and what it brings to mind."""

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from memory.appointments import appointments
 from memory.clock import DAY, clock_time, day_number, day_of
-from memory.entry import Entry
+from memory.entry import Entry, is_dialogue
 from memory.language.courtesies import acts, is_small_talk
 from memory.language.own_view import in_own_words, told_to
 from memory.language.references import leans_on_others
@@ -27,7 +27,7 @@ from memory.language.text import normal, stems
 from memory.language.times import anchor_days, find_times
 from memory.policies.compaction import rating
 from memory.profile import Location
-from memory.summaries.conversations import first_person, format_list, is_dialogue, parse_line, resolve_name
+from memory.summaries.conversations import first_person, format_list, parse_line, resolve_name
 from memory.summaries.statements import news_of
 from tasks.day_plan import AGAIN
 from tasks.promises import Promise, find_promises, is_vow

@@ -20,12 +20,13 @@ from memory.entry import Entry
 from memory.routing.context import Context, context_window
 from memory.routing.history import is_shared
 from memory.routing.routing import INTEGRATE, stage_of
+from memory.stream import Stream
 from memory.summaries.long_term import estimate_tokens, fold
 from memory.summaries.size import SummarySize
 from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
 from tasks.recall import LITTLE, access_marks, display_names
 from tasks.shown import (
     Piece,
@@ -94,6 +95,10 @@ class Integrate:
     def wake(self, moment: Moment) -> int | None:
         """Never: an event changes the stream."""
         return None
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Return whether an observed entry is an event to integrate."""
+        return INTEGRATE in entry.tags
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the events, the long-term summary, and the newest older memories that fit.

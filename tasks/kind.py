@@ -138,7 +138,8 @@ class Kind(Protocol):
     on_denied: OnDenied  # what happens when budget refuses it
     prompt_cap: int  # tokens
     output_cap: int  # tokens, reasoning included; 0: this kind never asks a model
-    # A kind may also have `recalls = True`: it chooses memories by the run's retrieval profile (`tasks.recall.recall`).
+    # A kind may also have `needs_brief = True`: it is never due where the host gives no brief.
+    # And `recalls = True`: it chooses memories by the run's retrieval profile (`tasks.recall.recall`).
     # And, both in game minutes, see `bounds`:
     # latency_least: where due ticks follow the model's latency, results are due no sooner than after so long
     # latency_most: a result that takes longer is of no use, and is not asked for
@@ -161,6 +162,13 @@ class Kind(Protocol):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the effects without a model. It never fails, takes milliseconds and is deterministic."""
+
+
+class Heeding(Protocol):
+    """A kind that says which observations concern it; any other is asked whether it is due whenever one is made."""
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Return whether an entry that the stream's owner has observed may change the answer of `due` or `wake`."""
 
 
 LEAST, MOST = 1, 60  # game minutes, of a kind that says nothing

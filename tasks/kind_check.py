@@ -36,7 +36,7 @@ _METHODS = {
     "effects": ("case", "answer", "used"),
     "heuristic": ("case",),
 }
-_MAY_HAVE = {"halve": ("case",)}
+_MAY_HAVE = {"halve": ("case",), "heeds": ("entry", "stream", "world", "minute")}
 _MISSING = object()
 
 

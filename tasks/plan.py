@@ -17,6 +17,7 @@ from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.language.sentences import split_sentences
 from memory.language.times import parse_clock
 from memory.routing.routing import stage_of
+from memory.stream import Stream
 from memory.summaries.conversations import first_person, resolve_name
 from prompts.answers import DailyPlan
 from prompts.render import Templates
@@ -24,7 +25,7 @@ from tasks import timing
 from tasks.day_plan import AGAIN, FEWEST, MOST, Slot, build
 from tasks.identity import GOING_ON, pursuit_of
 from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
 from tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
 from tasks.promises import find_promises
@@ -109,6 +110,10 @@ class Plan:
         # The turns do not depend on what is known of the model now: a host that resumes the run would know more.
         first = timing.tick_at(moment, begins - self.latency_most) - EVERY
         return min(morning, timing.next_turn(moment, EVERY, first))
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Return whether an observed entry is a plan."""
+        return entry.type == "plan"
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the agent, the places, its condition, its last plan, unfinished items and memories."""

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from memory.entry import Entry
+from memory.entry import Entry, is_dialogue
 from memory.language.own_view import deed_in_own_words
 from memory.language.references import leans_on_others
 from memory.language.sentences import split_sentences
 from memory.language.text import stems
 from memory.language.times import anchor_days
-from memory.summaries.conversations import is_dialogue, parse_line, resolve_name
+from memory.summaries.conversations import parse_line, resolve_name
 
 Outcome = Literal["open", "kept", "broken"]
 

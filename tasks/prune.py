@@ -8,12 +8,14 @@ from typing import Any
 from pydantic import BaseModel
 
 from memory.effects import Effect
-from memory.policies.compaction import SETTLED, Cut, carry_out, choose
+from memory.entry import Entry, is_dialogue
+from memory.limits import MemoryLimits
+from memory.policies.compaction import SETTLED, WORTHWHILE, Cut, carry_out, choose
 from memory.routing.history import is_shared
-from memory.summaries.conversations import is_dialogue
+from memory.stream import Stream
 from tasks import timing
 from tasks.job import Request
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
 from tasks.recall import display_names
 
 EVERY = 100  # ticks (streams design)
@@ -53,11 +55,23 @@ class Prune:
         return (Request(kind=self.name, owner=moment.owner, priority=1, params=_params(cut), numbers=cut.numbers),)
 
     def wake(self, moment: Moment) -> int | None:
-        """Return the owner's next turn; sooner where ticks are so long that a conversation would be overdue by then."""
+        """Return the next turn at which there may be something to prune, or a sooner one if that cannot wait."""
         if is_shared(moment.owner):
             return None
-        hurried = self._urgent(moment) or EVERY * moment.world.minutes_per_tick > OVERDUE - SETTLED
-        return timing.next_turn(moment, SOON if hurried else EVERY)
+        if self._urgent(moment):
+            return timing.next_turn(moment, SOON)
+        stream, limits, oldest = moment.stream, moment.world.limits, moment.stream.oldest_line()
+        surplus = stream.count("reflection") > limits.max_reflections or stream.count("plan") > limits.max_plans
+        if surplus or _worthwhile(stream, limits):
+            return timing.next_turn(moment, EVERY)
+        if oldest is None:
+            return None
+        settled = timing.next_turn(moment, EVERY, timing.tick_at(moment, oldest + SETTLED))
+        return min(settled, timing.next_turn(moment, SOON, timing.tick_at(moment, oldest + OVERDUE)))
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Return whether an observed entry is a line of a conversation, or the stream is full enough."""
+        return is_dialogue(entry) or _worthwhile(stream, world.limits)
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """There is none.
@@ -84,10 +98,14 @@ class Prune:
         return carry_out(owner, cut, case.entries, limits, display_names(case.world), minute)
 
     def _urgent(self, moment: Moment) -> bool:
-        if moment.stream.observed() >= NEAR * moment.world.limits.max_observations:
-            return True
-        overdue = moment.minute - OVERDUE
-        return any(e.minute <= overdue and is_dialogue(e) for e in moment.stream.live())
+        oldest = moment.stream.oldest_line()
+        overdue = oldest is not None and oldest <= moment.minute - OVERDUE
+        return overdue or moment.stream.observed() >= NEAR * moment.world.limits.max_observations
+
+
+def _worthwhile(stream: Stream, limits: MemoryLimits) -> bool:
+    """Return whether the stream is full enough for its routine entries to go."""
+    return stream.observed() >= WORTHWHILE * limits.max_observations
 
 
 def _params(cut: Cut) -> dict[str, Any]:

@@ -15,15 +15,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pydantic import BaseModel
 
 from memory.effects import Effect, Rate, SetCounter
-from memory.entry import Entry
+from memory.entry import UNRATED, Entry
 from memory.importance import rate_by_rule
 from memory.language.text import normal
+from memory.stream import Stream
 from prompts.answers import RatingsAnswer
 from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks import timing
 from tasks.job import Request
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
 from tasks.recall import brief, share_of, without_repeats
 
 BATCH = 20  # entries of one call
@@ -60,6 +61,10 @@ class RateImportance:
     def wake(self, moment: Moment) -> int | None:
         """Return the owner's next turn while entries wait."""
         return timing.next_turn(moment, EVERY) if moment.stream.unrated() else None
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Return whether an observed entry is unrated."""
+        return entry.importance == UNRATED
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return the entries by number, each text once."""

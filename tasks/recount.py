@@ -18,12 +18,13 @@ from memory.clock import clock_time, day_and_time, day_number
 from memory.effects import AdvanceCursor, Append, Effect
 from memory.entry import Entry
 from memory.routing.scopes import CURSOR, WORLD
+from memory.stream import Stream
 from memory.summaries.conversations import resolve_name, shown_line, summarise_entries
 from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
 from tasks.recall import display_names, replaced_entry, template_entry
 from tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
@@ -94,6 +95,10 @@ class Recount:
     def wake(self, moment: Moment) -> int | None:
         """Never."""
         return None
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Never."""
+        return False
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return the messages in order; where not all fit, the newest wait for the next job."""

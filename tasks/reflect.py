@@ -22,13 +22,12 @@ from pydantic import BaseModel
 
 from memory.clock import DAY, clock_time, day_number, day_of
 from memory.effects import Append, Effect, SetCounter, Tell
-from memory.entry import Entry, PlanItem
+from memory.entry import Entry, PlanItem, is_dialogue
 from memory.language.text import normal
 from memory.policies.compaction import rating
 from memory.routing.repeats import REPEATED
 from memory.routing.routing import stage_of
 from memory.stream import Stream
-from memory.summaries.conversations import is_dialogue
 from memory.trigger import ReflectionTrigger
 from prompts.answers import ReflectionAnswer
 from prompts.constraints import Constraint
@@ -36,7 +35,7 @@ from prompts.render import Templates
 from tasks import timing
 from tasks.insight import QUIET, PlanOutcome, Recalled, find_insight
 from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
 from tasks.recall import (
     access_marks,
@@ -97,12 +96,19 @@ class Reflect:
 
     def wake(self, moment: Moment) -> int | None:
         """Return the tick at which the interval is over, or at which a quiet period is noted."""
-        begun = self._begun(moment)
+        begun = _begun(moment.stream, moment.world)
         if not timing.is_agent(moment) or moment.world.limits.reflection_trigger == "importance" or begun is None:
             return None
         interval = moment.world.limits.reflection_interval
         later = [m for m in (begun + interval, begun + 2 * interval) if m > moment.minute]
         return timing.tick_at(moment, later[0]) if later else None
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Return whether enough may have happened with an observed entry."""
+        limits, begun = world.limits, _begun(stream, world)
+        if limits.reflection_trigger != "interval" or begun is None:
+            return True
+        return minute >= begun + limits.reflection_interval
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the agent, its condition, the people it may name, and its latest reflections.
@@ -163,19 +169,8 @@ class Reflect:
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
         return *reflection, *access_marks(case, insight.evidence)
 
-    def _begun(self, moment: Moment) -> int | None:
-        """Return the game time from which the interval counts; None for an agent without memories."""
-        last = moment.stream.head.counters.get(MINUTE)
-        if last is not None:
-            return last
-        first = next(iter(moment.stream.entries.values()), None)
-        if first is None:
-            return None
-        morning = day_of(first.minute) * DAY + moment.world.morning
-        return max(first.minute, morning) + timing.offset(moment.owner, moment.world.limits.reflection_interval // 6)
-
     def _interval_over(self, moment: Moment, since: int) -> bool:
-        begun, interval = self._begun(moment), moment.world.limits.reflection_interval
+        begun, interval = _begun(moment.stream, moment.world), moment.world.limits.reflection_interval
         if begun is None or moment.minute < begun + interval:
             return False
         return moment.minute >= begun + 2 * interval or _observed_after(moment.stream, since, ENOUGH)
@@ -252,6 +247,18 @@ def person_meant(said: str, names: Mapping[str, str]) -> str:
     if len(found) != 1:
         raise ValueError(f"{'nobody' if not found else 'more than one'} is called {said!r}; name people by their ids")
     return found[0]
+
+
+def _begun(stream: Stream, world: WorldFacts) -> int | None:
+    """Return the game time from which the interval counts; None for an agent without memories."""
+    last = stream.head.counters.get(MINUTE)
+    if last is not None:
+        return last
+    first = next(iter(stream.entries.values()), None)
+    if first is None:
+        return None
+    morning = day_of(first.minute) * DAY + world.morning
+    return max(first.minute, morning) + timing.offset(stream.owner, world.limits.reflection_interval // 6)
 
 
 def _since(case: Case) -> int:

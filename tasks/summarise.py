@@ -8,16 +8,17 @@ from pydantic import BaseModel
 
 from memory.clock import clock_time, day_and_time, day_number
 from memory.effects import Append, Archive, Effect
-from memory.entry import OBSERVED_TYPES, Entry
+from memory.entry import OBSERVED_TYPES, Entry, is_dialogue
 from memory.policies.compaction import deserves_summary, rating, summary_entry
 from memory.routing.history import is_shared
-from memory.summaries.conversations import conversations, is_dialogue, resolve_name, shown_line, summarise_entries
+from memory.stream import Stream
+from memory.summaries.conversations import conversations, resolve_name, shown_line, summarise_entries
 from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks import long_term, timing
 from tasks.job import Request
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
 from tasks.recall import display_names, replaced_entry
 from tasks.shown import (
     Piece,
@@ -92,6 +93,10 @@ class Summarise:
             return None
         of_age = oldest + min(SETTLED, self._latest(moment))
         return timing.next_turn(moment, EVERY, timing.tick_at(moment, of_age))
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Return whether an observed entry is a line of a conversation, or counts in a cell or a token window."""
+        return is_dialogue(entry) or world.limits.policy_of(stream.owner) != "stream"
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return the lines of the conversation; where not all fit, the newest wait for the next job.
@@ -180,4 +185,4 @@ def _oldest_line(moment: Moment) -> int | None:
     """Game time of the oldest line of a conversation that is to be summarised."""
     if is_shared(moment.owner):
         return None
-    return min((e.minute for e in moment.stream.live() if is_dialogue(e)), default=None)
+    return moment.stream.oldest_line()

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 from memory.clock import day_of
 from memory.effects import Append, Archive, Effect
-from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType
+from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue
 from memory.language.times import anchor_days
 from memory.limits import MemoryLimits
 from memory.policies import cells, window
 from memory.retrieval.scoring import ORDINARY, recency
 from memory.routing.history import is_shared, trim
 from memory.stream import Stream
-from memory.summaries.conversations import conversations, is_dialogue, resolve_name, summarise_entries
+from memory.summaries.conversations import conversations, resolve_name, summarise_entries
 
 MUNDANE = 3  # importance of a summary of routine events (streams design, task 9)
 WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes routine ones

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from memory.clock import DAY, day_and_time
-from memory.entry import MAX_TEXT, Entry
+from memory.entry import MAX_TEXT, Entry, is_dialogue
 from memory.language.own_view import in_own_words
 from memory.language.times import anchor_days
 from memory.summaries.statements import is_statement_of_event, statement_of
@@ -49,11 +49,6 @@ class Conversation:
         """Return the mean importance of the rated entries; 0 when none is rated."""
         rated = [e.importance for e in self.entries if e.importance]
         return sum(rated) / len(rated) if rated else 0.0
-
-
-def is_dialogue(entry: Entry) -> bool:
-    """Return whether the entry is a line of a conversation (and not already a summary of one)."""
-    return entry.type == "message" or (entry.type == "observation" and entry.source == "dialogue")
 
 
 def conversations(owner: str, entries: Iterable[Entry]) -> list[Conversation]:

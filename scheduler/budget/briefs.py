@@ -40,6 +40,11 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     return brief_of
 
 
+def no_brief(owner: str) -> Mapping[str, object]:
+    """Return nothing: the brief of a host that gives none."""
+    return {}
+
+
 def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mapping[str, object]:
     """Return a host's brief of an owner, checked.
 

@@ -12,7 +12,7 @@ from memory.entry import MAX_TEXT
 from memory.errors import quoted
 from memory.profile import Location
 from memory.retrieval.retrieval import DEFAULT
-from scheduler.budget.briefs import Brief, checked_brief, checked_tier
+from scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
 from scheduler.budget.budget import BudgetView, Guarantee
 from scheduler.config.controls import FULL
 from scheduler.config.endpoints import Model
@@ -43,6 +43,7 @@ class Rules:
     offers_of: Callable[[Kind, Tier], Sequence[ModelOption]]  # at least one, the tier's own first, then down the ladder
     latency_of: Callable[[Kind], int]  # fixed ticks from admission to due
     brief: Callable[[str], Mapping[str, object]]
+    briefed: bool = True  # the host gives a brief; without one, kinds that need one are never due
     bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that follow the model's latency
     tier_of: TierRule = usual_tier
     disabled: frozenset[str] = frozenset()  # kinds that are never due and refused on request
@@ -63,6 +64,14 @@ class Rules:
             if kind.name == name:
                 return kind
         raise UnknownKind(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
+
+    def kinds_due(self) -> list[Kind]:
+        """Return the kinds that may be due by their own cadence."""
+        return [
+            kind
+            for kind in self.kinds
+            if kind.name not in self.disabled and (self.briefed or not getattr(kind, "needs_brief", False))
+        ]
 
     def model_of(self, kind: Kind) -> str:
         """Return the model that a kind usually asks; empty: it uses its heuristic."""
@@ -121,6 +130,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         latency_of=latency_of,
         bounds_of=lambda kind: table_of_bounds[kind.name],
         brief=checked_brief(brief, kinds),
+        briefed=brief is not no_brief,
         tier_of=checked_tier(tier_of),
         disabled=frozenset(settings.disable),
         rate_share=settings.rate_share if settings.llm == "openai" and "rate" not in settings.disable else 0.0,

@@ -15,11 +15,11 @@ from scheduler.budget.admission import DEFER_TICKS, Decided, admit
 from scheduler.budget.repairs import admit_repairs, is_time
 from scheduler.config.controls import Control, ControlRequest
 from scheduler.config.tiers import ModelOption
-from scheduler.engine import retention
 from scheduler.engine.boundary import Closing, cancelled, close_due
 from scheduler.engine.job_factory import open_job
 from scheduler.engine.open_jobs import OpenJob, counted
 from scheduler.engine.remembering import Remembering
+from scheduler.engine.retention import Retention, cut
 from scheduler.engine.run_state import RunState
 from scheduler.engine.triggers import ScopeTrigger, recounts
 from scheduler.engine.turn import Deferred, FinishedTick, WorldTurn
@@ -55,6 +55,7 @@ class RunEngine:
     def __init__(self, state: RunState) -> None:
         self.state = state
         self._remembering = Remembering(coalesce=state.rules.coalesce)
+        self._retention = Retention()
         self._begun = BegunTick()
 
     # -- a tick ------------------------------------------------------------------------------------
@@ -74,7 +75,7 @@ class RunEngine:
         )
         for closing in closings:
             key = closing.ended.key
-            item = state.open.pop(key)
+            item = state.open.close(key)
             jobs[key] = item.job
             state.latencies.ended(key)
             state.view.move(item.cells, counted(item), closing.counts_as)
@@ -121,24 +122,31 @@ class RunEngine:
         changed_facts = self._join(tick, joins)
         gone = self._leave(leaves, tick)
         world_effects = self._apply_of_world(tick, turn.world_effects)
+        touched = {effect.owner for one in (*begun.closings, *begun.late) for effect in one.ended.effects}
+        touched |= {effect.owner for effect in world_effects}
+        touched |= {owner for owner, _ in turn.observed if not state.streams[owner].entries}
         remembered = self._remembering.take_in(state.streams, turn.observed, tick, state.facts.limits)
-        changed = {effect.owner for one in (*begun.closings, *begun.late) for effect in one.ended.effects}
-        changed |= {effect.owner for effect in world_effects} | {owner for owner, _ in turn.observed}
-        here = sorted(changed & state.streams.keys())
+        here = sorted((touched | {owner for owner, _ in turn.observed}) & state.streams.keys())
         rated = state.rater.rate(state.streams, here, tick)
         names = state.display_names()
-        cuts = retention.cut(state.streams, here, state.facts.limits, tick=tick, minute=minute, names=names)
+        cuts = cut(state.streams, here, state.facts.limits, tick=tick, minute=minute, names=names)
         self._count_losses(cuts)
-        deleted = retention.forget(state.streams, state.facts, state.open.values(), tick)
-        for owner in here:
+        deleted = self._retention.forget(state.streams, state.facts, state.open.values(), tick)
+        touched |= {effect.owner for effect in cuts}
+        for owner in sorted(touched & state.streams.keys()):
             state.cadence.touch(owner)
+        observed = ((owner, entry) for owner, entry in turn.observed if owner not in touched)
+        state.cadence.observed(observed, state.streams, state.world(), minute)
         for owner in leaves:
             state.cadence.forget(owner)
             self._remembering.forget(owner)
             state.steering.throttle.postponing.forget(owner)
         steered = self._steer(controls, begun.closings, tick, minute)
         requests = [request for request in turn.requests if request.owner not in leaves]
-        decided, postponed = self._decide(tick, minute, [*requests, *self._recounts(turn.triggers)], away=away)
+        # No job may be opened for an owner that leaves with this tick.
+        staying = {o: s for o, s in state.streams.items() if o not in state.retired} if leaves else state.streams
+        requests += self._recounts(turn.triggers, staying)
+        decided, postponed = self._decide(tick, minute, requests, staying, away=away)
         opened = self._open(minute, decided)
         if postponed:
             state.warnings["reflect.postponed"] += len(postponed)
@@ -176,7 +184,7 @@ class RunEngine:
             timed=begun.timed,
             answered=self._answered(begun.timed),
             opened=tuple(opened),
-            streams=tuple(state.streams[owner] for owner in sorted(state.streams) if state.streams[owner].changes),
+            streams=state.streams.take_changed(),
         )
         for owner in leaves:
             del state.streams[owner], state.profiles[owner]
@@ -224,7 +232,7 @@ class RunEngine:
         state = self.state
         closings = [cancelled(state.open[key]) for key in sorted(keys)]
         for closing in closings:
-            item = state.open.pop(closing.ended.key)
+            item = state.open.close(closing.ended.key)
             state.view.move(item.cells, counted(item), closing.counts_as)
             state.corrections.charge(closing, item, tick, waits=state.rules.waits)
             state.latencies.ended(closing.ended.key)
@@ -288,7 +296,7 @@ class RunEngine:
         for loss in losses(effects):
             self.state.warnings[loss.name] += loss.amount
 
-    def _recounts(self, new: Iterable[ScopeTrigger]) -> list[Request]:
+    def _recounts(self, new: Iterable[ScopeTrigger], staying: Mapping[str, Stream]) -> list[Request]:
         """Return requests for the scopes that have something to recount; the trigger of a busy one waits."""
         state = self.state
         if Recount.name in state.rules.disabled:
@@ -296,16 +304,11 @@ class RunEngine:
             return []
         if not new and not state.triggers:
             return []
-        requests, state.triggers = recounts([*state.triggers, *new], self._staying(), state.profiles, state.busy(()))
+        requests, state.triggers = recounts([*state.triggers, *new], staying, state.profiles, state.busy(()))
         return requests
 
-    def _staying(self) -> Mapping[str, Stream]:
-        """Return the streams of owners that do not leave with this tick: no job may be opened for the others."""
-        state = self.state
-        return {owner: stream for owner, stream in state.streams.items() if owner not in state.retired}
-
     def _decide(
-        self, tick: int, minute: int, requests: Sequence[Request], *, away: bool
+        self, tick: int, minute: int, requests: Sequence[Request], staying: Mapping[str, Stream], *, away: bool
     ) -> tuple[list[Decided], tuple[Postponed, ...]]:
         state = self.state
         again = [waiting.request for waiting in state.deferred if waiting.at <= tick]
@@ -330,13 +333,13 @@ class RunEngine:
         )
         busy = state.busy(d.request for d in decided)
         decided += state.steering.retry(
-            self._staying(), tick=tick, minute=minute, offers_of=offers_of, busy=busy, due=state.due
+            staying, tick=tick, minute=minute, offers_of=offers_of, busy=busy, due=state.due
         )
         admits = state.steering.admits and not away
         if admits and is_time(minute, state.facts.minute(tick - 1), state.rules.repair_from):
             busy = state.busy(d.request for d in decided)
             decided += admit_repairs(
-                self._staying(),
+                staying,
                 tick=tick,
                 minute=minute,
                 view=state.view,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -34,6 +34,37 @@ class OpenJob(msgspec.Struct, frozen=True, kw_only=True):
     def cells(self) -> tuple[Cell, ...]:
         """The cells that the job is charged to."""
         return self.grant.cells if self.grant is not None else ()
+
+
+class OpenJobs(dict[JobKey, OpenJob]):
+    """The open jobs of a run, also by owner."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._owned: dict[str, dict[JobKey, OpenJob]] = {}
+
+    def __setitem__(self, key: JobKey, item: OpenJob) -> None:
+        super().__setitem__(key, item)
+        self._owned.setdefault(key.owner, {})[key] = item
+
+    def close(self, key: JobKey) -> OpenJob:
+        """Remove a job that has its end, and return it."""
+        owned = self._owned[key.owner]
+        del owned[key]
+        if not owned:
+            del self._owned[key.owner]
+        return super().pop(key)
+
+    def restore(self, jobs: Mapping[JobKey, OpenJob]) -> None:
+        """Replace all jobs by those that the ledger holds."""
+        self.clear()
+        self._owned.clear()
+        for key, item in jobs.items():
+            self[key] = item
+
+    def of_owner(self, owner: str) -> Mapping[JobKey, OpenJob]:
+        """Return the open jobs of one owner."""
+        return self._owned.get(owner, {})
 
 
 def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:

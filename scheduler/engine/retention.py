@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
 from itertools import takewhile
 
 from memory.apply import apply
@@ -12,6 +13,7 @@ from memory.policies.compaction import enforce_limits
 from memory.stream import Stream
 from scheduler.config.facts import Facts
 from scheduler.engine.open_jobs import OpenJob
+from scheduler.engine.streams import Streams
 
 
 def cut(
@@ -32,28 +34,68 @@ def cut(
     return tuple(cuts)
 
 
-def forget(
-    streams: Mapping[str, Stream], facts: Facts, open_jobs: Iterable[OpenJob], tick: int
-) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Delete archived entries that are too old or too many; never one that an open job may read.
+class Retention:
+    """Deletes what was archived long ago. It looks at an owner when its oldest archived entry is old enough."""
 
-    This happens with every tick, not in rounds: a round would delete all that a crowd has seen at once.
-    """
-    before = tick - facts.limits.retention // facts.minutes_per_tick
-    over = {owner: _over(stream, before, facts.limits.max_archived) for owner, stream in sorted(streams.items())}
-    if not any(over.values()):
-        return ()
-    jobs = [item.job for item in open_jobs]
-    oldest = min((job.key.tick for job in jobs), default=tick)
-    named = {(reads.owner, n) for job in jobs for reads in job.reads for n in reads.numbers or ()}
-    deleted = []
-    for owner, found in over.items():
-        archived = streams[owner].archived
-        numbers = sorted(n for n in found if archived[n].tick <= oldest and (owner, n) not in named)
-        if numbers:
-            streams[owner].delete(numbers)
-            deleted.append((owner, tuple(numbers)))
-    return tuple(deleted)
+    def __init__(self) -> None:
+        self._looks: list[tuple[int, str]] = []  # a heap: tick, owner
+        self._next: dict[str, int] | None = None  # owner -> its tick that counts; None: no stream is known yet
+
+    def forget(
+        self, streams: Streams, facts: Facts, open_jobs: Iterable[OpenJob], tick: int
+    ) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Delete archived entries that are too old or too many; never one that an open job may read.
+
+        This happens with every tick, not in rounds: a round would delete all that a crowd has seen at once.
+        """
+        kept, most = facts.limits.retention // facts.minutes_per_tick, facts.limits.max_archived
+        looked_at = self._owners(streams, kept, most, tick)
+        over = {owner: found for owner in looked_at if (found := _over(streams[owner], tick - kept, most))}
+        deleted = []
+        if over:
+            jobs = [item.job for item in open_jobs]
+            oldest = min((job.key.tick for job in jobs), default=tick)
+            named = {(reads.owner, n) for job in jobs for reads in job.reads for n in reads.numbers or ()}
+            for owner, found in over.items():
+                archived = streams[owner].archived
+                numbers = sorted(n for n in found if archived[n].tick <= oldest and (owner, n) not in named)
+                if numbers:
+                    streams[owner].delete(numbers)
+                    deleted.append((owner, tuple(numbers)))
+        for owner in looked_at:
+            self._look_again(streams[owner], kept, most, tick + 1)
+        return tuple(deleted)
+
+    def _owners(self, streams: Streams, kept: int, most: int | None, tick: int) -> list[str]:
+        """Return the owners to look at with this tick, in order."""
+        if self._next is None:
+            self._next = {}
+            return sorted(streams)
+        found = set()
+        while self._looks and self._looks[0][0] <= tick:
+            at, owner = heappop(self._looks)
+            if self._next.get(owner) == at:
+                del self._next[owner]
+                found.add(owner)
+        for owner in streams.changed:
+            archived = streams[owner].archived
+            if most is not None and len(archived) > most:
+                found.add(owner)
+            elif owner not in found:
+                self._look_again(streams[owner], kept, most, tick + 1)
+        return sorted(found & streams.keys())
+
+    def _look_again(self, stream: Stream, kept: int, most: int | None, soonest: int) -> None:
+        """Note when the stream is to be looked at, not before tick `soonest`."""
+        assert self._next is not None
+        if not stream.archived:
+            return
+        surplus = most is not None and len(stream.archived) > most  # an open job may read it
+        oldest = next(iter(stream.archived.values()))
+        at = soonest if surplus else max(soonest, oldest.tick + kept + 1)
+        if at < self._next.get(stream.owner, at + 1):
+            self._next[stream.owner] = at
+            heappush(self._looks, (at, stream.owner))
 
 
 def _over(stream: Stream, before: int, most: int | None) -> set[int]:

@@ -12,16 +12,16 @@ from typing import Protocol
 
 from memory.entry import Entry
 from memory.profile import Profile
-from memory.stream import Stream
 from memory.unreadable import LeftOut
 from scheduler.budget.budget import BudgetView
 from scheduler.budget.rules import Rules
 from scheduler.config.facts import Facts
 from scheduler.engine.corrections import Corrections
 from scheduler.engine.late_answers import LateAnswers
-from scheduler.engine.open_jobs import OpenJob, read_numbers
+from scheduler.engine.open_jobs import OpenJob, OpenJobs, read_numbers
 from scheduler.engine.rating import Rater
 from scheduler.engine.retries import Retries
+from scheduler.engine.streams import Streams
 from scheduler.engine.token_estimates import TokenEstimates
 from scheduler.engine.triggers import ScopeTrigger
 from scheduler.engine.turn import Deferred
@@ -30,8 +30,8 @@ from scheduler.latency.latencies import Latencies
 from scheduler.ledger.ledger import Write
 from scheduler.steering.cadence import Cadence
 from scheduler.steering.steering import Steering
-from tasks.job import JobKey, Reads, Request
-from tasks.kind import Case, Moment, build_case
+from tasks.job import Reads, Request
+from tasks.kind import Case, Moment, WorldFacts, build_case
 from tasks.recall import display_names
 
 
@@ -53,13 +53,13 @@ class RunState:
         self.facts_at: dict[int, Facts] = {}  # by version, as far as open jobs use them
         self.view = view
         self.profiles: dict[str, Profile] = {}
-        self.streams: dict[str, Stream] = {}
+        self.streams = Streams()
         self.retired: set[str] = set()
-        self.open: dict[JobKey, OpenJob] = {}
+        self.open = OpenJobs()
         self.deferred: list[Deferred] = []
         self.triggers: list[ScopeTrigger] = []  # of scopes that recount already
         self.warnings: Counter[str] = Counter()
-        self.cadence = Cadence(kind for kind in rules.kinds if kind.name not in rules.disabled)
+        self.cadence = Cadence(rules.kinds_due())
         self.steering = Steering(rules, view)
         self.rater = Rater(share=rules.rate_share)
         self.estimates = TokenEstimates()
@@ -77,6 +77,7 @@ class RunState:
             minutes_per_tick=facts.minutes_per_tick,
         )
         self.latencies.want(any(rules.bounds_of(kind) for kind in rules.kinds))
+        self._world: tuple[Facts, WorldFacts] | None = None
         self._names: tuple[int, Mapping[str, str]] = (-1, {})  # of owners and places, by version of the facts
 
     def case_of(self, item: OpenJob) -> Case:
@@ -130,27 +131,36 @@ class RunState:
 
     def busy(self, again: Iterable[Request]) -> Callable[[str, str], bool]:
         """Return a test whether a job of (kind, owner) is open, waits to be tried again, or is among `again`."""
-        taken = {(key.kind, key.owner) for key in self.open}
-        taken |= {(request.kind, request.owner) for request in again}
+        taken = {(request.kind, request.owner) for request in again}
         taken |= {(waiting.request.kind, waiting.request.owner) for waiting in self.deferred}
-        return lambda kind, owner: (kind, owner) in taken
+
+        def is_busy(kind: str, owner: str) -> bool:
+            return (kind, owner) in taken or any(key.kind == kind for key in self.open.of_owner(owner))
+
+        return is_busy
 
     def moment(self, owner: str, tick: int, minute: int) -> Moment:
         """Return an owner as the kinds see it when they decide whether they are due."""
         brief = dict(self.rules.brief(owner))
-        brief["open_numbers"] = read_numbers((j for k, j in self.open.items() if k.owner == owner), owner)
+        brief["open_numbers"] = read_numbers(self.open.of_owner(owner).values(), owner)
         return Moment(
             owner=owner,
             stream=self.streams[owner],
             profile=self.profiles[owner],
             tick=tick,
             minute=minute,
-            world=self.facts.world(),
+            world=self.world(),
             brief=brief,
             estimate=partial(self.rater.estimate, owner),
             lead=lambda kind: self.due.lead(kind, len(self.facts.names)),
             last=self.due.last,
         )
+
+    def world(self) -> WorldFacts:
+        """Return the constants that kinds of job see now."""
+        if self._world is None or self._world[0] is not self.facts:
+            self._world = (self.facts, self.facts.world())
+        return self._world[1]
 
     def last_served(self, kind: str, owner: str) -> int:
         """Return the tick at which a job of (kind, owner) was last admitted; -1 if never."""
@@ -159,5 +169,5 @@ class RunState:
     def display_names(self) -> Mapping[str, str]:
         """Return the names of owners and places."""
         if self._names[0] != self.facts_version:
-            self._names = (self.facts_version, display_names(self.facts.world()))
+            self._names = (self.facts_version, display_names(self.world()))
         return self._names[1]

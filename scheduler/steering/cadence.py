@@ -1,19 +1,22 @@
 """Cadence: when each kind of job is due for each owner.
 
-The host does not ask at every tick. It asks a kind about an owner whose stream changed, and at the tick that the kind
-itself named; never while a job of that kind and owner is open or waits for another trial.
+The host does not ask at every tick, and at none about everybody. It asks a kind about an owner whose stream changed in
+a way that the kind heeds, and at the tick that the kind itself named; never while a job of that kind and owner is open
+or waits for another trial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
+from memory.entry import Entry
 from memory.errors import CogitateError
+from memory.stream import Stream
 from scheduler.intake.checks import check_request, reason
 from scheduler.intake.kind_effects import place_of
 from tasks.job import Request
-from tasks.kind import Kind, Moment
+from tasks.kind import Kind, Moment, WorldFacts
 from tasks.kind_check import KindError
 
 MOST = 1_000  # requests of one kind for one owner at one tick
@@ -25,18 +28,36 @@ class Cadence:
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds = sorted(kinds, key=lambda kind: kind.order)
+        self._heeds = [(kind, getattr(kind, "heeds", None)) for kind in self._kinds]
         self._wakes: dict[int, set[tuple[str, str]]] = {}
         self._touched: set[str] = set()
+        self._concerned: set[tuple[str, str]] = set()
+        self._left: set[str] = set()
 
     def touch(self, owner: str) -> None:
-        """Record that the owner's stream or its open jobs changed."""
+        """Record that the owner's stream or its open jobs changed, whatever a kind heeds."""
         self._touched.add(owner)
 
+    def observed(
+        self, seen: Iterable[tuple[str, Entry]], streams: Mapping[str, Stream], world: WorldFacts, minute: int
+    ) -> None:
+        """Record what owners observed: only the kinds that heed it are asked.
+
+        Raises:
+            KindError: when a kind's `heeds` raises.
+        """
+        for owner, entry in seen:
+            stream = streams[owner]
+            for kind, heeds in self._heeds:
+                pair = (owner, kind.name)
+                if pair not in self._concerned and (
+                    heeds is None or _is_heeded(heeds, pair, entry, stream, world, minute)
+                ):
+                    self._concerned.add(pair)
+
     def forget(self, owner: str) -> None:
-        """Forget an owner that has left."""
-        self._touched.discard(owner)
-        for waiting in self._wakes.values():
-            waiting.difference_update({pair for pair in waiting if pair[0] == owner})
+        """Forget an owner that has left; it never comes back."""
+        self._left.add(owner)
 
     def due(self, tick: int, moment_of: Callable[[str], Moment], busy: Callable[[str, str], bool]) -> list[Request]:
         """Return the requests of this tick, sorted by owner and kind.
@@ -45,11 +66,14 @@ class Cadence:
             busy: returns whether a job of (kind, owner) is open or waits for another trial.
         """
         asked: set[tuple[str, str]] = self._wakes.pop(tick, set())
+        asked |= self._concerned
         asked |= {(owner, kind.name) for owner in self._touched for kind in self._kinds}
         self._touched.clear()
+        self._concerned.clear()
         by_owner: dict[str, set[str]] = {}
         for owner, name in asked:
-            by_owner.setdefault(owner, set()).add(name)
+            if owner not in self._left:
+                by_owner.setdefault(owner, set()).add(name)
         requests: list[Request] = []
         for owner in sorted(by_owner):
             moment = moment_of(owner)
@@ -94,6 +118,21 @@ def due_now(kind: Kind, moment: Moment) -> list[Request]:
     if len(requests) > MOST:
         raise _error(kind, moment, f"due says more than {MOST} Requests")
     return [_checked(kind, moment, request) for request in requests]
+
+
+def _is_heeded(
+    heeds: Callable[..., object], pair: tuple[str, str], entry: Entry, stream: Stream, world: WorldFacts, minute: int
+) -> bool:
+    try:
+        return bool(heeds(entry, stream, world, minute))
+    except (CogitateError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        owner, kind = pair
+        raise KindError(
+            f"the kind {kind!a}, asked about what {owner!a} observed: heeds raised {type(error).__name__} "
+            f"{place_of(error)}: {reason(error)}"[:500]
+        ) from error
 
 
 def _checked(kind: Kind, moment: Moment, request: object) -> Request:

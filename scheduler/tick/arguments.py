@@ -13,7 +13,7 @@ from memory.errors import InputError, quoted
 from memory.language.truncation import Content
 from memory.profile import Location, Profile
 from memory.routing.routing import EventRule, Strategy
-from scheduler.budget.briefs import Brief
+from scheduler.budget.briefs import Brief, no_brief
 from scheduler.config.settings import ConfigurationError, Settings, check_run_name
 from scheduler.config.tiers import TierRule, usual_tier
 from scheduler.intake.checks import (
@@ -65,7 +65,7 @@ def check_arguments(
         owners=check_present(owners),
         settings=check_settings(settings),
         locations=check_locations(locations),
-        brief=check_function("brief", brief) or _nothing,
+        brief=check_function("brief", brief) or no_brief,
         tier_of=check_function("tier_of", tier_of) or usual_tier,
         event_types=check_event_types(event_types),
         ticks=None if ticks is None else check_integer("ticks", ticks, 0, MAX_TICKS),
@@ -191,7 +191,3 @@ def _check_rule(what: str, rule: EventRule) -> None:
         raise InputError(f"{what}: content is {quoted(rule.content)}: give one of {', '.join(map(repr, contents))}")
     check_text(f"{what}: verb", rule.verb, MAX_LABEL, blank=True)
     check_integer(f"{what}: importance", rule.importance, 0, 10)
-
-
-def _nothing(owner: str) -> Mapping[str, object]:
-    return {}

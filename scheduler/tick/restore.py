@@ -14,6 +14,7 @@ from scheduler.config.endpoints import Model
 from scheduler.config.facts import Facts
 from scheduler.engine.open_jobs import load_open_jobs
 from scheduler.engine.run_state import RunState
+from scheduler.engine.streams import Streams
 from scheduler.engine.triggers import ScopeTrigger
 from scheduler.engine.turn import Deferred
 from scheduler.journal.left_out import check_kind_wrote
@@ -66,15 +67,14 @@ def restore(ledger: HostLedger, state: RunState) -> Restored:
 def _restore(ledger: HostLedger, state: RunState) -> Restored:
     store = ledger.store
     tick, digest, chain, kept = map(_text, store.state("tick", "digest", "chain", "loop"))
-    state.open.clear()
-    state.open.update(load_open_jobs(store))
+    state.open.restore(load_open_jobs(store))
     state.latencies.load(store, state.open)
     if int(tick) == 0:
         return Restored(0, "", "", None, 0, set(), Seals())
     loop = msgspec.json.decode(kept, type=LoopState)
     owners = store.mapping("owners")
     state.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
-    state.streams = load_streams(store, state.profiles)
+    state.streams = Streams(load_streams(store, state.profiles))
     state.retired = {owner.decode() for owner in store.fields("retired")}
     facts = store.mapping("facts")
     state.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}

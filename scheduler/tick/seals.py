@@ -43,9 +43,9 @@ class Seals:
             changed: the streams that the tick changed.
             run_changed: whether the tick changed facts or owners too.
         """
-        missing = (stream for owner, stream in state.streams.items() if owner not in self._kept)
-        found = {stream.owner: stream.seal() for stream in (*changed, *missing)}
-        if run_changed or FACTS not in self._kept:
+        found = {stream.owner: stream.seal() for stream in changed}
+        if run_changed or FACTS not in self._kept:  # owners come only with a change of the run
+            found |= {o: stream.seal() for o, stream in state.streams.items() if o not in self._kept and o not in found}
             found |= {FACTS: _seal_of_facts(state), OWNERS: _seal_of_owners(state)}
         values: list[Value] = [part for item in found.items() if self._kept.get(item[0]) != item[1] for part in item]
         self._kept |= found

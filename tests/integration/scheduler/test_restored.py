@@ -27,8 +27,9 @@ CONTROLS = {8: SetCadence("reflect", 300, True), 12: SetLimit("day.run.jobs", 40
 
 #: What a resumed host finds out anew, was given by its settings, or has written already.
 LEFT_OUT = {
-    "rules", "cadence", "_remembering", "_rules", "_names", "_kept", "_needs", "_told", "_rest", "changes", "_tick",
-    "_flight", "_oldest", "_bounds_of", "_models_of", "_timed", "_fixed", "_changed", "warnings",
+    "rules", "cadence", "_remembering", "_rules", "_names", "_kept", "_needs", "_told", "_rest", "_changes", "_tick",
+    "_flight", "_oldest", "_bounds_of", "_models_of", "_timed", "_fixed", "_changed", "_oldest_line",
+    "_world", "warnings",
 }  # fmt: skip
 
 

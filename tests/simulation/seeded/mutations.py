@@ -16,7 +16,6 @@ import msgspec
 
 import memory.apply
 import scheduler.engine.boundary
-import scheduler.engine.retention
 import scheduler.journal.history
 import scheduler.journal.lines
 import scheduler.ledger.scripts
@@ -31,6 +30,7 @@ from scheduler.engine.boundary import Closing
 from scheduler.engine.corrections import Corrections
 from scheduler.engine.engine import RunEngine
 from scheduler.engine.late_answers import LateAnswers
+from scheduler.engine.retention import Retention
 from scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
 from scheduler.latency.latencies import Latencies
 from scheduler.ledger.answers import Advanced
@@ -126,9 +126,9 @@ def preconditions_ignored() -> AbstractContextManager[Any]:
 
 def deleted_early() -> AbstractContextManager[Any]:
     """Archived entries are deleted although open jobs may read them."""
-    forget = scheduler.engine.retention.forget
+    forget = Retention.forget
     return patch.object(
-        scheduler.engine.retention, "forget", lambda streams, facts, jobs, tick: forget(streams, facts, (), tick + 1)
+        Retention, "forget", lambda self, streams, facts, jobs, tick: forget(self, streams, facts, (), tick + 1)
     )
 
 

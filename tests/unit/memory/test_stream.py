@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import Entry, Marks, PlanItem
+from memory.entry import Entry, Marks, PlanItem, is_dialogue
 from memory.stream import Stream
 from tests.unit.scheduler.scheduler_case import ANN, seen
 
@@ -270,3 +270,19 @@ def test_all_that_a_stream_holds_can_be_noted_as_new() -> None:
     changes = stream.take_changes()
     assert (changes.appended, changes.archived, changes.marked, changes.head) == ([1, 2, 3], [1, 3], {2}, True)
     assert (changes.deleted, changes.rated) == ([], set())
+
+
+@given(st.lists(st.tuples(st.sampled_from(["say", "see", "archive"]), st.integers(0, 50)), max_size=40))
+def test_the_oldest_line_is_that_of_all_live_ones(steps: list[tuple[str, int]]) -> None:
+    stream = Stream(ANN)
+    for what, number in steps:
+        live = stream.live()
+        if what == "archive" and live:
+            stream.archive(live[number % len(live)].number, 1)
+        elif what != "archive":
+            said = {"type": "message"} if number % 2 else {"source": "dialogue"}
+            stream.append(msgspec.structs.replace(seen("Hm.", number), **(said if what == "say" else {})), 1)
+        lines = [entry.minute for entry in stream.live() if is_dialogue(entry)]
+        assert stream.oldest_line() == (min(lines) if lines else None)
+        again = Stream(ANN, entries=stream.entries.values(), archived=stream.archived)
+        assert again.oldest_line() == stream.oldest_line()

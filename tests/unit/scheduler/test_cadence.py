@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from memory.entry import Entry
 from memory.errors import CogitateError
+from memory.stream import Stream
 from scheduler.intake.checks import MAX_INTEGER
 from scheduler.steering.cadence import MAX_PARAMS, MOST, Cadence
 from tasks.job import Request
 from tasks.kind_check import KindError
-from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker
+from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
 
 
 class Asked:
@@ -219,3 +221,36 @@ def test_a_number_of_another_class_names_a_tick() -> None:
     cadence = Cadence([Saying(lambda: [Request(kind="think", owner=ANN)], looks=lambda: Number(9))])
     cadence.touch(ANN)
     assert [due(cadence, tick)[1] for tick in (7, 8, 9)] == [[("think", ANN)], [], [("think", ANN)]]
+
+
+class Choosy(Thinker):
+    """A kind that heeds what is yet to come."""
+
+    def heeds(self, entry: Entry, stream: Stream, world: Any, minute: int) -> bool:
+        return entry.minute > minute
+
+
+def test_an_observation_asks_the_kinds_that_heed_it_and_any_other_change_asks_all() -> None:
+    def wants(moment: Any) -> bool:
+        return True
+
+    cadence = Cadence([Choosy("choose", 10, when=wants), Thinker("think", 20, when=wants)])
+    streams: Any = {ANN: Stream(ANN), BOB: Stream(BOB)}
+    cadence.observed([(ANN, seen("Rain.", 4)), (BOB, seen("Fire!", 6))], streams, None, 5)
+    assert due(cadence, 1)[1] == [("think", ANN), ("choose", BOB), ("think", BOB)]
+    assert due(cadence, 2)[1] == []
+    cadence.touch(ANN)
+    assert due(cadence, 3)[1] == [("choose", ANN), ("think", ANN)]
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), SystemExit(3)])
+def test_a_fault_in_heeds_names_the_kind_the_owner_and_the_place(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> bool:
+        raise error
+
+    monkeypatch.setattr(Choosy, "heeds", fail)
+    where = r"the kind 'choose', asked about what 'agent:ann' observed: heeds raised .* test_cadence.py"
+    with pytest.raises(KindError, match=where):
+        Cadence([Choosy("choose")]).observed([(ANN, seen("Rain."))], {ANN: Stream(ANN)}, None, 0)  # type: ignore[arg-type]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory.limits import MemoryLimits
 from memory.stream import Stream
 from scheduler.config.facts import Facts
 from scheduler.engine.open_jobs import OpenJob
-from scheduler.engine.retention import cut, forget
+from scheduler.engine.retention import Retention, cut
+from scheduler.engine.streams import Streams
 from tasks.job import Reads
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job, seen
 
@@ -32,7 +35,7 @@ def archived(*ticks: int, owner: str = ANN) -> Stream:
 
 
 def forgotten(stream: Stream, known: Facts, *jobs: OpenJob) -> list[int]:
-    deleted = forget({stream.owner: stream}, known, jobs, NOW)
+    deleted = Retention().forget(Streams({stream.owner: stream}), known, jobs, NOW)
     assert all(number not in stream.entries for _, numbers in deleted for number in numbers)
     return [number for owner, numbers in deleted for number in numbers if owner == stream.owner]
 
@@ -63,7 +66,32 @@ def test_an_entry_that_an_open_job_names_stays_and_one_of_the_same_number_of_ano
 
 def test_owners_are_told_in_their_order_and_those_who_lose_nothing_are_not() -> None:
     streams = {BOB: archived(10, owner=BOB), "agent:cy": archived(99, owner="agent:cy"), ANN: archived(20, 10)}
-    assert forget(streams, facts(), [], NOW) == ((ANN, (1, 2)), (BOB, (1,)))
+    assert Retention().forget(Streams(streams), facts(), [], NOW) == ((ANN, (1, 2)), (BOB, (1,)))
+
+
+@given(st.data())
+def test_whoever_looks_only_when_it_is_time_deletes_what_a_look_at_everybody_would(data: st.DataObject) -> None:
+    known = facts(retention=data.draw(st.integers(1, 6)), max_archived=data.draw(st.none() | st.integers(0, 4)))
+    owners = [f"agent:{letter}" for letter in "abcd"]
+    kept, looked_at = (Streams({owner: Stream(owner) for owner in owners}) for _ in range(2))
+    retention = Retention()
+    for tick in range(1, 25):
+        here = data.draw(st.lists(st.sampled_from(owners), max_size=6))
+        for owner in here:
+            for streams in (kept, looked_at):
+                number = streams[owner].append(seen(f"Tree {tick}."), tick).number
+                streams[owner].archive(number, tick)
+        reads = [
+            Reads(o, 0, (n,)) for o, n in data.draw(st.lists(st.tuples(st.sampled_from(owners), st.integers(1, 9))))
+        ]
+        jobs = [open_job(tick=data.draw(st.integers(max(0, tick - 4), tick)), reads=reads)] if reads else []
+        assert retention.forget(kept, known, jobs, tick) == Retention().forget(looked_at, known, jobs, tick)
+        for stream in kept.take_changed():
+            stream.take_changes()  # they are written with the tick
+        if len(kept) > 2 and data.draw(st.integers(0, 9)) == 0:
+            gone = data.draw(st.sampled_from(sorted(kept)))
+            owners.remove(gone)
+            del kept[gone], looked_at[gone]
 
 
 @pytest.mark.parametrize("most", [2, 3])

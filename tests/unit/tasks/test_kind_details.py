@@ -91,22 +91,23 @@ def test_a_recount_reads_its_own_stream_or_the_worlds() -> None:
 
 
 def test_who_needs_pruning_soon_is_looked_at_sooner() -> None:
-    def wake(stream: Stream, minutes_per_tick: int = 1) -> int | None:
-        world = dataclasses.replace(WORLD, minutes_per_tick=minutes_per_tick, limits=MemoryLimits(max_observations=10))
-        moment = moment_of(stream, 5_000, world=world, tick=50)
-        later = {every: timing.next_turn(moment, every) for every in (SOON, EVERY)}
-        found = Prune().wake(moment)
-        return next((every for every, tick in later.items() if tick == found), None)
+    limits, minute, tick = MemoryLimits(max_observations=20, max_reflections=1, max_plans=1), 5_000, 50
 
-    calm = stream_of(observation("Tea.", 1))
-    assert OVERDUE - SETTLED == 360
+    def wake(*entries: Entry) -> str:
+        moment = moment_of(stream_of(*entries), minute, world=dataclasses.replace(WORLD, limits=limits), tick=tick)
+        turns = {"soon": timing.next_turn(moment, SOON), "at its turn": timing.next_turn(moment, EVERY)}
+        found = Prune().wake(moment)
+        return "never" if found is None else next((turn for turn, at in turns.items() if at == found), "later")
+
     assert timing.offset(KLAUS, 100) // 10 not in (5,), "or both turns would be one"
-    assert [wake(calm, each) for each in (1, 3, 4)] == [EVERY, EVERY, SOON]
-    assert wake(stream_of(*(observation("Tea.", n) for n in range(9)))) == SOON
-    assert wake(stream_of(*(observation("Tea.", n) for n in range(8)))) == EVERY
-    assert wake(stream_of(message("Hi.", 5_000 - OVERDUE))) == SOON
-    assert wake(stream_of(message("Hi.", 5_000 - OVERDUE + 1))) == EVERY
-    assert wake(stream_of(observation("Hi.", 5_000 - OVERDUE))) == EVERY
+    seen = [observation("Tea.", n) for n in range(20)]
+    assert [wake(*seen[:count]) for count in (16, 17, 18)] == ["never", "at its turn", "soon"]
+    thoughts = [msgspec.structs.replace(entry, type="reflection") for entry in seen]
+    plans = [msgspec.structs.replace(entry, type="plan", items=()) for entry in seen]
+    assert [wake(*many) for many in (thoughts[:1], thoughts[:2], plans[:1], plans[:2])] == ["never", "at its turn"] * 2
+    said = [wake(message("Hi.", minute - age)) for age in (OVERDUE, SETTLED, SETTLED - 100, OVERDUE - 5)]
+    assert said == ["soon", "at its turn", "later", "soon"]
+    assert wake(observation("Hi.", minute - OVERDUE)) == "never", "that is no line of a conversation"
 
 
 @pytest.mark.parametrize(
