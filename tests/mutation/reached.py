@@ -176,7 +176,7 @@ class Reached:
             for name in files_of(root, tests)
             if not name.startswith("tests/simulation") and not _is_recorded(root, folder, name)
         ]
-        self.unrecorded = len(self._unrecorded)
+        self.unrecorded = frozenset(self._unrecorded)
         self._lines: dict[str, list[tuple[str, int]]] = {}
         self._now: dict[str, dict[int, list[int]]] = {}
         self._texts: dict[str, str] = {}

@@ -112,6 +112,7 @@ def test_the_end_without_a_result_names_the_failure_of_the_attempt_before(state:
     assert (closing.note.failure, closing.note.model) == ("connection", "small")
     (closing,) = close([DueJob(item.job.key, state, None, 0)], [item])
     assert (closing.note.failure, closing.note.model) == ("", "")
+    assert (closing.note.arrival, closing.note.empty) == (0, ""), "nothing has arrived"
 
 
 @pytest.mark.parametrize("state", ["open", "dead"])

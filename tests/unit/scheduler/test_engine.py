@@ -147,6 +147,69 @@ def test_a_job_without_a_result_counts_in_full_until_it_is_corrected(run: Run) -
     assert (run.held(), [*run.state.corrections.charged]) == (30, [key])
 
 
+@pytest.mark.parametrize(
+    ("bounds", "model", "reason", "samples"),
+    [
+        (Bounds(1, 9), "default", "late", [4]), (None, "default", "late", []), (Bounds(1, 9), "", "late", []),
+        (Bounds(1, 9), "default", "dead", []),
+    ],
+)  # fmt: skip
+def test_a_late_job_is_a_sample_where_due_ticks_follow_its_model(
+    bounds: Bounds | None, model: str, reason: str, samples: list[int]
+) -> None:
+    run = Run(bounds_of=lambda kind: bounds, model=model)
+    key = run.asked()
+    run.turn()
+    done = run.turn(rows=[row(key, "open" if reason == "late" else "dead")])
+    assert done.core.ended[0].reason == reason
+    assert [sample.ticks for sample in run.state.latencies.samples("think", "default")] == samples
+    assert run.state.latencies.samples("think", "") == ()
+
+
+def test_changes_are_handed_on_in_the_order_of_ends_and_then_of_late_answers(run: Run) -> None:
+    keys = [run.asked(owner=owner) for owner in (BOB, ANN)]
+    late = run.asked()
+    run.turn(rows=[row(late, "open")])
+    changes = run.engine.begin(
+        run.tick + 1, BoundaryInput([row(key) for key in keys], late_answers=[LateAnswer(late, row(late).result)])
+    )
+    assert [(change.owner, change.source, change.reason) for change in changes] == [
+        (BOB, "llm", "none"), (ANN, "llm", "none"), (ANN, "llm", "none"),
+    ]  # fmt: skip
+    done = run.engine.end(run.tick + 1, WorldTurn())
+    assert [end.key for end in done.core.late] == [late]
+    assert [note.key for note in done.late] == [late]
+    assert run.state.warnings["job.late_answer_unused"] == 0
+
+
+def test_what_is_wanted_of_an_owner_that_is_not_there_is_refused_and_counted(run: Run) -> None:
+    wrong = Archive(owner=ANN, numbers=(99,))
+    sound = Append(owner=ANN, entry=seen("A cow.", 2))
+    done = run.turn(world_effects=[wrong, sound, wrong])
+    assert done.core.world_effects == (sound,)
+    assert run.state.warnings["world.effect_refused"] == 2
+    assert [entry.text for entry in run.state.streams[ANN].live()] == ["A cow."]
+
+
+def test_owners_come_and_go_in_one_order(run: Run) -> None:
+    new = ["agent:zoe", "agent:cy", "npc:bo"]
+    joined = run.turn(joins={owner: Profile(name=owner) for owner in new})
+    assert [owner for owner, _ in joined.core.joined] == sorted(new)
+    assert joined.core.facts is not None
+    left = run.turn(leaves=new)
+    assert left.core.left == tuple(sorted(new))
+    assert run.state.retired == {*new}
+    assert {*run.state.profiles} == {*run.state.streams} == {ANN, BOB}
+
+
+def test_only_streams_that_changed_are_written_in_one_order(run: Run) -> None:
+    assert run.turn().streams == ()
+    done = run.turn(observed=[(BOB, seen("A cow.", 3)), (ANN, seen("A bee.", 3))])
+    assert [stream.owner for stream in done.streams] == [ANN, BOB]
+    assert [owner for owner, _ in done.core.observed] == [BOB, ANN], "as the world said it"
+    assert [stream.owner for stream in run.turn(observed=[(BOB, seen("A hen.", 4))]).streams] == [BOB]
+
+
 def test_an_answer_that_waits_for_its_due_tick_counts_as_what_it_used(run: Run) -> None:
     key, other = run.asked(), run.asked(owner=BOB)
     timed = [Timed(key, "default", 0, 1, USED), Timed(other, "default", 0, 1, Cost())]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memory.effects import Append, SetCounter
 from memory.entry import Entry
 from memory.unreadable import UnreadableEntry
+from scheduler.journal.checkpoint import content_hash
 from scheduler.journal.history import changes_of
 from scheduler.journal.lines import (
     Core,
@@ -230,3 +231,8 @@ def test_a_line_that_cannot_be_unpacked_is_told_as_such() -> None:
     with pytest.raises(JournalError, match="the journal was changed: a line of it cannot be decompressed"):
         unpack_line(b"chain odd")
     assert unpack_line(b'chain {"v": 1}') == ("chain", b'{"v": 1}'), "those of before are not compressed"
+
+
+def test_hashes_are_the_same_in_every_version() -> None:
+    assert content_hash(b"{}") == "2afb9b83f9314e5d029766197f539792"
+    assert next_digest("ab", b"{}") == next_chain("ab", b"{}") == "f5934ad22177462e4994cdf078b036e9"

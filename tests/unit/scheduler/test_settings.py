@@ -64,6 +64,19 @@ def test_a_retrieval_profile_can_be_set_in_every_place(monkeypatch: pytest.Monke
         Settings()
 
 
+def test_weights_may_be_given_as_text_and_are_refused_by_name_where_they_are_none() -> None:
+    assert Settings(kind_retrieval={"act": {"recency": "0.5"}, "plan": "spec"}).kind_retrieval == {
+        "act": {"recency": 0.5}, "plan": "spec",
+    }  # fmt: skip
+    for wrong in (None, [1], "often"):
+        with pytest.raises(ConfigurationError, match=r"recency is .*: give a number from 0 to 1,000"):
+            Settings(retrieval={"recency": wrong})
+    for wrong in (None, 5, "spec"):
+        with pytest.raises(ConfigurationError, match="is no table of profiles by kind"):
+            Settings(kind_retrieval=wrong)
+    assert Settings(kind_retrieval={}).kind_retrieval == {}
+
+
 def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
     assert Settings(limit_usd=0.25).limit_table().of("run", "run", "usd_micros") == 250_000
 
@@ -175,7 +188,8 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "limit_tokens": FROM_ONE, "real_day_tokens": FROM_ONE, "retry_share": ((0, 0.999), (-0.001, 1)),
     "act_interval": ANY, "act_per_tick": FROM_ONE, "repair_from": ((0, 1440), (-1, 1441)),
     "throttle_interval": ((1, 1440), (0, 1441)), "throttle_least": ((0.001, 1), (0.0009, 1.001)),
-    "claim_cap": ((1, 20), (0, 21)), "outage_buffer": FROM_ONE, "breaker_failures": FROM_ONE,
+    "perceive_unchanged_after": ((10, 1440), (9, 1441)), "claim_cap": ((1, 20), (0, 21)),
+    "outage_buffer": FROM_ONE, "breaker_failures": FROM_ONE,
     "breaker_share": ((0.001, 1), (0, 1.001)), "breaker_window": ((1, 10_000), (0, 10_001)), "journal_keep": FROM_ONE,
     "max_text": ((100, 4_000), (99, 4_001)), "max_observations": FROM_ONE, "max_reflections": FROM_ONE,
     "max_plans": FROM_ONE, "importance_threshold": ((1, 10), (0, 11)), "reflection_interval": FROM_ONE,
