@@ -73,6 +73,7 @@ def _held_to(**keywords: int | str) -> Any:
 
 
 Phrase = Annotated[str, AfterValidator(_capped(MAX_PHRASE)), _held_to(maxLength=120)]
+Deed = Annotated[str, AfterValidator(_capped(MAX_PHRASE)), _held_to(minLength=3, maxLength=120)]
 FilledPhrase = Annotated[
     str, AfterValidator(_capped(MAX_PHRASE)), AfterValidator(_filled), _held_to(minLength=2, maxLength=120)
 ]
@@ -142,9 +143,9 @@ class RatingsAnswer(Answer):
 class ActionAnswer(Answer):
     """What a character does next."""
 
-    reason: Phrase
+    reason: Deed
     location: Phrase  # name or id of a known place; empty: where it is
-    doing: Phrase
+    doing: Deed
     completing_plan_item: bool = False  # the present plan item is done
 
 

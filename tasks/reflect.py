@@ -12,6 +12,7 @@ How often an entry was repeated is not part of what a job reads, since it change
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
@@ -147,6 +148,8 @@ class Reflect:
         assert isinstance(answer, ReflectionAnswer)
         if len(answer.insight.split()) < 3 or answer.insight.strip(" .").casefold() == "this is blank":
             raise ValueError(f"the insight {answer.insight!r} says nothing")
+        if answer.insight.endswith("?") and not re.search(r"[.!]", answer.insight):
+            raise ValueError(f"the insight {answer.insight!r} only asks: say what follows")
         recent = [e for e in case.entries if e.number in set(used)]
         reflection = self._reflection(case, answer.insight, max(BY_MODEL, answer.significance), used, recent)
         return *reflection, *self._told(case, answer), *access_marks(case, used)

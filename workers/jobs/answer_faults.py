@@ -28,7 +28,10 @@ _DECLINES = re.compile(
     re.IGNORECASE,
 )
 _CLOCK = re.compile(r"\b(?:today|it) is day \d|\bit is \d{1,2}:\d\d [AP]M", re.IGNORECASE)
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
+_BROKEN = re.compile(r"[.,;:|…\[\]{}*#_]|.*[,;:|(\[{]\s*$", re.DOTALL)
+_TYPE = re.compile(r" \([^()]*\)$")
+_NO_LETTER = re.compile(r"[\W_]+")
 _SENTENCE = re.compile(r"[^.!?…]+")
 _RUN = 6  # words in a row that nobody writes twice by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
@@ -51,8 +54,10 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
         words = _WORD.findall(text.lower())
         if not any(character.isalnum() for character in text) or " ".join(words) in _FILLER:
             return f"{text[:40]!r} is a placeholder; write what the character would"
-        if _bare(text) in named:
+        if _name(text) in named:
             return f"{text[:40]!r} only names a place or a person; say what happens"
+        if _BROKEN.match(text):
+            return f"{text[:40]!r} is only a part of a sentence"
         if (found := _CLOCK.search(text)) is not None:
             return f"{found[0]!r} tells the time, which the character knows"
         if (found := _DECLINES.search(text)) is not None and found[0].lower() not in prompt.user.lower():
@@ -67,6 +72,8 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
         most = max(Counter(items).values())
         if most >= _FEW and most > _SAME * len(items):
             return f"{most} of {len(items)} items are the same"
+        if 2 * len(set(items)) < len(items):
+            return f"only {len(set(items))} of {len(items)} items differ"
     if not _relates(texts, prompt):
         return "nothing in it is about what you were shown"
     return None
@@ -80,8 +87,12 @@ def _choices(prompt: Prompt) -> frozenset[str]:
 def _names_of(choices: frozenset[str], prompt: Prompt) -> frozenset[str]:
     """Return the choices, and the names that the prompt lists for them ("- cafe: The Copper Kettle (cafe)")."""
     listed = (line[2:].partition(": ") for line in prompt.user.splitlines() if choices and line.startswith("- "))
-    names = (name.rpartition(" (")[0] or name for choice, _, name in listed if choice in choices)
-    return frozenset(_bare(name) for name in (*choices, *names))
+    return frozenset(map(_name, (*choices, *(name for choice, _, name in listed if choice in choices))))
+
+
+def _name(text: str) -> str:
+    """Return what makes a name: "the Town_Hall (office)" is "townhall"."""
+    return _NO_LETTER.sub("", _TYPE.sub("", _bare(text)))
 
 
 def _bare(text: str) -> str:

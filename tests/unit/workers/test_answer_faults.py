@@ -65,6 +65,10 @@ BABBLE = (
         (reflection(BABBLE), "nothing in it"),
         (plan(*[f"Today is day {n} of bread" for n in range(1, 7)]), "tells the time"),
         (plan(*[f"Loaf {n} of bread" for n in range(1, 7)]), "6 of 6"),
+        (plan(*["Bench", "Bread on the 1st floor"] * 2, "Bread on the 2nd floor", "Bench"), "only 2 of 6"),
+        (reflection("... , ama"), "part of a sentence"),
+        (reflection("People of the bread and their way,"), "part of a sentence"),
+        (reflection("[The next step of this plan"), "part of a sentence"),
         (reflection("It is 9:00 PM and I reflect."), "tells the time"),
         (ActionAnswer(location="", doing="Sweep the chimney.", reason="sweep the chimney"), "say the same"),
         (ActionAnswer(location="", doing="Ask Ben for his recipe", reason="Ask Ben"), "say the same"),
@@ -123,14 +127,16 @@ def act(doing: str, location: str = "cafe") -> str | None:
     return fault_of(ActionAnswer(reason="tea is nice", location=location, doing=doing), shown)
 
 
-@pytest.mark.parametrize("doing", ["The Copper Kettle", "copper kettle.", "home-1", "Lime Street 1", "here"])
+@pytest.mark.parametrize(
+    "doing", ["The Copper Kettle", "copper_kettle.", "CopperKettle (cafe)", "home-1", "Lime Street 1", "here"]
+)
 def test_a_place_is_no_deed(doing: str) -> None:
     found = act(doing)
     assert found is not None
     assert "only names" in found
 
 
-@pytest.mark.parametrize("doing", ["Have tea at the Copper Kettle", "tea", "[day 1"])
+@pytest.mark.parametrize("doing", ["Have tea at the Copper Kettle", "tea", "Tea (with Ben)", '"Tea!"'])
 def test_a_deed_may_name_a_place_and_a_choice_is_no_text(doing: str) -> None:
     assert act(doing) is None
     assert act(doing, location="home-1") is None
