@@ -108,6 +108,8 @@ def test_the_world_and_all_sections_together() -> None:
     assert [line for line in together.splitlines() if line and not line.startswith("-")] == [
         "Recent Location Memory:", "NPC Memory:", "bob:", "World Memory:",
     ]  # fmt: skip
+    named = scope_context(STREAMS, location="inn", present=["npc:bob"], names={"npc:bob": "Bob Smith"})
+    assert named == together.replace("bob:", "Bob Smith:")
     assert scope_context({}, location="inn") == ""
 
 

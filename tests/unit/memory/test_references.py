@@ -92,3 +92,13 @@ def test_a_deed_is_told_as_each_of_the_two_would(deed: str, mine: str, theirs: s
 )
 def test_an_observation_is_told_as_its_owner_would(seen: str, told: str) -> None:
     assert in_own_words(seen, "Ada Smith") == told
+
+
+def test_what_is_quoted_of_a_time_that_is_over_is_told_as_it_was_said() -> None:
+    told = told_after(
+        'On day 1 "I will go to the mill" is what Ben will say, and "it is going well" as Ada is going.', 9999
+    )
+    assert '"I will go to the mill"' in told
+    assert '"it is going well"' in told
+    assert "Ben was going to say" in told
+    assert "Ada was going" in told

@@ -1,0 +1,60 @@
+"""The items of a plan that count now: the one under way, and the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory.entry import INTO_SUMMARY, PlanItem
+from memory.plans import present_items
+from memory.policies.compaction import Cut
+from memory.stream import Changes
+
+NOON = 720
+
+
+def item(name: str, minute: int | None, status: Any = "pending") -> PlanItem:
+    return PlanItem(id=name, description=name, minute=minute, status=status)
+
+
+@pytest.mark.parametrize(
+    ("items", "now", "later"),
+    [
+        ([], None, None),
+        ([item("a", NOON)], "a", None), ([item("a", NOON + 1)], None, "a"), ([item("a", NOON - 1)], "a", None),
+        ([item("a", None)], "a", None), ([item("a", NOON, "active")], "a", None),
+        ([item("a", NOON, "done")], None, None), ([item("a", NOON, "cancelled")], None, None),
+        ([item("a", 600), item("b", 700)], "b", None), ([item("b", 700), item("a", 600)], "b", None),
+        ([item("a", 600), item("b", 700, "done")], None, None),
+        ([item("c", 900), item("b", 800), item("a", 721)], None, "a"),
+        ([item("a", 721, "active"), item("b", 800, "done"), item("c", 900)], None, "c"),
+        ([item("a", 600), item("b", 800)], "a", "b"),
+    ],
+)  # fmt: skip
+def test_the_item_whose_time_came_last_is_under_way_and_the_first_pending_one_is_next(
+    items: list[PlanItem], now: str | None, later: str | None
+) -> None:
+    found = present_items(iter(items), NOON)
+    assert [None if one is None else one.id for one in found] == [now, later]
+
+
+def test_what_pruning_takes_is_named_in_the_order_of_its_numbers() -> None:
+    cut = Cut(routine=(40, 9), talks=((17, 33), (8,)), reflections=(100, 1), plans=(64,))
+    assert cut.numbers == (1, 8, 9, 17, 33, 40, 64, 100)
+    assert Cut().numbers == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{name: [1]} for name in ("appended", "archived", "deleted", "deleted_into", "deleted_marks")]
+    + [{"marked": {1}}, {"rated": {1}}, {"head": True}],
+)
+def test_a_change_of_any_kind_is_one(change: dict[str, Any]) -> None:
+    assert Changes(**change)
+    assert not Changes()
+
+
+def test_what_went_into_the_summary_is_marked_as_runs_of_every_version_hold_it() -> None:
+    """Numbers of entries begin with 1; 0 stands for nothing. Readers of a kept run know no other mark."""
+    assert INTO_SUMMARY == -1
