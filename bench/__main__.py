@@ -58,6 +58,9 @@ def main() -> int:
     read.add_argument("--agents", type=int, default=25, help="of the built-in town")
     read.add_argument("--days", type=int, default=7)
     read.add_argument("--examples", action="store_true", help="print sentences that the checks find")
+    commands.add_parser(
+        "window", help="what the token window keeps of ten stories: names, objectives, relations, inventory"
+    )
     commands.add_parser("week", help="reflections and summaries of a week of the town, sampled by a fixed seed")
     arguments = parser.parse_args()
     logs.quiet()
@@ -104,6 +107,13 @@ def main() -> int:
 
         for table in readability.tables(arguments.agents, arguments.days, examples=arguments.examples):
             print(table, end="\n\n", flush=True)
+        return 0
+    if arguments.command == "window":
+        from bench.quality import window_stories
+
+        stories = window_stories.read_stories()
+        for half in window_stories.HALVES:
+            print(window_stories.table(half, stories), end="\n\n")
         return 0
     if arguments.command == "week":
         from bench.readability import week

@@ -15,33 +15,13 @@ from memory.language.references import resolved
 from memory.language.sentences import split_sentences
 from memory.language.times import anchor_days
 from memory.summaries.conversations import parse_line
+from memory.summaries.critical import critical_value, share_of_words
 from memory.summaries.summary import choose_units
 from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, Unit, Utterance, units
 
 LONG = 16  # characters: a longer word counts as several
 #: Characters of scripts that write no spaces count as a word each: Thai to Khmer, kana, Han.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-#: What the window design calls critical, in English and Russian: objectives and promises first, …
-_OBJECTIVE = re.compile(
-    r"\b(?:quests?|objectives?|missions?|goals?|must|needs? to|ha(?:s|ve) to|asked \S+(?: \S+)? to|promised?|swore|"
-    r"vow(?:s|ed)?)\b|\b(?:квест|задани|цел[ьи]|долж[еон]|обеща|поклял)",
-    re.IGNORECASE,
-)
-#: … then relationships and inventory.
-_BOND_OR_POSSESSION = re.compile(
-    r"\b(?:ally|allies|allied|enem(?:y|ies)|rivals?|friends?|friendship|married|engaged|brother|sister|mother|father|"
-    r"daughter|son|distrusts?|trusts?|betray\w*|loves?|hates?|owes?|apprentice|mentor|inventory|carr(?:y|ies|ied|ying)|"
-    r"owns?|wields?|picked up|found|bought|sold|received|stole|lost)\b|"
-    r"\b(?:друг|друзь|враг|союзни|брат|сестр|нес[её]т|наш[её]л|купил|получил|ключ)",
-    re.IGNORECASE,
-)
-#: What it has discarded: dice and rules.
-_MECHANICS = re.compile(
-    r"\b(?:rolls?|rolled) (?:an? )?(?:natural )?\d|\b\d*d(?:4|6|8|10|12|20)\b|\bDC \d|\bsaving throw|^initiative:", re.I
-)
-#: Added to a sentence's value however long it is; a name in a sentence of ten words is worth about 1.5.
-_OBJECTIVE_VALUE, _BOND_VALUE = 6.0, 4.0
-_MECHANICS_SHARE = 0.05
 
 
 def estimate_tokens(text: str) -> int:
@@ -101,14 +81,12 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
 
 
 def _weighed(unit: Unit, brevity: float) -> Unit:
-    """Return the units with more weight for facts critical to the window design, and hardly any for rules of a game."""
-    if _MECHANICS.search(unit.text):
-        return unit._replace(weights={key: _MECHANICS_SHARE * weight for key, weight in unit.weights.items()})
-    value = _OBJECTIVE_VALUE if _OBJECTIVE.search(unit.text) else 0.0
-    value += _BOND_VALUE if _BOND_OR_POSSESSION.search(unit.text) else 0.0
-    if value:
-        return unit._replace(weights=unit.weights | {f"critical {unit.text}": value * unit.size**brevity})
-    return unit
+    """Return the unit with more weight for facts critical to the window design, and less for rules and colour."""
+    share, value = share_of_words(unit.text), critical_value(unit.text)
+    weights = unit.weights if share == 1.0 else {key: share * weight for key, weight in unit.weights.items()}
+    if value and share == 1.0:
+        weights = weights | {f"critical {unit.text}": value * unit.size**brevity}
+    return unit._replace(weights=weights)
 
 
 def format_entries(entries: Iterable[Entry], names: Mapping[str, str]) -> str:

@@ -1,0 +1,91 @@
+"""What the token window's heuristic keeps of stories: names, objectives, relations and inventory (window design).
+
+Ten stories of as many genres lie in tests/fixtures/stories. The heuristic was improved on the half that says
+"development"; the other half was written at the same time and only measured. Each story is compressed in three
+batches, as a run does, into half of its tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.table import Row, Table
+from memory.entry import Entry
+from memory.language.sentences import split_sentences
+from memory.summaries.long_term import estimate_tokens, fold
+
+STORIES = Path(__file__).parents[2] / "tests" / "fixtures" / "stories"
+KINDS = ("names", "objective", "relation", "item")
+BATCHES = 3
+SHARE = 0.5  # of the story's tokens, for the summary
+HALVES = ("development", "held out")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A story and what a reader must not lose. Each fact is words that one sentence has."""
+
+    name: str
+    half: str
+    facts: dict[str, list[list[str]]]
+    lines: list[str]
+
+    def summary(self, share: float = SHARE) -> str:
+        """Return the long-term summary after all batches."""
+        room = int(share * sum(map(estimate_tokens, self.lines)))
+        entries = [Entry(type="observation", text=line, minute=10 * at) for at, line in enumerate(self.lines)]
+        size, text = -(-len(entries) // BATCHES), ""
+        for begin in range(0, len(entries), size):
+            text = fold(text, entries[begin : begin + size], {}, room)
+        return text
+
+    def kept(self, text: str) -> dict[str, tuple[int, int]]:
+        """Return, for each kind of fact, how many a text keeps, and of how many."""
+        sentences = [sentence.lower() for sentence in split_sentences(text)]
+        return {
+            kind: (
+                sum(any(all(word.lower() in s for word in fact) for s in sentences) for fact in facts),
+                len(facts),
+            )
+            for kind, facts in self.facts.items()
+        }
+
+
+def read_stories() -> list[Told]:
+    """Return the stories in the order of their names."""
+    return [_read(path) for path in sorted(STORIES.glob("*.txt"))]
+
+
+def _read(path: Path) -> Told:
+    head, _, body = path.read_text(encoding="utf-8").partition("\n---\n")
+    facts: dict[str, list[list[str]]] = {kind: [] for kind in KINDS}
+    half = ""
+    for line in head.splitlines():
+        key, _, value = line.partition(": ")
+        if key == "half":
+            half = value
+        elif key == "names":
+            facts[key] = [[name.strip().removeprefix("the ")] for name in value.split(",")]
+        elif key in facts:
+            facts[key].append([word.strip() for word in value.split("|")])
+    return Told(path.stem, half, facts, body.split("\n")[:-1] if body.endswith("\n") else body.split("\n"))
+
+
+def table(half: str, stories: Sequence[Told]) -> Table:
+    """Return the facts that summaries of one half of the stories keep."""
+    rows: list[Row] = []
+    sums = {kind: [0, 0] for kind in KINDS}
+    for story in stories:
+        if story.half != half:
+            continue
+        kept = story.kept(story.summary())
+        for kind, (found, of) in kept.items():
+            sums[kind][0] += found
+            sums[kind][1] += of
+        rows.append(Row(story.name, tuple(f"{found}/{of}" for found, of in kept.values())))
+    rows.append(Row("all", tuple(f"{found}/{of}" for found, of in sums.values())))
+    return Table(
+        f"Stories in half of their tokens: {half}", ("names", "objectives", "relations", "inventory"), tuple(rows)
+    )
