@@ -28,6 +28,8 @@ def main() -> int:
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     commands.add_parser("concurrency", help="calls that one worker process drives, beside plain Celery tasks")
     commands.add_parser("memory", help="what memory operations cost on a full stream")
+    crowds = commands.add_parser("host", help="what a tick costs its host, by the size of the crowd")
+    crowds.add_argument("--agents", type=int, nargs="+", default=(100, 1_000, 10_000))
     stalling = commands.add_parser("hostile", help="what text made to stall a host costs a tick, for each policy")
     stalling.add_argument("--length", type=int, default=4_000, help="characters of every text, at most 4,000")
     limit = commands.add_parser("rate-limit", help="whether workers keep a limit against a server that enforces it")
@@ -78,6 +80,11 @@ def main() -> int:
         from bench.quality import memory
 
         print(memory.table())
+        return 0
+    if arguments.command == "host":
+        from bench import host
+
+        print(host.table(arguments.agents))
         return 0
     if arguments.command == "hostile":
         from bench import hostile

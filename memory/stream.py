@@ -93,7 +93,7 @@ class Stream:
 
     def count(self, *types: EntryType) -> int:
         """Return the number of live entries of these types (all types unless some are named)."""
-        return sum(n for t, n in self._counts.items() if not types or t in types)
+        return sum(self._counts.get(one, 0) for one in types) if types else len(self._live)
 
     def observed(self) -> int:
         """Return the number of live entries that count against the limit of observations."""

@@ -1,0 +1,78 @@
+"""Measure what a tick costs its host, by the size of the crowd.
+
+The host is a few lines with no world of its own, on a server beside it, and no worker takes its jobs. A tick's time is
+that of the host's own thread from the end of the body to the next one; waiting for the server is not in it. At night
+nothing is due: one run is idle, in the other a hundred owners, chosen by chance, see something new in every tick. In
+the morning every agent is to plan: the slowest tick is the one in which heuristics make all these plans.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from bench.table import Row, Table
+from hosting.tick_loop import TickLoop
+from memory.entry import Entry
+from memory.profile import Profile
+from scheduler.config.settings import PinnedSettings
+
+CROWDS = (100, 1_000, 10_000)
+SEEN = 100  # observations in a tick
+NIGHT, WARM = 130, 30  # ticks of a night, and those at its start that are left out
+BEGIN = 20  # ticks in which everybody sees something once
+MORNING = 360  # minutes after 00:00
+_DEEDS = ("mends a net", "sells apples", "asks for the way", "reads a letter", "looks for a lost dog", "sings")
+
+
+def _lived(agents: int, seen: int, first: int, ticks: int) -> list[float]:
+    """Return the milliseconds of each tick."""
+    chance = random.Random(agents)
+    owners = {f"agent:a{number}": Profile(name=f"Ann{number} Smith") for number in range(agents)}
+    names = list(owners)
+    taken: list[float] = []
+    with TemporaryDirectory() as folder:
+        settings = PinnedSettings(data_dir=Path(folder), workers=0, wait=0, limits={}, morning=MORNING)
+        with TickLoop(run="crowd", owners=owners, settings=settings, ticks=ticks, start_minute=first) as loop:
+            start = time.thread_time()
+            for tick in loop:
+                taken.append((time.thread_time() - start) * 1000)
+                if seen and tick.number <= BEGIN:  # everybody remembers something already
+                    watching = names[tick.number - 1 :: BEGIN]
+                else:
+                    watching = [chance.choice(names) for _ in range(seen)]
+                for number, owner in enumerate(watching):
+                    text = f"Ann{chance.randrange(10_000)} {_DEEDS[number % 6]} at house {number % 37}."
+                    entry = Entry(type="observation", text=text, minute=tick.minute, importance=1 + number % 5)
+                    loop.observe(owner, entry)
+                start = time.thread_time()
+    return taken
+
+
+def table(crowds: Sequence[int] = CROWDS) -> Table:
+    """Return the milliseconds of a tick by the size of the crowd, and how many times those of the smallest they are."""
+    rows: list[Row] = []
+    least: tuple[float, float] | None = None
+    for agents in crowds:
+        idle = median(_lived(agents, 0, 0, NIGHT)[WARM:])
+        busy = sorted(_lived(agents, SEEN, 0, NIGHT)[WARM:])
+        middle = median(busy)
+        slowest = max(_lived(agents, 0, MORNING - 5, 20)[2:])
+        least = least or (idle, middle)
+        rows.append(
+            Row(
+                f"{agents:,} agents",
+                (idle, idle / least[0], middle, middle / least[1], busy[-2], 1000 * (middle - idle) / SEEN, slowest),
+            )
+        )
+    columns = (
+        "idle, ms", "of the first", f"{SEEN} observations, ms", "of the first", "slowest but one", "an observation, µs",
+        "morning, slowest",
+    )  # fmt: skip
+    return Table(
+        "A tick of the host", columns, tuple(rows), "CPU of the host's thread; medians of 100 ticks.", decimals=1
+    )
