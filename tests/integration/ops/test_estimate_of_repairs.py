@@ -1,0 +1,38 @@
+"""An estimate after a run whose answers needed repairs is what such a run takes, all attempts included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakeredis import FakeRedis
+
+from cogitate import Settings, TickLoop
+from ops.estimate.demand import demand_of
+from ops.estimate.estimates import estimate
+from ops.fake_llm.server import FakeEndpoint
+from ops.world_driver import drive
+from simulation.town.town import Town
+from tasks.registry import kinds
+
+AGENTS, DAY = 6, 1_440
+
+
+def test_what_repairs_and_other_attempts_cost_is_in_the_next_estimate(tmp_path: Path) -> None:
+    client, town = FakeRedis(), Town(AGENTS, start_minute=0)
+    with FakeEndpoint(faults={"not_json": 0.5}) as endpoint:
+        settings = Settings(
+            data_dir=tmp_path, llm="openai", base_url=endpoint.url, api_key="any", limits={}, limit_tokens=50_000_000,
+            retry_share=0.5, reflection_interval=480, throttle_auto=False, repair_from=1440, rate_share=0.0,
+        )  # fmt: skip
+        with TickLoop(
+            run="town-1", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief,
+            ticks=DAY, inline=True, client=client,
+        ) as loop:  # fmt: skip
+            drive(loop, town)
+        served = endpoint.stats()
+    found = estimate(settings, kinds(), demand_of(client, settings), agents=AGENTS, days=1)
+    calls, tokens = found.total("calls").likely, found.total("tokens").likely
+    assert served.requests > 1.2 * found.total("jobs").likely, "many were repaired"
+    assert calls == pytest.approx(served.requests, rel=0.15)
+    assert tokens == pytest.approx(served.prompt_tokens + served.completion_tokens, rel=0.15)
