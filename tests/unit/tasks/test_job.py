@@ -7,7 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from memory.entry import Entry
+from memory.profile import Profile
+from memory.unreadable import UnreadableEntry
 from tasks.job import Cost, Job, JobKey, Reads, Request, added, split_job_id
+from tasks.kind import WorldFacts, build_case
+from tests.unit.scheduler.scheduler_case import ANN, BOB
 
 LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
     (Reads, {"owner": "a", "upto": 3}, {"numbers": None}),
@@ -75,3 +80,19 @@ def test_a_long_text_that_is_no_key_is_told_cut() -> None:
 def test_what_is_no_job_id_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a job id"):
         split_job_id(text)
+
+
+def test_a_case_holds_what_its_job_may_read_in_the_order_of_its_numbers_as_it_was_then() -> None:
+    def entry(number: int, made: type[Entry] = Entry, **more: Any) -> Entry:
+        return made(type="observation", text=f"No. {number}.", minute=1, number=number, tick=1, **more)
+
+    kept = {
+        ANN: [entry(5), entry(4), entry(1), entry(2, UnreadableEntry), entry(3, importance=8, rated=9)],
+        BOB: [entry(7, importance=8, rated=8)],
+    }
+    job = Job(run="r", key=JobKey(8, "plan", ANN, 0, 0), minute=3, due=4, reads=(Reads(ANN, 4), Reads(BOB, 9)))
+    case = build_case(job, Profile(name="Ann"), WorldFacts(), lambda reads: iter(kept[reads.owner]))
+    assert [one.number for one in case.memories[ANN]] == [1, 3, 4], "neither later ones nor what cannot be read"
+    assert [one.importance for one in case.memories[ANN]] == [0, 0, 0], "it was rated after the job was made"
+    assert [one.importance for one in case.memories[BOB]] == [8]
+    assert (case.job, case.profile.name, case.world) == (job, "Ann", WorldFacts())

@@ -50,3 +50,11 @@ def test_who_knows_no_place_to_eat_eats_at_home() -> None:
     assert eating_place(Profile(name="Bo"), (), {}, 0, "") is None
     assert social_place(Profile(name="Bo"), (), {}, 0, "") is None
     assert choose_place("Bo", [], PLACES, near="", visits={}, day=0) is None
+
+
+def test_people_meet_near_home_and_without_one_near_their_work() -> None:
+    here = [social_place(Profile(name=name, home="house0"), PLACES, {}, 0, "house5") for name in NAMES]
+    assert here == [chosen(name, near="house0") for name in NAMES]
+    homeless = [social_place(Profile(name=name), PLACES, {}, 0, "house5") for name in NAMES]
+    assert homeless == [chosen(name, near="house5") for name in NAMES]
+    assert homeless != here

@@ -13,7 +13,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from scheduler.config.settings import PinnedSettings
-from workers.processes import interpreter, lifeline
+from workers.processes import lifeline
+from workers.processes.interpreter import tune
 from workers.processes.lifeline import GRACE, LOOK_EVERY, PARENT_VARIABLE
 
 HOST = 4242
@@ -83,5 +84,5 @@ def test_an_interpreter_is_tuned_for_many_threads(monkeypatch: pytest.MonkeyPatc
     for name in ("collect", "freeze"):
         monkeypatch.setattr(gc, name, lambda name=name: done.append(name))
     monkeypatch.setattr(gc, "set_threshold", lambda count: done.append(count))
-    interpreter.tune()
+    tune()
     assert done == [0.02, "collect", "freeze", 10_000], "what is garbage already is not kept for ever"

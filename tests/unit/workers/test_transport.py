@@ -14,8 +14,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
 from tests.unit.workers.test_messages_under_attack import HINT
-from workers.transport import flower_broker, redis_transport
+from workers.transport import redis_transport
 from workers.transport.event_batches import INTERVAL, LIMIT, EventBatches
+from workers.transport.flower_broker import register as correct_flower
 from workers.transport.redis_transport import Channel, Transport
 
 # -- channels ----------------------------------------------------------------------------------------
@@ -202,9 +203,9 @@ def test_flowers_page_of_a_socket_shows_the_database_of_its_address(
 ) -> None:
     broker = SimpleNamespace(RedisSocket=RedisSocket)
     monkeypatch.setitem(sys.modules, "flower.utils.broker", broker)  # type: ignore[arg-type]
-    flower_broker.register()
+    correct_flower()
     corrected = broker.RedisSocket
-    flower_broker.register()
+    correct_flower()
     assert broker.RedisSocket is corrected, "once"
     made = corrected(url, name="x")
     assert made.given == (url, "x")
@@ -213,5 +214,5 @@ def test_flowers_page_of_a_socket_shows_the_database_of_its_address(
 
 def test_without_flower_nothing_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "flower.utils.broker", raising=False)
-    flower_broker.register()
+    correct_flower()
     assert "flower.utils.broker" not in sys.modules

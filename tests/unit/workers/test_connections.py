@@ -1,0 +1,100 @@
+"""Connections that are used again: only those on which nothing waits to be read."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+
+from workers.llm.connections import SilentConnections, _is_silent
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A client's end of a connection, and its server's."""
+    ours, theirs = socket.socketpair()
+    yield ours, theirs
+    ours.close()
+    theirs.close()
+
+
+class Idle:
+    """A connection that was used before."""
+
+    def __init__(self, ours: socket.socket | None, *, should_close: bool = False, closed: bool = False) -> None:
+        self.protocol = None if closed else SimpleNamespace(should_close=should_close)
+        self.transport = None if ours is None else SimpleNamespace(get_extra_info=lambda name: {"socket": ours}[name])
+        self.was_closed = False
+
+    def close(self) -> None:
+        self.was_closed = True
+
+
+def silent(connection: Any) -> bool:
+    return _is_silent(connection)
+
+
+def test_a_connection_is_silent_until_its_server_sends_something_or_closes_it(
+    ends: tuple[socket.socket, socket.socket],
+) -> None:
+    ours, theirs = ends
+    assert silent(Idle(ours))
+    theirs.send(b"H")
+    assert not silent(Idle(ours))
+    ours.recv(1)
+    assert silent(Idle(ours))
+    theirs.close()
+    assert not silent(Idle(ours))
+
+
+def test_what_this_process_has_not_taken_in_yet_and_what_is_closed_is_not_silent(
+    ends: tuple[socket.socket, socket.socket],
+) -> None:
+    ours, _ = ends
+    assert not silent(Idle(ours, should_close=True))
+    assert not silent(Idle(ours, closed=True))
+    assert not silent(Idle(None))
+
+
+def test_a_connection_that_is_not_silent_is_closed_and_the_next_one_is_looked_at(
+    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, _ = ends
+    loud, quiet, key = Idle(ours, should_close=True), Idle(ours), object()
+    left: list[Any] = [loud, quiet]
+    asked: list[tuple[Any, ...]] = []
+
+    async def get(self: Any, *of: Any) -> Any:
+        asked.append(of)
+        return left.pop(0) if left else None
+
+    monkeypatch.setattr(aiohttp.TCPConnector, "_get", get)
+
+    async def look() -> tuple[Any, Any]:
+        pool: Any = SilentConnections()
+        found = await pool._get(key, []), await pool._get(key, [])
+        await pool.close()
+        return found
+
+    assert asyncio.run(look()) == (quiet, None)
+    assert (loud.was_closed, quiet.was_closed) == (True, False)
+    assert asked == [(key, [])] * 3
+
+
+def test_idle_connections_are_closed_on_request() -> None:
+    async def close() -> list[str]:
+        closed: list[str] = []
+        pool: Any = SilentConnections()
+        idle = {name: [(SimpleNamespace(close=lambda name=name: closed.append(name)), 0.0)] for name in "ab"}
+        kept, pool._conns = pool._conns, idle
+        pool.close_idle()
+        pool._conns = kept
+        await pool.close()
+        return closed
+
+    assert asyncio.run(close()) == ["a", "b"]

@@ -1,0 +1,66 @@
+"""How long an endpoint asks its callers to wait: in which header or words, and in which form."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from types import SimpleNamespace
+
+import pytest
+
+from workers.llm import requested_waits as module
+from workers.llm.requested_waits import requested_wait
+
+NOW = 1_800_000_000.0
+DAY = 86_400.0
+
+
+@pytest.fixture(autouse=True)
+def now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: NOW))
+
+
+def date(seconds: float) -> datetime:
+    return datetime.fromtimestamp(NOW + seconds, UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None), ({"Retry-After": "7"}, 7.0), ({"retry-after": " 1.5 "}, 1.5), ({"retry-after": "0"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25), ({"retry-after-ms": "soon"}, None),
+        ({"retry-after": "99999999"}, DAY), ({"retry-after": format_datetime(date(30), usegmt=True)}, 30.0),
+        ({"retry-after": format_datetime(date(-30), usegmt=True)}, 0.0), ({"retry-after": "soon"}, None),
+        ({"retry-after": "1.2.3"}, None), ({"retry-after": "٣"}, None),
+        # limits and when they are renewed
+        ({"x-ratelimit-reset": "20"}, 20.0), ({"x-ratelimit-reset-tokens": "1m30s"}, 90.0),
+        ({"x-ratelimit-reset-requests": "250ms"}, 0.25), ({"x-ratelimit-reset": "2d1h"}, DAY),
+        ({"anthropic-ratelimit-tokens-reset": date(45).isoformat()}, 45.0),
+        ({"x-ratelimit-tokens-reset": "3"}, 3.0), ({"y-ratelimit-reset": "20"}, None),
+        ({"x-ratelimit-reset": str(int(NOW) + 12)}, 12.0), ({"x-ratelimit-reset": str(int(NOW + 12) * 1000)}, 12.0),
+        ({"x-ratelimit-reset": "999999999"}, DAY), ({"x-ratelimit-reset": "soon"}, None),
+        # of several the one that is used up, and of those the longest; else the shortest
+        ({"x-ratelimit-reset-tokens": "9", "x-ratelimit-reset-requests": "4"}, 4.0),
+        ({"x-ratelimit-reset-a": "9", "x-ratelimit-remaining-a": "0", "x-ratelimit-reset-b": "4"}, 9.0),
+        ({"x-ratelimit-reset-tokens": "9", "x-ratelimit-remaining-tokens": "5", "x-ratelimit-reset-requests": "4",
+          "x-ratelimit-remaining-requests": "0.0"}, 4.0),
+        ({"x-ratelimit-reset-a": "9", "x-ratelimit-remaining-a": "0", "x-ratelimit-reset-b": "12",
+          "x-ratelimit-remaining-b": "0", "x-ratelimit-reset-c": "1"}, 12.0),
+    ],
+)  # fmt: skip
+def test_a_wait_is_read_from_the_headers(headers: dict[str, str], seconds: float | None) -> None:
+    assert requested_wait(headers) == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [
+        ("Rate limit reached. Please try again in 6m0s.", 360.0), ("please retry in 1.5s", 1.5),
+        ("Retry in 20ms, please", 0.02), ('{"retryDelay: 34s"}', 34.0), ("try again in 1h2m3s", 3723.0),
+        ("try again later", None), ("retry in 2 days", None), ("retry in 3d", DAY),
+    ],
+)  # fmt: skip
+def test_a_wait_is_read_from_the_words_of_an_error(words: str, seconds: float | None) -> None:
+    assert requested_wait({}, words) == (None if seconds is None else pytest.approx(seconds))
+    assert requested_wait({"retry-after": "5"}, words) == 5.0, "a header that says so comes first"
+    assert requested_wait({"x-ratelimit-reset": "8"}, words) == pytest.approx(8.0 if seconds is None else seconds)

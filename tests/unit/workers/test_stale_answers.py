@@ -1,0 +1,80 @@
+"""Answers to another request: recognised by the id that they name, or as a copy of an earlier answer."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from workers.llm.answer import ModelAnswer
+from workers.llm.failures import Failure
+from workers.llm.stale_answers import REQUEST_ID, StaleAnswers
+
+MOST = 1_000  # earlier answers that are recognised
+
+
+def test_each_request_has_an_id_of_its_own_and_each_pool_its_name() -> None:
+    one, other = StaleAnswers(), StaleAnswers()
+    ids = [one.new_request_id() for _ in range(3)] + [other.new_request_id()]
+    assert len(set(ids)) == 4
+    assert [re.fullmatch(r"cogitate-[0-9a-f]{16}-(\d+)", found)[1] for found in ids] == ["1", "2", "3", "1"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("head", [True, False])
+def test_an_answer_that_names_another_request_is_recognised(head: bool) -> None:
+    answers = StaleAnswers()
+    first, second = answers.new_request_id(), answers.new_request_id()
+    foreign = StaleAnswers().new_request_id()
+
+    def names_another(*named: str, before: int = 0) -> bool:
+        text = " ".join(named)
+        headers = {REQUEST_ID: text} if head else {}
+        content = b"" if head else b"x" * before + b'{"id": "' + text.encode() + b'"}'
+        return answers.names_another(second, headers, content)
+
+    assert not names_another()
+    assert not names_another(second)
+    assert names_another(first)
+    assert names_another(second, first), "one of them is enough"
+    assert names_another(first, second)
+    assert not names_another(foreign), "it says nothing of a request of this pool"
+    if not head:
+        assert names_another(first, before=400 - 8 - len(first))
+        assert not names_another(first, before=400), "only the beginning of an answer is looked at"
+        assert not answers.names_another(second, {}, b"\xff")
+
+
+def test_an_answer_that_answered_another_question_is_a_copy() -> None:
+    answers = StaleAnswers()
+    assert not answers.is_copy(b"Why?", b"Because.", reused=True)
+    assert not answers.is_copy(b"Why?", b"Because.", reused=True), "the same question may have it again"
+    assert answers.is_copy(b"How?", b"Because.", reused=True)
+    assert not answers.is_copy(b"How?", b"So.", reused=True)
+    assert not answers.is_copy(b"Why?", b"Because.", reused=True), "it is still the first one's"
+
+
+def test_an_endpoint_that_repeats_itself_on_a_new_connection_repeats_itself_anywhere() -> None:
+    answers = StaleAnswers()
+    answers.is_copy(b"Why?", b"Because.", reused=False)
+    assert not answers.is_copy(b"How?", b"Because.", reused=False)
+    assert not answers.is_copy(b"When?", b"Because.", reused=True)
+    fresh = StaleAnswers()
+    fresh.is_copy(b"Why?", b"Because.", reused=False)
+    assert fresh.is_copy(b"How?", b"Because.", reused=True), "that it was new for the first answer says nothing"
+
+
+def test_so_many_earlier_answers_are_recognised_and_no_more() -> None:
+    for others, copy in ((MOST - 1, True), (MOST, False)):
+        answers = StaleAnswers()
+        answers.is_copy(b"Why?", b"Because.", reused=True)
+        for number in range(others - 1):
+            answers.is_copy(b"Q", b"%d" % number, reused=True)
+        answers.is_copy(b"Q", b"last", reused=True)
+        assert answers.is_copy(b"How?", b"Because.", reused=True) is copy
+
+
+def test_what_an_endpoint_did_not_say_is_nothing() -> None:
+    answer = ModelAnswer(usage=None, failure=Failure(kind="server"))  # type: ignore[arg-type]
+    assert (answer.prompt_tokens, answer.reasoning, answer.estimated, answer.text) == (0, 0, False, "")
+    assert answer.failure is not None
+    assert (answer.failure.context, answer.failure.status, answer.failure.retry_after) == (0, None, None)
