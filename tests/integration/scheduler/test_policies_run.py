@@ -193,6 +193,14 @@ def test_what_is_forgotten_is_logged(tmp_path: Path) -> None:
     assert any(OGILVY in entry["job"] and entry["failure"] == "refused" for entry in degraded)
 
 
+def test_a_window_whose_model_fails_is_logged(tmp_path: Path) -> None:
+    with FakeEndpoint(faults={"refusal": 1.0}) as endpoint, capture_logs() as logged:
+        run(FakeRedis(), with_model(tmp_path, endpoint, **POLICIES["tokens"]), 25)
+    degraded = [entry for entry in logged if entry["event"] == "job.degraded" and "/summarise/" in entry["job"]]
+    assert degraded
+    assert all((entry["log_level"], entry["failure"]) == ("warning", "refused") for entry in degraded)
+
+
 def test_no_llm_call_when_space_available(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         loop = run(FakeRedis(), with_model(tmp_path, endpoint, policy="cells", cells=1_000), 10)

@@ -8,7 +8,7 @@ import pytest
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from cogitate import Event, InputError, Tick, TickLoop
+from cogitate import ConfigurationError, Event, InputError, Tick, TickLoop
 from memory.routing.scopes import WORLD
 from ops.fake_llm.server import FakeEndpoint
 from tests.integration.scheduler.scopes_run_case import ALICE, BOB, EVE, GROUP, opened, played
@@ -139,6 +139,13 @@ def test_truncation_and_style_are_settings() -> None:
     def script(loop: TickLoop, tick: Tick) -> None:
         loop.event(ALICE, Event(kind="discussion_statement", speaker="Bo", text="long words " * 60))
 
+    def reasoned(loop: TickLoop, tick: Tick) -> None:
+        loop.event(ALICE, Event(kind="discussion_statement", speaker="Bo", text="Yes.", reasoning="long words " * 60))
+
+    short = played(reasoned, ticks=1, reasoning_max_length=30).state.streams[ALICE].live()[0].text
+    assert short == "Bo discussed: Yes. Reasoning: long words long words long..."
+    with pytest.raises(ConfigurationError, match="reasoning_max_length: 9"):
+        played(reasoned, ticks=1, reasoning_max_length=9)
     cut = played(script, ticks=1, statement_max_length=50, guidance_style="structured")
     assert cut.state.streams[ALICE].live()[0].text == "Speaker: Bo | Statement: " + "long words " * 3 + "long words..."
     whole = played(script, ticks=1, enable_truncation=False)

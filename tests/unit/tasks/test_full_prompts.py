@@ -217,3 +217,10 @@ def test_a_request_carries_the_condition_of_the_moment() -> None:
     found = [one for minute in range(1_000, 2_000, 10) for one in kind.due(moment_of(stream, minute, status=status))]
     assert found[0].params["status"] == {"energy": 35, "mood": 62.5}
     assert list(found[0].params["status"]) == ["energy", "mood"]
+
+
+def test_a_reflection_is_told_what_to_consider_and_whose_traits_to_have() -> None:
+    prompt = Reflect(Templates()).prompt(case_of(Reflect(Templates()), stream_of(observation("It rained.", 10)), 700))
+    for said in ("patterns", "relationships changed", "learned", "feel"):
+        assert said in prompt.system
+    assert "Traits: kind, inquisitive\n" in prompt.user

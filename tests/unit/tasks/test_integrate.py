@@ -292,3 +292,13 @@ def test_what_is_new_is_kept_in_full_up_to_160_tokens_of_250() -> None:
     assert merged(f"{old} sang", [fits], {}) == fits.text
     assert merged("", [], {}) == ""
     assert merged(old, [], {}) == old
+
+
+def test_the_first_tier_has_a_limit_and_the_newest_go_first() -> None:
+    stream = stream_of(*(observation(f"Number {n} spoke for a long time. " + "And on. " * 110, n) for n in range(28)))
+    happened(stream, RESULT, 60)
+    prompt = INTEGRATE.prompt(case(stream, 61))
+    shown = [n for n in range(28) if f"Number {n} spoke" in prompt.user]
+    assert shown == list(range(28 - len(shown), 28))
+    assert 5 <= len(shown) < 20, "12,000 characters hold about thirteen of these"
+    assert "Consensus reached on Floor." in prompt.user

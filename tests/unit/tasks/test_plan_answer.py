@@ -88,3 +88,28 @@ def test_the_prompt_says_who_where_when_and_what_is_unfinished() -> None:
 def test_a_repair_replaces_the_provisional_plan() -> None:
     effects = KIND.heuristic(case_of(KIND, stream_of(), MORNING, params={"replaces": 4}))
     assert effects[0].replaces == 4  # type: ignore[union-attr]
+
+
+def test_fifteen_memories_come_to_mind_by_the_words_of_the_query() -> None:
+    idle = [observation(f"Somebody number {n} walked past the window.", 900 + n, importance=4) for n in range(30)]
+    stream = stream_of(observation("I want and need a goal: to plan for tomorrow.", 10, importance=1), *idle)
+    prompt = KIND.prompt(case_of(KIND, stream, MORNING + 600))
+    assert len(prompt.used) == 15
+    assert 1 in prompt.used, "the oldest and least important, but for its words"
+
+
+def test_items_have_ids_of_their_own_and_an_ordinary_priority_where_none_is_given() -> None:
+    case, answer = answered(["7:00 AM", "9:00 AM", "11:00 AM", "1:00 PM", "3:00 PM"])
+    unsaid = type(answer).model_validate(
+        {"activities": [{"time": a.time, "description": a.description, "location": ""} for a in answer.activities]}
+    )
+    (plan,) = appended(KIND.effects(case, unsaid, ()))
+    assert [item.id for item in plan.items] == [f"{case.job.key.tick}-{n}" for n in range(5)]
+    assert {item.priority for item in plan.items} == {3}
+
+
+def test_the_prompt_asks_for_five_to_eight_activities_of_somebody_with_traits_and_a_condition() -> None:
+    prompt = KIND.prompt(case_of(KIND, stream_of(), MORNING, params={"status": {"energy": 55.0}}))
+    assert "5 to 8 activities" in prompt.system
+    assert f"Traits: {', '.join(PROFILE.traits)}\n" in prompt.user
+    assert "Condition: energy 55 of 100, 0 is exhausted\n" in prompt.user
