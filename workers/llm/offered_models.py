@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from memory.errors import CogitateError
 from workers.llm.address import Address
 
 
-class Unlisted(Exception):
+class Unlisted(CogitateError):
     """An endpoint does not say which models it offers; the message says why."""
 
     def __init__(self, why: str, status: int | None = None) -> None:
