@@ -28,6 +28,7 @@ from scheduler.ledger.errors import LedgerError
 from workers.jobs.metrics import RunHosts
 
 MOST_TICKS = 20_000  # ticks whose times a host remembers
+UNMET = "unmet"  # the precondition of a result did not hold at its boundary
 STATES = ("waiting", "running", "staged", "dead", "held")
 
 log = structlog.get_logger()
@@ -66,9 +67,9 @@ class HostMetrics:
     def committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
         """Count a committed tick."""
         for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
-            self._ended.labels(
-                self._run, ended.key.kind, ended.end, note.source, ended.reason, note.failure
-            ).inc()  # fmt: skip
+            # A stale job's failure says which entry or plan item was not as expected: a text of its own for each.
+            failure = UNMET if ended.end == "stale" else note.failure
+            self._ended.labels(self._run, ended.key.kind, ended.end, note.source, ended.reason, failure).inc()
         for decided in outcome.core.decided:
             reason = reason_of(decided.refused) if decided.refused else "none"
             self._decided.labels(self._run, decided.key.kind, decided.decision, reason).inc()

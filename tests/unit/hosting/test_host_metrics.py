@@ -1,0 +1,37 @@
+"""What a host counts of its ticks."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+
+from hosting.metrics import HostMetrics
+from scheduler.journal.lines import Ended, EndNote
+from tasks.job import JobKey
+
+
+@pytest.mark.parametrize(
+    ("end", "failure", "label"),
+    [
+        ("applied", "rate_limited", "rate_limited"),
+        ("applied", "", ""),
+        ("stale", "plan item 7-0 is over", "unmet"),
+    ],
+)
+def test_the_failure_of_a_job_is_one_of_few_words(end: Any, failure: str, label: str) -> None:
+    metrics = HostMetrics(FakeRedis(), "town")
+    key = JobKey(1, "plan", "agent:ada", 0, 0)
+    core = SimpleNamespace(ended=[Ended(key=key, end=end)], decided=[])
+    notes = [EndNote(key=key, source="heuristic", failure=failure)]
+    outcome: Any = SimpleNamespace(core=core, notes=notes)
+    metrics.committed(1, outcome, 0.001)
+    labels = {
+        sample.labels["failure"]
+        for metric in metrics._ended.collect()
+        for sample in metric.samples
+        if sample.name == "cogitate_jobs_total"
+    }
+    assert labels == {label}
