@@ -216,7 +216,9 @@ class Reached:
         def order(test: str) -> tuple[bool, int, bool, float, float, str]:
             file = test.partition("::")[0]
             text = self._text(file) if module else ""
-            seconds, share = self.seconds.get(test, 0), own.get(test, 0) / self._all_lines.get(test, 1)
+            # What runs at import says nothing of a test: there the fastest come first.
+            share = 0.0 if module else own.get(test, 0) / self._all_lines.get(test, 1)
+            seconds = self.seconds.get(test, 0)
             stem = Path(file).stem  # a file of tests that is called as the module is, or as what calls the script
             named = Path(path).stem in stem or (path.endswith(".lua") and any(name in stem for name in callers))
             return not named, -(module in text) - bool(name and name in text), seconds > _FAST, -share, seconds, test

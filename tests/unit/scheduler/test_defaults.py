@@ -9,7 +9,6 @@ import pytest
 
 from scheduler.budget.admission import DecidedLine, Grant
 from scheduler.budget.rules import Rules, rules_of
-from scheduler.config import versions
 from scheduler.config.controls import ControlAnswer, SetCadence
 from scheduler.config.endpoints import KindOfModel, Model
 from scheduler.config.facts import Facts
@@ -161,10 +160,3 @@ def test_rules_are_those_of_settings_that_nobody_has_changed() -> None:
     for name in ("disabled", "rate_share", "repair_from", "throttle", "coalesce", "max_text", "waits"):
         assert getattr(alone, name) == getattr(usual, name), name
     assert [alone.bounds_of(kind) for kind in alone.kinds] == [usual.bounds_of(kind) for kind in usual.kinds]
-
-
-def test_what_a_schema_brought_stays_with_its_number() -> None:
-    """Lines are read by the number they were written with: a later one would take from older runs what they have."""
-    assert (versions.SAME_STATUS, versions.CORRECTS_VIEW) == (5, 5)
-    assert (versions.COUNTS_JOBS, versions.GIVES_SIGNS) == (6, 6)
-    assert versions.SCHEMA >= 6

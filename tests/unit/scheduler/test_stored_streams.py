@@ -11,7 +11,10 @@ from fakeredis import FakeRedis
 
 from memory.entry import Entry, Marks
 from memory.stream import Stream
+from scheduler.config.versions import SCHEMA
+from scheduler.journal.left_out import left_out_of
 from scheduler.ledger import streams as module
+from scheduler.ledger.keys import RUNS, incarnation_key
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import chunked, differences, load_streams, stream_writes, write_streams
@@ -161,3 +164,21 @@ def test_an_entry_that_cannot_be_read_is_the_same_where_both_say_so() -> None:
     assert msgspec.to_builtins(made(Odd).entries[1]) == msgspec.to_builtins(made(Entry).entries[1])
     assert differences(made(Odd), made(Entry)) == []
     assert differences(made(Odd, "A bee."), made(Entry)) == ["entries [1] are not what the journal says"]
+
+
+def test_entries_that_cannot_be_read_are_told_of_all_owners_and_other_damage_is_passed_over() -> None:
+    client = FakeRedis()
+    client.sadd(RUNS, "r")
+    client.set(incarnation_key("r"), "now")
+    store = RunStore.of(client, "r", "now")
+    client.hset(store.key("state"), mapping={"tick": 1, "schema": SCHEMA})
+    streams = [Stream(owner) for owner in (BOB, ANN, "agent:cy", "agent:gone")]
+    for stream in streams:
+        stream.append(seen("A cow."), 1)
+    write_streams(store, streams)
+    odd = b'{"type":"dream","text":"Sheep.","minute":1,"number":1,"tick":1}'
+    for owner, raw in ((BOB, odd), ("agent:gone", odd), (ANN, b"{")):
+        client.hset(store.owner_key("entries", owner), "1", raw)
+    client.hset(store.key("owners"), mapping={ANN: "{}", BOB: "{}", "agent:cy": "{}"})
+    client.hset(store.key("retired"), "agent:gone", 1)
+    assert [(one.owner, one.number) for one in left_out_of(client, "r")] == [(BOB, 1), ("agent:gone", 1)]
