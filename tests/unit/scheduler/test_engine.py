@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from memory.effects import Append, Archive, Rate
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.routing.scopes import WORLD, location_owner
+from memory.snapshot import dump
 from memory.stream import Stream
 from scheduler.budget.budget import BudgetView, Cell
 from scheduler.budget.rules import Rules, ThrottleRules
@@ -19,11 +21,14 @@ from scheduler.config.controls import ControlRequest, SetLimit, SetMode
 from scheduler.config.facts import Facts
 from scheduler.config.limits import LimitTable
 from scheduler.config.tiers import ModelOption
+from scheduler.config.versions import SCHEMA
 from scheduler.engine.engine import RunEngine
 from scheduler.engine.remembering import Remembering
 from scheduler.engine.run_state import RunState
 from scheduler.engine.triggers import location_left
 from scheduler.engine.turn import FinishedTick, WorldTurn
+from scheduler.journal.history import redo
+from scheduler.journal.lines import Core, ReadLine, TickNotes
 from scheduler.latency.due_ticks import Bounds
 from scheduler.ledger.answer_times import Timed
 from scheduler.ledger.answers import BoundaryInput, DueJob, LateAnswer
@@ -379,3 +384,65 @@ def test_repeats_are_kept_where_each_statement_counts() -> None:
         streams, remembering = {owner: Stream(owner)}, Remembering(coalesce=coalesce)
         observed = [(owner, seen("The forge is cold.", 5))] * 2
         assert len(remembering.take_in(streams, observed, 1, limits).observed) == 2
+
+
+# -- the journal of it -------------------------------------------------------------------------------
+
+
+class Journalled(Run):
+    """A run whose ticks are redone from their lines as they happen."""
+
+    def __init__(self, **rules: Any) -> None:
+        self.redone: dict[str, Stream] = {}
+        super().__init__(**rules)
+
+    def turn(self, *requests: Request, **more: Any) -> FinishedTick:
+        done = super().turn(*requests, **more)
+        line = ReadLine(
+            msgspec.json.decode(msgspec.json.encode(done.core), type=Core), TickNotes(epoch=1), "", "", SCHEMA
+        )
+        gone = redo(line, self.redone)
+        assert sorted(stream.owner for stream in gone) == [*done.core.left]
+        assert self.redone.keys() == self.state.streams.keys()
+        for owner, stream in self.state.streams.items():
+            assert dump(self.redone[owner]) == dump(stream), owner
+        return done
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("policy", ["stream", "cells"])
+def test_a_journal_leads_to_what_the_run_holds(seed: int, policy: Any) -> None:
+    chance, run = random.Random(seed), Journalled(limits={"run.run.calls": 25})
+    limits = msgspec.structs.replace(
+        run.state.facts.limits,
+        policy=policy,
+        cells=3,
+        max_observations=6,
+        max_reflections=2,
+        retention=8,
+        max_archived=9,
+    )
+    run.state.facts = msgspec.structs.replace(run.state.facts, limits=limits)
+    open_keys: list[JobKey] = []
+    for number in range(60):
+        owners = sorted(run.state.streams)
+        observed = [
+            (chance.choice(owners), seen(chance.choice(("A cow.", "A bee.", f"The {number}th bell.")), run.tick + 1))
+            for _ in range(chance.randrange(4))
+        ]
+        observed = [
+            (owner, msgspec.structs.replace(entry, importance=chance.choice((0, 0, 6)))) for owner, entry in observed
+        ]
+        due, open_keys = open_keys, []
+        rows = [row(key, chance.choice(("staged", "open", "dead"))) for key in due if key in run.state.open]
+        joins = {f"agent:{number}": Profile(name=f"Guest {number}")} if number % 7 == 3 else {}
+        leaves = [owner for owner in owners if owner not in (ANN, BOB) and chance.random() < 0.2]
+        effects = [Append(owner=ANN, entry=seen("A gift.", run.tick + 1))] if number % 5 == 0 else []
+        asked = [Request(kind="think", owner=owner) for owner in owners if chance.random() < 0.3]
+        done = run.turn(
+            *asked, rows=rows, observed=[one for one in observed if one[0] not in leaves], joins=joins, leaves=leaves,
+            world_effects=effects,
+        )  # fmt: skip
+        open_keys = [key for key in run.state.open if key not in {line.key for line in done.core.ended}]
+    if policy == "stream":
+        assert run.state.streams[ANN].head.last_number > len(run.state.streams[ANN].entries), "something was deleted"
