@@ -17,7 +17,7 @@ from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
 from tests.simulation.seeded.mutations import FOCUS, MUTATIONS, OF_LATENCIES
 from tests.simulation.seeded.processes import Broken
-from tests.simulation.seeded.scene import RUN
+from tests.simulation.seeded.scene import RUN, scene_of_seed
 from tests.simulation.seeded.server import Server, be_silent, simulating
 from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials
 
@@ -39,6 +39,7 @@ def silent(own_logging: None) -> None:
 
 def test_a_few_seeds_are_clean(server: Server) -> None:
     trials = Trials(server)
+    assert any(scene_of_seed(seed, 0).story for seed in range(FEW)), "no seed plays the story"
     coverage: Coverage = Coverage()
     forced = 0
     for seed in range(FEW):

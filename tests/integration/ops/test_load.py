@@ -11,6 +11,7 @@ from ops.load.asserts import check_names, failures, numbers, parse
 from ops.load.figures import LoadRecorder, figures
 from ops.load.profiles import PROFILES, profile_of, recorded_profile
 from scheduler.config.settings import ConfigurationError
+from simulation.story.story import AGENTS
 from tests.integration.command import summary, typed
 
 
@@ -34,6 +35,21 @@ def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path:
     ):  # fmt: skip
         assert f">{title}</tspan>" in page
     assert "<script" not in page
+
+
+def test_the_people_of_the_story_think_under_load(tmp_path: Path) -> None:
+    found = summary(
+        "load", "--story", "--profile", "steady", "--tick-rate", 30, "--workers", 1, "--out", tmp_path / "load.html",
+        "--assert", "lost_reflections==0", "--assert", "failed_share==0", data_dir=tmp_path / "data",
+    )  # fmt: skip
+    assert found["agents"] == len(AGENTS)
+    assert found["jobs"] > len(AGENTS)
+
+
+def test_the_story_has_people_of_its_own(tmp_path: Path) -> None:
+    done = typed("load", "--story", "--agents", 3, data_dir=tmp_path / "data")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "give --agents 3 or --story, not both" in done.stderr
 
 
 @pytest.mark.parametrize(
