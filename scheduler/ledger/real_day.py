@@ -52,10 +52,10 @@ class DaySpending(msgspec.Struct, frozen=True, kw_only=True):
     date: str  # "2026-03-01", UTC
     limit_tokens: int | None
     limit_usd_micros: int | None
-    reserved: Cost = Cost()
-    spent: Cost = Cost()
-    overrun: Cost = Cost()  # part of what was spent
-    refused: int = 0  # calls that were not made
+    reserved: Cost
+    spent: Cost
+    overrun: Cost  # part of what was spent
+    refused: int  # calls that were not made
 
     @property
     def limited(self) -> bool:

@@ -181,3 +181,10 @@ def test_whatever_the_order_of_ends_the_ledger_is_written_in_the_order_of_keys()
         jobs.drop(one)
     assert jobs.take_gone() == [one.text() for one in sorted(keys)]
     assert (jobs.take_records(), jobs.take_gone(), jobs.records) == ([], [], {})
+
+
+def test_corrections_are_removed_in_the_order_of_their_jobs() -> None:
+    found = Corrections()
+    found.take([learned(ordinal) for ordinal in reversed(range(12))], view())
+    (write,) = found.take_writes()
+    assert write == Write("HDEL", "corrections", tuple(key(ordinal).text() for ordinal in range(12)))

@@ -10,6 +10,7 @@ import pytest
 from fakeredis import FakeRedis, FakeServer
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError
+from structlog.testing import capture_logs
 
 from scheduler.config.versions import SCHEMA
 from scheduler.ledger import ledger as module
@@ -223,6 +224,8 @@ def test_trial_hints_that_were_answered_are_known() -> None:
     assert ledger.answered(KEYS) == {KEYS[1]}
     assert ledger.answered(KEYS[:1]) == set()
     assert ledger.answered([]) == set()
+    ledger.outage = Away(away=True)
+    assert ledger.answered(KEYS) == set(), "nobody asks a ledger that is away"
 
 
 def test_an_error_while_it_looks_for_answers_is_the_outages_where_there_is_one() -> None:
@@ -300,3 +303,17 @@ def test_the_end_of_a_run_comes_after_all_that_is_kept_and_is_itself_not_only_ke
     assert status(ledger) == b"cancelled"
     ledger.go_on()
     assert status(ledger) == b"running"
+
+
+def test_what_cannot_be_read_at_a_boundary_is_told_once_however_often_it_is_shown() -> None:
+    ledger = created()
+    for key, field in (("corrections", "odd"), ("offered", "odd"), ("retries", "odd")):
+        ledger.client.hset(ledger.store.prefix + key, field, "{")
+    with capture_logs() as logs:
+        for _ in range(3):
+            found = ledger.collect(1, "due")
+            assert found is not None
+            assert (found.boundary.learned, found.boundary.late_answers, found.boundary.retries) == ([], [], [])
+    assert sorted(entry["what"] for entry in logs) == [
+        "a late answer's job", "what an earlier attempt used", "what an ended job came to",
+    ]  # fmt: skip

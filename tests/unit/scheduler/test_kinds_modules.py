@@ -18,7 +18,8 @@ from tasks.kind_check import KindError
         ("x = 1\nraise KeyError('x')", r"KeyError at .*bad_kinds_1\.py, line 2"),
         ("x = (", r"SyntaxError at .*bad_kinds_2\.py, line 1"),
         ("x = 1\x00", "cannot be imported"),
-        ("raise SystemExit(9)", r"SystemExit at .*bad_kinds_4\.py, line 1"),
+        ("raise SyntaxError('odd')", r"SyntaxError at .*bad_kinds_4\.py, line 1: SyntaxError\('odd'\)"),
+        ("raise SystemExit(9)", r"SystemExit at .*bad_kinds_5\.py, line 1"),
     ],
 )
 def test_a_module_that_cannot_be_imported_is_named(

@@ -331,3 +331,11 @@ def test_tries_in_vain_are_those_in_turn_that_took_longer_than_the_most() -> Non
     assert known.tries_in_vain("act", MODEL, 8) == 2, "the last two were under way together"
     assert known.tries_in_vain("act", MODEL, 9) == 0, "just in time"
     assert known.tries_in_vain("plan", MODEL, 1) == 0
+
+
+@pytest.mark.parametrize(("older", "kept"), [(2, 2 + RECENT), (3, RECENT), (4, RECENT)])
+def test_three_older_answers_say_what_a_model_took_before(older: int, kept: int) -> None:
+    known = learned(*[200] * older)
+    for at in range(RECENT):
+        learn(known, 20, 2_000 + 20 * at)
+    assert len(known.samples("act", MODEL)) == kept

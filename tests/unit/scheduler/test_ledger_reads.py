@@ -358,30 +358,35 @@ def test_a_claim_without_an_answer_is_given_back_before_the_next(monkeypatch: py
 # -- the real day ------------------------------------------------------------------------------------
 
 
+def spending(**figures: Any) -> DaySpending:
+    nothing = {"reserved": Cost(), "spent": Cost(), "overrun": Cost(), "refused": 0}
+    return DaySpending(date="2026-03-01", **(nothing | figures))
+
+
 @pytest.mark.parametrize(
     ("tokens", "usd", "limited"), [(None, None, False), (1, None, True), (None, 1, True), (1, 1, True)]
 )
 def test_a_day_is_limited_by_tokens_or_money(tokens: int | None, usd: int | None, limited: bool) -> None:
-    assert DaySpending(date="2026-03-01", limit_tokens=tokens, limit_usd_micros=usd).limited is limited
+    assert spending(limit_tokens=tokens, limit_usd_micros=usd).limited is limited
 
 
 def test_the_spending_of_a_day_is_shown_with_its_limits() -> None:
     settings = Settings(real_day_tokens=500, real_day_usd=2.5)
     day = RealDay(FakeRedis(), settings, lambda: "2026-03-01")
-    assert day.spending() == DaySpending(date="2026-03-01", limit_tokens=500, limit_usd_micros=2_500_000)
+    assert day.spending() == spending(limit_tokens=500, limit_usd_micros=2_500_000)
     one, other = (day.reserve(Cost(calls=1, tokens=tokens, usd_micros=10)) for tokens in (100, 200))
     assert isinstance(one, Held)
     assert isinstance(other, Held)
     day.settle(one, Cost(calls=1, tokens=150, usd_micros=4))
     assert day.reserve(Cost(tokens=151)) == "real_day_spent"
-    assert day.spending() == DaySpending(
-        date="2026-03-01", limit_tokens=500, limit_usd_micros=2_500_000, reserved=Cost(tokens=200, usd_micros=10),
+    assert day.spending() == spending(
+        limit_tokens=500, limit_usd_micros=2_500_000, reserved=Cost(tokens=200, usd_micros=10),
         spent=Cost(tokens=150, usd_micros=4), overrun=Cost(tokens=50), refused=1,
     )  # fmt: skip
     unlimited = RealDay(FakeRedis(), Settings(), lambda: "2026-03-01")
     assert unlimited.reserve(Cost(tokens=10**9)) == UNLIMITED
     unlimited.settle(UNLIMITED, Cost(tokens=10**9))
-    assert unlimited.spending() == DaySpending(date="2026-03-01", limit_tokens=None, limit_usd_micros=None)
+    assert unlimited.spending() == spending(limit_tokens=None, limit_usd_micros=None)
 
 
 def test_that_a_day_is_spent_is_told_once_a_day() -> None:

@@ -99,6 +99,14 @@ def test_a_connection_that_was_closed_costs_one_more_try_and_no_word() -> None:
     assert (server.calls, clock.slept, waits.lost, logs) == (2, [], 0.0, [])
 
 
+def test_it_is_said_that_the_server_is_away_once_a_second_try_has_failed() -> None:
+    waits, clock = pause()
+    with capture_logs() as logs:
+        assert waits.read(Server(AWAY, AWAY, "there")) == "there"
+    assert [entry["event"] for entry in logs] == ["ledger.away", "ledger.back"]
+    assert clock.slept == [0.05]
+
+
 def test_the_pauses_double_up_to_a_second_and_what_was_waited_is_known() -> None:
     waits, clock = pause()
     for _ in range(2):

@@ -14,7 +14,7 @@ from memory.stream import Stream
 from scheduler.engine.rating import Rater
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.run_store import RunStore
-from tests.unit.scheduler.scheduler_case import ANN
+from tests.unit.scheduler.scheduler_case import ANN, BOB
 
 TEXTS = ("A fire in the barn.", "The bell rang.", "A cow.", "Rain on the quay.", "Ale is dear.", "The mill stands.")
 
@@ -109,3 +109,13 @@ def test_a_text_that_came_and_went_between_two_writes_never_comes_to_the_ledger(
     run.write()
     assert run.store.client.hlen(run.store.key("ratings")) == 1
     assert Run(run.store).known()[1] == 6
+
+
+def test_what_was_rated_for_another_owner_is_known_too() -> None:
+    run = Run()
+    run.learn((TEXTS[0], 9))
+    run.streams[BOB] = Stream(BOB)
+    number = run.streams[BOB].append(said(TEXTS[0]), 2).number
+    (rated,) = run.rater.rate(run.streams, [BOB], 2)
+    assert (rated.owner, rated.number, rated.importance) == (BOB, number, 9)
+    assert run.rater.estimate(BOB, said(TEXTS[0])) == 9

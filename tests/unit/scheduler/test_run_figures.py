@@ -300,7 +300,7 @@ def written(number: int, text: str, **fields: Any) -> Entry:
 
 def test_what_cannot_be_read_is_left_out_if_its_kind_wrote_it_so() -> None:
     effects = tuple(Append(owner=ANN, entry=Entry(type="reflection", text=text, minute=1)) for text in "ab")
-    ended = Ended(key=SOON, end="applied", effects=effects)
+    ended = Ended(key=SOON, end="applied", effects=(SetCounter(owner=ANN, name="n", value=1), *effects))
     note = EndNote(key=SOON, source="llm", appended=(4, 6))
     store = store_of(lines(ticks=[({"ended": (ended,)}, {"ended": (note,)})]))
     check_kind_wrote(store, ANN, written(6, "b"))

@@ -277,6 +277,10 @@ def test_facts_are_forgotten_that_no_open_job_was_made_with() -> None:
         found = RunTotals(tick=9, facts=dict(versions), open=opened)
         found.forget([])
         assert {*found.facts} == kept
+    at_once = decided(ONE._replace(tick=3))
+    found = RunTotals(tick=9, facts=dict(versions), open={at_once.key.text(): JobBeginning(at_once, None)})
+    found.forget([])
+    assert {*found.facts} == {3, 5}, "a job is made with the facts of its own tick"
     found = RunTotals(tick=4, facts=dict(versions))
     found.forget([])
     assert {*found.facts} == {3}, "later ones are not in force yet"

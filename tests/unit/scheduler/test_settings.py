@@ -361,3 +361,14 @@ def test_the_limits_of_a_run_are_in_the_table_with_those_of_actions() -> None:
 
 def test_a_template_folder_is_found_from_everywhere() -> None:
     assert Settings(prompts=Path("mine")).prompts == Path.cwd() / "mine"
+
+
+@pytest.mark.parametrize(("count", "rest"), [(5, ""), (6, "; and 1 more"), (9, "; and 4 more")])
+def test_the_first_five_faults_are_named_and_the_rest_are_counted(count: int, rest: str) -> None:
+    names = ["cells", "passes", "retain", "workers", "morning", "token_limit", "claim_cap", "max_plans", "act_interval"]
+    with pytest.raises(SettingsRefused) as refused:
+        Settings(**dict.fromkeys(names[:count], -1))
+    said = str(refused.value)
+    assert sum(f"{name}: -1" in said for name in names) == 5
+    assert said.endswith(rest)
+    assert ("more" in said.rpartition(";")[2]) is bool(rest)
