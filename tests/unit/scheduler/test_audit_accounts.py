@@ -264,6 +264,15 @@ def test_a_job_of_a_tick_whose_window_is_gone_still_needs_somebody_to_correct_it
     assert "nothing will say what it came to" in found
 
 
+@pytest.mark.parametrize(("windows", "wrong"), [({"day:0", "day:1"}, 1), ({"day:0"}, 0), ({"day:1"}, 0), (set(), 0)])
+def test_where_one_of_its_days_is_gone_nobody_corrects_a_job_any_more(windows: set[str], wrong: int) -> None:
+    cells = (Cell("day:0", "run"), Cell("day:1", "run"))
+    charged = msgspec.json.encode(Charged(ended=9, due=9, reserved=RESERVED, cells=cells))
+    charge = Charge(9, Grant(key=KEY, reserved=RESERVED, cells=cells))
+    changed = FULL | {"charged": {KEY.text(): charged}, "corrections": {}, "windows": windows}
+    assert len(wrong_corrections(ledger(**changed), {KEY.text(): charge})) == wrong
+
+
 #: Keys of jobs, in an order that is not theirs.
 MIXED = [f"7/plan/agent:{name}/0/0" for name in ("cy", "ada", "dee", "ben", "fay", "eve")]
 

@@ -11,7 +11,7 @@ from scheduler.inspection import endpoint_vitals as module
 from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals, unreachable_endpoints
 from scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
-NOW = 1_000_000_000_000  # microseconds
+NOW = 1_000_000_250_000  # microseconds
 
 
 def called(client: FakeRedis, name: str, gate: dict[str, Any] | None = None, **counters: int) -> None:

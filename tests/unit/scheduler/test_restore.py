@@ -88,6 +88,22 @@ def test_what_is_kept_by_itself_has_nothing_to_write_after_it_was_read(cogitate_
         assert [write.args for write in part.take_writes() if write.key != "state"] == [], type(part).__name__
 
 
+@pytest.mark.parametrize("who", ["joins", "leaves"])
+def test_who_joined_or_left_with_the_last_tick_is_sealed_with_it(cogitate_loop: Loops, who: str) -> None:
+    """Nobody has facts to change for an NPC: it has no name that others know."""
+    with cogitate_loop(owners=OWNERS, ticks=9) as loop:
+        for tick in loop:
+            if tick.number == 3:
+                if who == "joins":
+                    loop.join("npc:guard", Profile(name="Guard"))
+                else:
+                    loop.leave(BOB)
+                break
+    resumed = cogitate_loop(client=loop.ledger.client, owners={}, resume=True)
+    assert ("npc:guard" in resumed.state.profiles) == (who == "joins")
+    assert resumed.state.retired == ({BOB} if who == "leaves" else set())
+
+
 def test_each_part_that_keeps_itself_is_read_back(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = lived(cogitate_loop)
     keeping = [part for part in loop.state.parts() if hasattr(part, "load")]
