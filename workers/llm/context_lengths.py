@@ -26,11 +26,11 @@ _LEAST, _MOST = 128, 100_000_000  # tokens of a context that is believed
 _log = structlog.get_logger()
 
 _FIGURES = re.compile(
-    r"context (?:length|window|size)(?: is| of|:)? ?\(?(\d[\d,]*)|"  # OpenAI, vLLM, llama.cpp
-    r"must be <= ?(\d[\d,]*)|must have less than (\d[\d,]*)|"  # text-generation-inference, Together
-    r"(\d[\d,]*) maximum(?: context length)?|"  # Anthropic, Mistral
-    r"maximum number of (?:input )?tokens(?: allowed)? \(?(\d[\d,]*)|"  # Gemini
-    r"n_ctx (\d+)",  # llama.cpp, as a field
+    r"context (?:length|window|size)(?: is| of|:)? ?\(?(\d[\d,]{0,11})|"  # OpenAI, vLLM, llama.cpp
+    r"must be <= ?(\d[\d,]{0,11})|must have less than (\d[\d,]{0,11})|"  # text-generation-inference, Together
+    r"(?<![\d,])(\d[\d,]{0,11}) maximum(?: context length)?|"  # Anthropic, Mistral
+    r"maximum number of (?:input )?tokens(?: allowed)? \(?(\d[\d,]{0,11})|"  # Gemini
+    r"n_ctx (\d{1,12})",  # llama.cpp, as a field
     re.IGNORECASE,
 )
 
