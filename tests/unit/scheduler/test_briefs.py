@@ -28,6 +28,8 @@ from tests.unit.scheduler.scheduler_case import ANN, Thinker
         {"location": None, "activity": None, "condition": None, "status": None},
         {"location": "x" * MAX_LABEL, "activity": "x" * MAX_TEXT, "condition": "x" * MAX_LABEL},
         {"free": True},
+        {"near": ["agent:bob"], "actions": []},
+        {"near": None, "actions": None},
         {"free": False},
         {"status": {}},
         {"status": {"energy": 80, "mood": -0.5, "gold": MAX_METER, "debt": -MAX_METER, "x" * MAX_LABEL: 0}},
@@ -45,8 +47,8 @@ def test_a_brief_of_known_keys_is_used_as_it_is(said: Any) -> None:
         (None, r"brief\('agent:ann'\) is None: give a dict"),
         ([("location", "inn")], "give a dict"),
         ("location", "give a dict"),
-        ({"locatoin": "inn"}, "known are location, activity, condition, status, free; did you mean 'location'?"),
-        ({"weather": "rain"}, "'weather', which nobody reads; known are [a-z, ]*free$"),
+        ({"locatoin": "inn"}, f"known are {', '.join(KEYS)}; did you mean 'location'?"),
+        ({"weather": "rain"}, "'weather', which nobody reads; known are [a-z, ]*[a-z]$"),
         ({5: "inn"}, "the key 5, which nobody reads"),
         ({"location": 5}, "location is 5"),
         ({"location": "x" * (MAX_LABEL + 1)}, f"location.*{MAX_LABEL}"),
@@ -54,6 +56,9 @@ def test_a_brief_of_known_keys_is_used_as_it_is(said: Any) -> None:
         ({"activity": "x" * (MAX_TEXT + 1)}, f"activity.*{MAX_TEXT:,}"),
         ({"free": 1}, "free is 1: give True or False"),
         ({"free": None}, "free is None: give True or False"),
+        ({"near": "agent:bob"}, "near are 'agent:bob': give a list of strings"),
+        ({"near": ["agent:bob", 5]}, "one of .*near is 5"),
+        ({"actions": [""]}, "one of .*actions is ''"),
         ({"status": 5}, "status is 5: give a dict of meters"),
         ({"status": [("energy", 5)]}, "give a dict of meters"),
         ({"status": {f"m{n}": n for n in range(MAX_NAMES + 1)}}, "give a dict of meters"),
@@ -86,8 +91,8 @@ def test_one_name_is_proposed_and_a_key_of_any_length_is_compared_by_its_beginni
 def test_a_kind_of_the_hosts_own_names_further_keys() -> None:
     kind: Any = Thinker("muse")
     kind.brief_keys = ("weather", "location")
-    brief = checked_brief(lambda owner: {"weather": "rain", "owner": owner}, [Thinker("think"), kind])
-    with pytest.raises(InputError, match=f"'owner', .*known are {', '.join(KEYS)}, weather$"):
+    brief = checked_brief(lambda owner: {"weather": "rain", "zz": owner}, [Thinker("think"), kind])
+    with pytest.raises(InputError, match=f"'zz', .*known are {', '.join(KEYS)}, weather$"):
         brief(ANN)
     assert checked_brief(lambda owner: {"weather": owner}, [kind])(ANN) == {"weather": ANN}
 

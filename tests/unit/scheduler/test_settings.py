@@ -372,3 +372,21 @@ def test_the_first_five_faults_are_named_and_the_rest_are_counted(count: int, re
     assert sum(f"{name}: -1" in said for name in names) == 5
     assert said.endswith(rest)
     assert ("more" in said.rpartition(";")[2]) is bool(rest)
+
+
+@pytest.mark.parametrize(
+    ("values", "ladders"),
+    [
+        ({}, {}),
+        ({"tiers": {"routine": "small"}}, {}),
+        ({"tiers": {"routine": "small", "strong": "large"}}, {"": ("large", "small")}),
+        ({"kind_tiers": {"act": {"strong": "large"}}}, {"": ("default",), "act": ("large", "default")}),
+        ({"kind_tiers": {"act": {"strong": "large", "routine": "large"}}}, {}),
+        ({"failover": ["huge", "default"]}, {"": ("default", "huge")}),
+    ],
+)
+def test_a_run_has_ladders_where_a_kind_may_be_answered_by_more_than_one_model(
+    values: dict[str, Any], ladders: dict[str, tuple[str, ...]]
+) -> None:
+    assert Settings(llm="openai", models=MODELS, **values).ladders() == ladders
+    assert Settings(models=MODELS, **values).ladders() == {}
