@@ -73,12 +73,14 @@ def text_of(error: BaseException, encoding: str = "utf-8", errors: str = "replac
 def require_list(value: object) -> object:
     """Return a collection that a model converts to a tuple; pydantic itself would consume any iterable, however long.
 
+    A set is sorted: its own order would differ from process to process.
+
     Raises:
         ValueError: for anything but a list, a tuple or a set.
     """
     if not isinstance(value, list | tuple | set | frozenset):
         raise ValueError("give a list")
-    return value
+    return sorted(value, key=repr) if isinstance(value, set | frozenset) else value
 
 
 def first_fault(error: ValidationError) -> str:

@@ -205,6 +205,9 @@ CALLS: dict[str, st.SearchStrategy[Call]] = {
     "leave": mostly(ADA, BEN, "npc:bob", "agent:zoe").map(lambda owner: lambda loop: loop.leave(owner)),
     "checkpoint": mostly(b"", b"state").map(lambda data: lambda loop: loop.checkpoint(data)),
     "event": st.tuples(OWNER, EVENT).map(lambda a: lambda loop: loop.event(a[0], a[1]())),
+    "broadcast": st.tuples(EVENT, mostly((), ["npc:bob"], "npc:bob")).map(
+        lambda a: lambda loop: loop.broadcast(a[0](), a[1])
+    ),
     "left_location": st.tuples(mostly("inn", "mill"), mostly((), ["npc:bob"], "npc:bob")).map(
         lambda a: lambda loop: loop.left_location(*a)
     ),
@@ -365,6 +368,7 @@ USUAL: dict[str, dict[str, Any]] = {
     "leave": {"owner": "npc:bob"},
     "checkpoint": {"data": b"state"},
     "event": {"owner": ADA, "event": HEARD},
+    "broadcast": {"event": HEARD, "also": ["npc:bob"]},
     "left_location": {"location": "inn", "present": ["npc:bob"]},
     "story_event": {"kind": "quest_completed", "tags": ["a"], "related": {"quest_id": "q7"}},
     "scope_context": {"location": "inn", "present": ["npc:bob"], "count": 3},
@@ -373,6 +377,7 @@ USUAL: dict[str, dict[str, Any]] = {
 FIELDS_OF: dict[tuple[str, str], tuple[str, ...]] = {
     ("observe", "entry"): Entry.__struct_fields__,
     ("event", "event"): tuple(Event.model_fields),
+    ("broadcast", "event"): tuple(Event.model_fields),
     ("story_event", "related"): ("quest_id", "encounter_id", "location_id", "npc_ids", "anything"),
     ("request", "params"): (
         "replaces", "minute", "status", "unfinished", "since", "start", "end", "policy", "location", "activity", "size",
