@@ -53,7 +53,7 @@ class Trials:
         self._server = server
         self._focus = focus
         self._wanted = wanted
-        self._digests: dict[tuple[int, Ends, Times], str] = {}
+        self._digests: dict[tuple[int, bool, Ends, Times], str] = {}
 
     def run(self, seed: int) -> Trial:
         """Try one.
@@ -95,7 +95,7 @@ class Trials:
         return Trial(seed, digest, cluster.steps, cluster.coverage, sum(end.reason in FORCED for _, end in ends))
 
     def _undisturbed(self, cluster: Cluster, ends: Ends, times: Times) -> str:
-        key = (cluster.scene.number, ends, times)
+        key = (cluster.scene.number, cluster.scene.story, ends, times)
         if key not in self._digests:
             self._server.clear()
             self._digests[key] = undisturbed_digest(cluster.scene, self._server.plain, ends, times)
