@@ -86,5 +86,5 @@ def require_list(value: object) -> object:
 def first_fault(error: ValidationError) -> str:
     """Return the first fault in a model's fields: the field, its value, and what would be right."""
     found = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in found["loc"])
+    where = ".".join(str(part) if str(part).isidentifier() else quoted(part) for part in found["loc"])
     return f"{where} {quoted(found['input'])}: {found['msg'].removeprefix('Value error, ')}"

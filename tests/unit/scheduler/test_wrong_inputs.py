@@ -169,7 +169,7 @@ BRIEFS: list[tuple[Any_, str]] = [
     ("inn", "brief('agent:ada') is 'inn': give a dict"),
     (None, "brief('agent:ada') is None"),
     ({"locaton": "inn"}, "has the key 'locaton', which nobody reads; known are location, activity, condition, status, "
-                         "free; did you mean 'location'?"),
+                         "free, near, actions; did you mean 'location'?"),
     ({"open_numbers": [1]}, "has the key 'open_numbers'"),
     ({5: 5}, "has the key 5"),
     ({"location": 5}, "brief('agent:ada'): location is 5"),

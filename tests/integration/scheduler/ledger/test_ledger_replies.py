@@ -14,6 +14,7 @@ from redis.retry import Retry
 
 from scheduler.ledger.connect import connect
 from scheduler.ledger.errors import Fenced
+from scheduler.ledger.scripts import _PRELUDES, source
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, observe, settle, sound, worker
 from workers.processes.embedded import EmbeddedServer
 
@@ -36,7 +37,8 @@ class Flaky(UnixDomainSocketConnection):
 def flaky(valkey: EmbeddedServer) -> Iterator[Redis]:
     client = Redis.from_url(valkey.url, retry=Retry(NoBackoff(), 3))
     client.connection_pool.connection_class = Flaky
-    client.ping()
+    for name in _PRELUDES:  # the reply to be lost is that of a script, not that of loading it
+        client.script_load(source(name))
     yield client
     Flaky.lose = False
     client.close()
