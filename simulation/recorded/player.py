@@ -15,6 +15,7 @@ from memory.clock import DAY
 from memory.effects import Append, Effect, SetPlanStatus
 from memory.entry import Entry
 from memory.profile import Location, Profile
+from simulation.dump import read_dump
 from simulation.naming import distinct, slug
 from simulation.recorded.nodes import Node
 from simulation.recorded.recording import Persona, Recording, read_recording
@@ -140,10 +141,7 @@ class RecordedWorld:
         Raises:
             ValueError: when it is not one.
         """
-        try:
-            state = msgspec.json.decode(data, type=_State)
-        except msgspec.MsgspecError as error:
-            raise ValueError(f"this is not a dump of a recorded world: {error}") from error
+        state = read_dump(data, _State, "a recorded world")
         if list(state.agendas) != list(self._personas):
             raise ValueError(f"the dump is of another recording, with {', '.join(state.agendas) or 'nobody'} in it")
         self._state = state

@@ -17,6 +17,7 @@ from memory.effects import Append, Effect, SetPlanStatus
 from memory.entry import Entry
 from memory.profile import Location, Profile
 from memory.routing.routing import EventRule, Strategy
+from simulation.dump import read_dump
 from simulation.story.company import Arrival
 from simulation.story.days import LUNCH, SUPPER, WAKES, Day, day_of_story
 from simulation.story.people import BURNER, CHAPLAIN, FERRYWOMAN, INNKEEPER, NAMES, OWNERS, PEOPLE, PLACES, SETTINGS
@@ -135,10 +136,7 @@ class Story:
         Raises:
             ValueError: when it is not one.
         """
-        try:
-            state = msgspec.json.decode(data, type=State)
-        except msgspec.MsgspecError as error:
-            raise ValueError(f"this is not a dump of the story: {error}") from error
+        state = read_dump(data, State, "the story")
         if state.seed != self._state.seed:
             raise ValueError(f"the dump is of the story with seed {state.seed}, this one has seed {self._state.seed}")
         self._state = state

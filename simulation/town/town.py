@@ -11,6 +11,7 @@ import msgspec
 from memory.clock import DAY, day_of
 from memory.effects import Append, Effect, SetPlanStatus, Tell
 from memory.profile import Location, Profile
+from simulation.dump import read_dump
 from simulation.town import appointments, conversation, happenings
 from simulation.town.chance import Chance
 from simulation.town.conduct import act
@@ -155,10 +156,7 @@ class Town:
         Raises:
             ValueError: when it is not one.
         """
-        try:
-            state = msgspec.json.decode(data, type=State)
-        except msgspec.MsgspecError as error:
-            raise ValueError(f"this is not a dump of a town: {error}") from error
+        state = read_dump(data, State, "a town")
         here = (self._state.seed, self._state.agents)
         if (state.seed, state.agents) != here:
             raise ValueError(
