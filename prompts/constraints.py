@@ -13,7 +13,7 @@ MOST_CHOICES = 250  # values of one field; OpenAI limits their total length from
 
 @dataclass(frozen=True, kw_only=True)
 class Constraint:
-    """What one field of an answer may be."""
+    """The values that one field of an answer may have."""
 
     field: str  # names joined by dots, past lists: "activities.location"
     choices: tuple[str, ...] = ()  # of a text; none: any. An empty text is no choice: Gemini refuses it

@@ -1,4 +1,4 @@
-"""What changes a life, told as such: a marriage, a birth, a death, a betrayal, a theft, a secret found out.
+"""Events that change a life, told as such: a marriage, a birth, a death, a betrayal, a theft, a secret found out.
 
 The streams design rates these 10 ("got married", "discovered a secret"). Words alone would not do: "my phone died" and
 "the secret ingredient" are ordinary. So each pattern asks for what happened to a person. English only.

@@ -1,4 +1,4 @@
-"""What the window design calls critical information: objectives, relationships and inventory; and what it discards.
+"""The critical information of the window design: objectives, relationships and inventory; and what it discards.
 
 English and Russian words that stories of any kind use for them, by rule. A sentence that names nobody and tells none of
 these is colour, and weighs less.

@@ -51,7 +51,7 @@ Parameters = Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)
 
 
 class KindOfModelSettings(BaseModel):
-    """What differs where a model is asked by one kind of job."""
+    """The settings of a model for one kind of job, where they differ."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -116,7 +116,7 @@ def _text_of(parameters: dict[str, JsonValue]) -> str:
 
 
 class KindOfModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What differs where a model is asked by one kind of job."""
+    """The properties of a model for one kind of job, where they differ."""
 
     headroom: int | None = None
     parameters: str = ""  # all of them, as of a model

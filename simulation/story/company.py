@@ -29,7 +29,7 @@ class Arrival(NamedTuple):
 
 
 class Journey(NamedTuple):
-    """What the company does on a day."""
+    """A day of the company."""
 
     quest: Quest
     scenes: tuple[Scene, Scene, Scene]

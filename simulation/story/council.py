@@ -19,7 +19,7 @@ PHASE = "council"
 
 @dataclass(frozen=True)
 class Session:
-    """What the council did on a day."""
+    """A day of the council."""
 
     matter: Matter
     first: dict[str, int]  # the side that each councillor voted for in the morning

@@ -1,4 +1,4 @@
-"""What the company of travellers is hired for: quests of three scenes, each at a place that is entered and left.
+"""The quests of the company of travellers: three scenes each, every one at a place that is entered and left.
 
 Lines are "who: what is said"; a line without a speaker is what the narrator tells.
 """

@@ -32,7 +32,7 @@ _STRANGERS = (  # what the travellers say of a vote
 
 
 class Promise(NamedTuple):
-    """What one guest promised another."""
+    """A promise of one guest to another."""
 
     giver: str
     taker: str
@@ -41,7 +41,7 @@ class Promise(NamedTuple):
 
 
 class Evening(NamedTuple):
-    """What happened in the tavern."""
+    """An evening in the tavern."""
 
     guests: tuple[str, ...]
     promise: Promise

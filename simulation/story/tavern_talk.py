@@ -1,4 +1,4 @@
-"""What is said in the Grey Heron: exchanges of two, promises that are kept or broken, and letters read aloud."""
+"""The talk of the Grey Heron: exchanges of two, promises that are kept or broken, and letters read aloud."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people of the valley notice at their work: small things, and now and then one that matters."""
+"""The things that people of the valley notice at their work: small ones, and now and then one that matters."""
 
 from __future__ import annotations
 
