@@ -1,4 +1,4 @@
-# One image for every part: `cogitate …`, `celery -A workers worker`, `celery -A workers flower`.
+# One image for every part: `cogitate …`, `celery -A cogitate worker`, `celery -A cogitate flower`.
 FROM python:3.11-slim
 
 RUN useradd --create-home --uid 1000 cogitate && install -d -o cogitate /data
@@ -11,6 +11,7 @@ RUN python -c "import tomllib; print('\n'.join(tomllib.load(open('pyproject.toml
     && pip install --no-cache-dir -r requirements.txt -c constraints.txt
 
 COPY cogitate_pytest.py celeryconfig.py ./
+COPY build_backend build_backend
 COPY cogitate cogitate
 COPY prompts prompts
 COPY memory memory
@@ -26,4 +27,4 @@ USER cogitate
 WORKDIR /data
 ENV COGITATE_DATA_DIR=/data PYTHONUNBUFFERED=1
 
-CMD ["celery", "-A", "workers", "worker", "--loglevel", "info"]
+CMD ["celery", "-A", "cogitate", "worker", "--loglevel", "info"]

@@ -9,6 +9,9 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
         loop.checkpoint(village.dump())            # optional; committed with the tick
 """
 
+import typing as _typing
+
+from cogitate import _shadowing  # noqa: F401  # first: it checks that the imports below find our modules
 from hosting.tick_loop import TickLoop
 from memory.effects import (
     AdvanceCursor,
@@ -52,6 +55,9 @@ from tasks.job import Request
 from tasks.kind import Case, Kind, Moment, Prompt
 from tasks.kind_check import KindError
 from tasks.registry import UnknownKind, register
+
+if _typing.TYPE_CHECKING:
+    from celery import Celery as _Celery
 
 __all__ = [
     "AdvanceCursor",
@@ -109,3 +115,12 @@ __all__ = [
     "WorldDiverged",
     "register",
 ]
+
+
+def __getattr__(name: str) -> "_Celery":
+    """Return the Celery app, which `celery -A cogitate worker` and `celery -A cogitate flower` look for here."""
+    if name == "app":
+        from workers.celery_app import app
+
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The command with which a worker describes itself to an operator: `celery -A workers inspect about`."""
+"""The command with which a worker describes itself to an operator: `celery -A cogitate inspect about`."""
 
 from __future__ import annotations
 

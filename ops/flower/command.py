@@ -9,7 +9,7 @@ import typer
 
 from ops.command_options import DataDir, read_settings
 from scheduler.ledger.connect import check, connect
-from workers.processes.supervisor import worker_environment
+from workers.processes.supervisor import APP, worker_environment
 
 EXAMPLE = """
 Example: cogitate flower --port=5555
@@ -19,7 +19,7 @@ Example: cogitate flower --basic-auth=operator:secret --url-prefix=flower
 
 
 def flower(context: typer.Context, data_dir: DataDir = None) -> int:
-    """Show tasks, budgets and cadence in a browser: `celery -A workers flower` with the settings filled in.
+    """Show tasks, budgets and cadence in a browser: `celery -A cogitate flower` with the settings filled in.
 
     Further options are Flower's, written as --name=value. It listens on this machine only.
     """
@@ -27,6 +27,6 @@ def flower(context: typer.Context, data_dir: DataDir = None) -> int:
     url = settings.state_url()
     with connect(url, settings.socket_timeout) as client:
         check(client, url)
-    command = [sys.executable, "-m", "celery", "-A", "workers", "flower", "--address=127.0.0.1", *context.args]
+    command = [sys.executable, "-m", "celery", "-A", APP, "flower", "--address=127.0.0.1", *context.args]
     sys.stdout.flush()
     os.execve(command[0], command, worker_environment(settings))

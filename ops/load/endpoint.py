@@ -28,7 +28,7 @@ class LoadEndpoint:
         self._process: subprocess.Popen[str]
 
     def __enter__(self) -> LoadEndpoint:
-        command = [sys.executable, "-m", "ops.load.endpoint"]
+        command = [sys.executable, "-m", f"{__package__}.endpoint"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()

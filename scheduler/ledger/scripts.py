@@ -9,6 +9,8 @@ from typing import Any
 from redis import Redis
 from redis.commands.core import Script
 
+from scheduler.ledger import lua
+
 _PRELUDES: dict[str, tuple[str, ...]] = {
     "acquire": (),
     "claim": ("accounts", "retries"),
@@ -34,7 +36,7 @@ Reply = list[Any]  # of a script: texts as bytes, integers, and lists of them
 @cache
 def source(name: str) -> str:
     """Return the text of a script, preludes first."""
-    folder = resources.files("scheduler.ledger.lua")
+    folder = resources.files(lua)
     return "\n".join((folder / f"{part}.lua").read_text() for part in (*_PRELUDES[name], name))
 
 

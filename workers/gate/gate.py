@@ -30,6 +30,7 @@ from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import Settings
 from scheduler.ledger.keys import ENDPOINTS, endpoint_keys, new_nonce
 from scheduler.ledger.scripts import Reply
+from workers import lua
 from workers.gate.endpoint_reports import Report, Reports
 from workers.gate.verdict import verdict_of
 from workers.llm.answer import ModelAnswer
@@ -235,4 +236,4 @@ def per_token(limits: Endpoint) -> float:
 
 
 def _script(client: Redis, name: str) -> Script:
-    return client.register_script((resources.files("workers.lua") / f"{name}.lua").read_text())
+    return client.register_script((resources.files(lua) / f"{name}.lua").read_text())

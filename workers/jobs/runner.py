@@ -57,7 +57,7 @@ class Runner:
         self._heartbeat = heartbeat
         self._settings = settings
         if settings.llm == "openai":
-            import_module("workers.llm.client")  # it takes a moment, which the first call should not wait
+            import_module("..llm.client", __package__)  # it takes a moment, which the first call should not wait
         self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
         for name in {model.endpoint for model in settings.asked_models()}:
             with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this

@@ -35,6 +35,8 @@ LOOK_EVERY = 0.05  # seconds
 HURRY = 3.0  # seconds for a worker to end by itself if the host hurries
 MARGIN = 10.0  # seconds beyond a job's deadline, in which the job settles and Celery leaves
 
+APP = __name__.partition(".processes.")[0]  # for `celery -A`: in a wheel it lies in `cogitate`
+
 log = structlog.get_logger()
 
 
@@ -55,7 +57,9 @@ def worker_environment(settings: Settings) -> dict[str, str]:
         else:
             environment[f"COGITATE_{name.upper()}"] = _as_variable(value)
     # Our packages first: a host may have modules called `tasks` or `workers` too.
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [import_paths.HOME, environment.get("PYTHONPATH")]))
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [*import_paths.searched_first(), environment.get("PYTHONPATH")])
+    )
     environment[import_paths.VARIABLE] = import_paths.handed_on()
     return environment
 
@@ -63,7 +67,7 @@ def worker_environment(settings: Settings) -> dict[str, str]:
 def worker_command(node: str) -> list[str]:
     """Return the command of one worker process. `node` is its name in Flower; "%h" stands for the machine."""
     return [
-        *(sys.executable, "-m", "celery", "-A", "workers", "worker"),
+        *(sys.executable, "-m", "celery", "-A", APP, "worker"),
         *("--hostname", node, "--loglevel", "warning"),
         *(
             "--without-mingle",

@@ -29,8 +29,8 @@ def test_only_loopback_ports_are_published() -> None:
 
 def test_the_commands_are_those_without_docker() -> None:
     compose = (ROOT / "docker-compose.yml").read_text()
-    assert "celery -A workers worker" in compose
-    assert "celery -A workers flower" in compose
+    assert "celery -A cogitate worker" in compose
+    assert "celery -A cogitate flower" in compose
     assert "command: cogitate run" in compose
     assert "--maxmemory-policy noeviction" in compose
     assert "--appendfsync everysec" in compose
