@@ -12,7 +12,7 @@ from memory.effects import Append, Effect
 from memory.stream import Stream
 from scheduler.budget.repairs import failed_repair
 from scheduler.engine.open_jobs import OpenJob, reservation
-from scheduler.intake.kind_effects import EFFECTS_REFUSED, made_without_model
+from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model
 from scheduler.journal.history import Change
 from scheduler.journal.lines import Ended, EndNote, reason_of
 from scheduler.ledger.answers import DueJob
@@ -41,11 +41,15 @@ def close_due(
     tick: int,
     kind_of: Callable[[str], Kind],
     case_of: Callable[[OpenJob], Case],
+    made_ahead: Callable[[JobKey], KindEffects | None] = lambda key: None,
 ) -> list[Closing]:
     """End every job of `rows` and apply its effects to `streams`.
 
     The order is (due tick, kind order, owner, ordinal, enqueue tick), whoever finished when. A job without a result
-    gets its kind's heuristic, computed here from the entries that the job may read.
+    gets its kind's heuristic, computed here from the entries that the job may read, unless that has been done before.
+
+    Args:
+        made_ahead: returns what the heuristic of an open job gives, if that is known already.
     """
     ordered = sorted(
         rows,
@@ -54,7 +58,12 @@ def close_due(
             row.key.trial,
         ),
     )  # fmt: skip
-    return [_close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), case_of) for row in ordered]
+
+    def without_model(item: OpenJob) -> KindEffects:
+        made = made_ahead(item.job.key)
+        return made if made is not None else made_without_model(kind_of(item.job.key.kind), case_of(item))
+
+    return [_close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), without_model) for row in ordered]
 
 
 def cancelled(item: OpenJob) -> Closing:
@@ -73,12 +82,12 @@ def _close(
     streams: Mapping[str, Stream],
     tick: int,
     kind: Kind,
-    case_of: Callable[[OpenJob], Case],
+    without_model: Callable[[OpenJob], KindEffects],
 ) -> Closing:
     result = row.result if row.state == "staged" else None
     if result is None:
         reason = _WITHOUT_RESULT.get(row.state) or reason_of(item.job.refused)  # held
-        made = made_without_model(kind, case_of(item))
+        made = without_model(item)
         failure = row.failure or (EFFECTS_REFUSED if made.refusal else "")
         model = item.job.model if row.failure else ""
         result = Result(

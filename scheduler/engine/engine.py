@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from scheduler.budget.repairs import admit_repairs, is_time
 from scheduler.config.controls import Control, ControlRequest
 from scheduler.config.tiers import ModelOption
 from scheduler.engine.boundary import Closing, cancelled, close_due
+from scheduler.engine.heuristics_ahead import HeuristicsAhead
 from scheduler.engine.job_factory import open_job
 from scheduler.engine.open_jobs import OpenJob, counted
 from scheduler.engine.remembering import Remembering
@@ -57,6 +58,20 @@ class RunEngine:
         self._remembering = Remembering(coalesce=state.rules.coalesce)
         self._retention = Retention()
         self._begun = BegunTick()
+        self._ahead: HeuristicsAhead | None = None  # of a paced run
+
+    def work_ahead(self, tick: int, left: Callable[[], float], horizon: int) -> None:
+        """Compute heuristics that the next boundaries may need, until the time is over; it changes no result.
+
+        Args:
+            tick: the last committed one.
+            left: returns the seconds until the next tick is due.
+            horizon: in ticks; jobs that are due later are left alone for now.
+        """
+        state = self.state
+        if self._ahead is None:
+            self._ahead = HeuristicsAhead(state.open, state.without_model, state.latencies.is_answered, horizon)
+        self._ahead.work(tick, left)
 
     # -- a tick ------------------------------------------------------------------------------------
 
@@ -71,11 +86,12 @@ class RunEngine:
         timed = state.latencies.take(boundary.timed, tick, state.open)
         state.retries.see(boundary.retries)
         closings = close_due(
-            boundary.rows, state.open, state.streams, tick=tick, kind_of=state.rules.kind_of, case_of=state.case_of
-        )
+            boundary.rows, state.open, state.streams, tick=tick, kind_of=state.rules.kind_of, case_of=state.case_of,
+            made_ahead=self._ahead.made if self._ahead is not None else lambda key: None,
+        )  # fmt: skip
         for closing in closings:
             key = closing.ended.key
-            item = state.open.close(key)
+            item = self._closed(key)
             jobs[key] = item.job
             state.latencies.ended(key)
             state.view.move(item.cells, counted(item), closing.counts_as)
@@ -232,12 +248,18 @@ class RunEngine:
         state = self.state
         closings = [cancelled(state.open[key]) for key in sorted(keys)]
         for closing in closings:
-            item = state.open.close(closing.ended.key)
+            item = self._closed(closing.ended.key)
             state.view.move(item.cells, counted(item), closing.counts_as)
             state.corrections.charge(closing, item, tick, waits=state.rules.waits)
             state.latencies.ended(closing.ended.key)
             state.cadence.touch(closing.ended.key.owner)
         return closings
+
+    def _closed(self, key: JobKey) -> OpenJob:
+        """Take a job that has its end out of the open ones, and return it."""
+        if self._ahead is not None:
+            self._ahead.forget(key)
+        return self.state.open.close(key)
 
     def _steer(
         self, requested: Sequence[ControlRequest | None], closings: Sequence[Closing], tick: int, minute: int
@@ -390,4 +412,6 @@ class RunEngine:
                 )
                 opened.append(item)
                 state.open[item.job.key] = item
+        if self._ahead is not None:
+            self._ahead.add(opened)
         return opened

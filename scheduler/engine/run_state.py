@@ -25,6 +25,7 @@ from scheduler.engine.streams import Streams
 from scheduler.engine.token_estimates import TokenEstimates
 from scheduler.engine.triggers import ScopeTrigger
 from scheduler.engine.turn import Deferred
+from scheduler.intake.kind_effects import KindEffects, made_without_model
 from scheduler.latency.due_ticks import DueTicks
 from scheduler.latency.latencies import Latencies
 from scheduler.ledger.ledger import Write
@@ -91,6 +92,10 @@ class RunState:
             return [stream.entries[number] for number in {*reads.numbers} if number in stream.entries]
 
         return build_case(job, self.profiles[job.key.owner], self.facts_at[job.facts].world(), stored)
+
+    def without_model(self, item: OpenJob) -> KindEffects:
+        """Return what the heuristic of an open job gives, whenever it is computed."""
+        return made_without_model(self.rules.kind_of(item.job.key.kind), self.case_of(item))
 
     def parts(self) -> tuple[KeptPart, ...]:
         """Return the parts that keep themselves in the ledger, in the order in which a commit writes them."""

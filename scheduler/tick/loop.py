@@ -44,6 +44,7 @@ from scheduler.tick.world_calls import WorldCalls
 log = structlog.get_logger()
 
 TIMED_TICKS = 14_400  # ten days of a run whose ticks are minutes
+SECONDS_AHEAD = 10.0  # a paced host computes heuristics for jobs that are due within so many seconds
 SAID_SOON = 2.0  # seconds that a host which fails may take to tell its ledger
 
 Watcher = Callable[[int, FinishedTick, float], None]  # called after each commit with the tick and its seconds
@@ -169,15 +170,27 @@ class RunLoop:
                 if self.stopping:
                     break
             if self._tick_rate is not None:
-                ahead = started + (self.tick - first) / self._tick_rate - time.monotonic()
-                self._lag = max(0, int(-ahead * self._tick_rate))
-                if ahead > 0:
-                    time.sleep(ahead)  # the pace that the host asked for
+                self._keep_pace(started + (self.tick - first) / self._tick_rate, self._tick_rate)
             self._trim()
             yield self._begin(self.tick + 1)
             self.calls.check_process()
             self._commit()
         self._leave()
+
+    def _keep_pace(self, due: float, rate: float) -> None:
+        """Wait until the next tick is due, and do meanwhile what its boundary would otherwise have to do."""
+
+        def left() -> float:
+            return due - time.monotonic()
+
+        ahead = left()
+        self._lag = max(0, int(-ahead * rate))
+        if ahead <= 0:
+            return
+        self.engine.work_ahead(self.tick, left, max(1, round(SECONDS_AHEAD * rate)))
+        ahead = left()
+        if ahead > 0:
+            time.sleep(ahead)  # the pace that the host asked for
 
     def _begin(self, number: int) -> Tick:
         """Pass the boundary of a tick, and give the world its turn."""

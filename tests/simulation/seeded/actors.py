@@ -124,6 +124,8 @@ class SimulatedTime:
         actor = current()
         return actor.schedule.now if actor is not None else 0.0
 
+    perf_counter = monotonic
+
     @staticmethod
     def sleep(seconds: float) -> None:
         """Wait on it."""

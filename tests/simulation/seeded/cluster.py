@@ -157,6 +157,10 @@ class Cluster:
         if self.broken is not None:
             raise self.broken
 
+    def heuristic_seconds(self) -> float:
+        """Return how long a heuristic takes that a host computes in its idle time."""
+        return self._draw.choice((0.0, 0.1, 0.7))
+
     def _is_calm(self) -> bool:
         return self._over or self.steps >= CALM_AFTER
 

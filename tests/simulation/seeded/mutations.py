@@ -30,7 +30,9 @@ from scheduler.engine.boundary import Closing
 from scheduler.engine.corrections import Corrections
 from scheduler.engine.engine import RunEngine
 from scheduler.engine.late_answers import LateAnswers
+from scheduler.engine.open_jobs import OpenJob
 from scheduler.engine.retention import Retention
+from scheduler.engine.run_state import RunState
 from scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
 from scheduler.latency.latencies import Latencies
 from scheduler.ledger.answers import Advanced
@@ -254,6 +256,19 @@ def times_taken_again() -> AbstractContextManager[Any]:
     return patch.object(Latencies, "take_writes", lambda self: [one for one in writes(self) if one.command != "LTRIM"])
 
 
+def idle_heuristics_of_later_entries() -> AbstractContextManager[Any]:
+    """A heuristic that is computed in idle time reads what is there then, not what its job read at admission."""
+    make = RunState.without_model
+
+    def changed(self: RunState, item: OpenJob) -> Any:
+        reads = tuple(
+            msgspec.structs.replace(one, upto=self.streams[one.owner].head.last_number) for one in item.job.reads
+        )
+        return make(self, msgspec.structs.replace(item, job=msgspec.structs.replace(item.job, reads=reads)))
+
+    return patch.object(RunState, "without_model", changed)
+
+
 @contextmanager
 def unseen_entries_archived() -> Iterator[None]:
     """A summary's job archives all that it may read, whatever part of it the prompt showed."""
@@ -326,6 +341,7 @@ MUTATIONS: dict[str, Mutation] = {
     "latencies are forgotten on resume": latencies_forgotten,
     "what an answer used is forgotten on resume": answers_forgotten,
     "an answer is timed again": times_taken_again,
+    "an idle heuristic reads later entries": idle_heuristics_of_later_entries,
     "a seal is of more than there is": seals_that_only_grow,
     "what was not shown is archived": unseen_entries_archived,
     "a cursor passes what was not shown": cursor_past_what_was_shown,

@@ -11,6 +11,8 @@ from redis.exceptions import RedisError
 
 from hosting.tick_loop import TickLoop
 from scheduler.config.versions import SCHEMA
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.intake.kind_effects import KindEffects
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.answers import Collected
 from scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled
@@ -88,12 +90,24 @@ class HostProcess(Process):
         )  # fmt: skip
         waiting._leases = WatchedLeases(cluster)
         loop._loop.collector = waiting
+        self._take_time_for_heuristics(loop)
         self.spawn(lambda: self._be_present(loop.ledger))
         if loop.restored is not None:
             world.load(loop.restored)
         for tick in loop:
             world.live(loop, tick)
         return loop
+
+    def _take_time_for_heuristics(self, loop: TickLoop) -> None:
+        """Have heuristics in idle time take some of it: all, some or none of them are there at a boundary."""
+        state, make = loop.state, loop.state.without_model
+
+        def slowly(item: OpenJob) -> KindEffects:
+            self.main.at = "idle"
+            self.main.sleep(self._cluster.heuristic_seconds())
+            return make(item)
+
+        state.without_model = slowly  # type: ignore[method-assign]
 
     def _be_present(self, ledger: HostLedger) -> None:
         """Give signs of life, as `scheduler.ledger.presence.Presence` does in a thread."""

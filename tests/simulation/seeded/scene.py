@@ -25,6 +25,7 @@ FOR_EVER = 1e9  # seconds
 STORY_EVERY = 20  # of so many seeds one plays the story
 STORY_START = 18 * 60  # its tavern opens at 19:00; midnight is tick 6
 MORE = 5  # ticks of a run whose jobs stay open for longer, and are fewer
+PACE = 1.0  # ticks a second of the simulated clock, where a scene is paced
 LEASE, HINTS = 3.0, 1.0  # seconds of the simulated clock
 
 
@@ -112,7 +113,10 @@ def scene_of(number: int) -> Scene:
         "repair_from": draw.choice((1080, 1440)),
         "lease": LEASE,
         "hint_interval": HINTS,
+        "tick_rate": None if number % 2 else PACE,
     }  # fmt: skip
+    if chosen["tick_rate"] is not None:
+        chosen["adaptive_latency"] = False
     adapts = asks and number % 4 == 3  # patient ones among them: that may be had however long ticks wait
     if adapts:
         chosen |= {"adaptive_latency": True, "latency": {"prune": 2}}

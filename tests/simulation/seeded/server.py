@@ -29,6 +29,7 @@ import hosting.tick_loop
 import scheduler.config.kept_settings
 import scheduler.ledger.claims
 import scheduler.ledger.ledger
+import scheduler.tick.loop
 import workers.gate.gate
 import workers.jobs.attempt
 import workers.jobs.calls
@@ -112,7 +113,7 @@ def simulating() -> Iterator[Server]:
         undo.callback(structlog.reset_defaults)
         be_silent()
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
-        for timed in (workers.jobs.runner, workers.jobs.attempt, workers.gate.gate):
+        for timed in (workers.jobs.runner, workers.jobs.attempt, workers.gate.gate, scheduler.tick.loop):
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
         undo.enter_context(patch.object(workers.jobs.runner, "threading", SimpleNamespace(Event=SimulatedEvent)))
         undo.enter_context(patch.object(workers.gate.gate, "Reports", _Untold))

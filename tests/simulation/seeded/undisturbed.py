@@ -74,7 +74,7 @@ def times_of(lines: Iterable[ReadLine]) -> Times:
 def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = ()) -> str:
     """Return the digest of that run. `client` is of an empty database."""
     world = world_of(scene)
-    settings = scene.settings.model_copy(update={"wait": 0.0, "lease": 1e9})
+    settings = scene.settings.model_copy(update={"wait": 0.0, "lease": 1e9, "tick_rate": None})
     loop = TickLoop(
         run=RUN, owners=world.owners(), settings=settings, locations=world.locations,
         brief=world.brief, ticks=scene.ticks, start_minute=scene.start, event_types=world.event_types, inline=True,
