@@ -94,6 +94,17 @@ def own_logging() -> Generator[None]:
     structlog.reset_defaults()
 
 
+@pytest.fixture
+def without_own_kinds() -> Generator[None]:
+    """Forget the kinds that a test registers, when it ends."""
+    from tasks import registry  # here, since tests of programs import nothing of the product
+
+    before = dict(registry._kinds)
+    yield
+    registry._kinds.clear()
+    registry._kinds.update(before)
+
+
 @pytest.fixture(scope="session")
 def eventually() -> Eventually:
     """Wait for a condition: `eventually(lambda: …, "what is waited for")`."""

@@ -12,7 +12,6 @@ import pytest
 from cogitate import ConfigurationError, Profile, Settings, TickLoop
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.job_history import JobHistory
-from tasks import registry
 from tests.integration.command import typed
 from tests.repository import ROOT
 from workers.processes.embedded import EmbeddedServer
@@ -30,16 +29,7 @@ def own_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     sys.modules.pop("humming", None)
 
 
-@pytest.fixture
-def without_own_kind() -> Iterator[None]:
-    """The registry as it was, whatever the test registers."""
-    before = dict(registry._kinds)
-    yield
-    registry._kinds.clear()
-    registry._kinds.update(before)
-
-
-def test_workers_know_the_kinds_that_the_settings_name(tmp_path: Path, own_kind: str, without_own_kind: None) -> None:
+def test_workers_know_the_kinds_that_the_settings_name(tmp_path: Path, own_kind: str, without_own_kinds: None) -> None:
     settings = Settings(data_dir=tmp_path / "data", kinds=(own_kind,), workers=1)
     owners = {"agent:ada": Profile(name="Ada")}
     with TickLoop(run="humming", owners=owners, settings=settings, ticks=130) as loop:
@@ -84,7 +74,7 @@ register(Dream())
 
 
 def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_own_kind: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_own_kinds: None
 ) -> None:
     (tmp_path / "dreaming.py").write_text(DREAMING)
     monkeypatch.syspath_prepend(tmp_path)

@@ -20,10 +20,11 @@ from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.ledger.errors import RunUnreadable
 from scheduler.ledger.run_store import RunStore
-from tasks import registry
 from tasks.job import Request
 from tests.integration.command import typed
 from workers.processes.embedded import EmbeddedServer
+
+pytestmark = pytest.mark.usefixtures("without_own_kinds")
 
 ADA = "agent:ada"
 OWNERS = {ADA: Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
@@ -69,15 +70,6 @@ class Dream:
                 Archive(ADA, (1, 3), into_appended=True),
             ]
         return tuple(made)
-
-
-@pytest.fixture(autouse=True)
-def without_own_kind() -> Iterator[None]:
-    """The registry as it was."""
-    before = dict(registry._kinds)
-    yield
-    registry._kinds.clear()
-    registry._kinds.update(before)
 
 
 @pytest.fixture

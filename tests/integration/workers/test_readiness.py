@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -59,17 +59,14 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def registered() -> Iterator[Callable[[str], None]]:
-    """Register a kind by a name in this process alone; afterwards the registry is as it was."""
-    before = dict(registry._kinds)
+def registered(without_own_kinds: None) -> Callable[[str], None]:
+    """Register a kind by a name in this process alone."""
 
     def register(name: str) -> None:
         kind = type("Dream", (Prune,), {"name": name, "order": 91})()
         registry.register(kind)
 
-    yield register
-    registry._kinds.clear()
-    registry._kinds.update(before)
+    return register
 
 
 def events(logs: Logs) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import Ended, EndNote
 from scheduler.ledger.run_store import RunStore
-from tasks import registry
 from tasks.job import Cost
 from tasks.kind import Case, Prompt
 from tasks.registry import register
@@ -30,17 +29,10 @@ from tests.unit.tasks.own_kind_case import Own, Said, remembered
 from workers.llm.answer import ModelAnswer
 from workers.llm.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
 
+pytestmark = pytest.mark.usefixtures("without_own_kinds")
+
 ADA = {"agent:ada": Profile(name="Ada Smith")}
 TICKS = 5
-
-
-@pytest.fixture(autouse=True)
-def without_own_kinds() -> Iterator[None]:
-    """The registry as it was, whatever a test registers."""
-    before = dict(registry._kinds)
-    yield
-    registry._kinds.clear()
-    registry._kinds.update(before)
 
 
 def ended(client: FakeRedis, run: str = "test") -> list[tuple[Ended, EndNote]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,22 +14,14 @@ from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
 from ops.error_messages import error_message
 from scheduler.inspection.audit.audit import audit
 from scheduler.ledger.run_store import RunStore
-from tasks import registry
 from tasks.job import Reads, Request
 from tasks.kind import Halving, NoParams, bounds
 from tasks.registry import is_kind, kind_names, kind_of, register
 from tests.unit.tasks.own_kind_case import Own, asked_every_tick, remembered
 
+pytestmark = pytest.mark.usefixtures("without_own_kinds")
+
 ADA = {"agent:ada": Profile(name="Ada Smith")}
-
-
-@pytest.fixture(autouse=True)
-def without_own_kinds() -> Iterator[None]:
-    """The registry as it was, whatever a test registers."""
-    before = dict(registry._kinds)
-    yield
-    registry._kinds.clear()
-    registry._kinds.update(before)
 
 
 class Bare:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -22,7 +21,6 @@ from scheduler.config.endpoints import Endpoint, KindOfModelSettings, Model, Mod
 from scheduler.config.prices import call_cost, upper_bound
 from scheduler.config.settings import Settings
 from scheduler.ledger.claims import Claim, PromptCount
-from tasks import registry
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, Prompt, WorldFacts
 from tasks.registry import register
@@ -43,12 +41,8 @@ OURS = Model(name="default", model="m", endpoint="ours")
 
 
 @pytest.fixture(autouse=True)
-def own_kind() -> Iterator[None]:
-    before = dict(registry._kinds)
+def own_kind(without_own_kinds: None) -> None:
     register(Own(output_cap=50))
-    yield
-    registry._kinds.clear()
-    registry._kinds.update(before)
 
 
 class Calls:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,7 +17,6 @@ from scheduler.config.facts import Facts
 from scheduler.config.prices import upper_bound
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.ledger.claims import Claim
-from tasks import registry
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, Prompt, WorldFacts
 from tasks.registry import register
@@ -40,12 +39,8 @@ ANSWER = CallResult(ModelAnswer(usage=USED, value=Said(text="La la la.")), saved
 
 
 @pytest.fixture(autouse=True)
-def own_kind() -> Iterator[None]:
-    before = dict(registry._kinds)
+def own_kind(without_own_kinds: None) -> None:
     register(Own(output_cap=50))
-    yield
-    registry._kinds.clear()
-    registry._kinds.update(before)
 
 
 class Calls:
