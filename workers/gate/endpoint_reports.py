@@ -38,8 +38,8 @@ class Report:
     calls: int = 1
     requests: int  # really sent
     tokens: int  # really used
-    estimated: int = 0  # of these, the tokens that the endpoint did not report
-    reasoning: int = 0  # of these, the tokens of reasoning
+    estimated: int  # of these, the tokens that the endpoint did not report
+    reasoning: int  # of these, the tokens of reasoning
     took: float
     give_back: float  # of unused tokens, as time
     retry_after: int  # -1: the endpoint did not ask for a pause

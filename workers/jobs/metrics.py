@@ -22,7 +22,7 @@ from scheduler.inspection.vitals import run_heads
 from scheduler.ledger.connect import connect
 from scheduler.ledger.presence import HELD
 
-REGISTRY = CollectorRegistry(auto_describe=True)
+REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 
 _ATTEMPTS = Counter(

@@ -20,9 +20,7 @@ class EventBatches(bootsteps.StartStopStep):  # type: ignore[misc]
 
     requires = (Events,)
 
-    def __init__(self, consumer: Any, **options: Any) -> None:
-        super().__init__(consumer, **options)
-        self._timer: Any = None
+    _timer: Any = None
 
     def start(self, consumer: Any) -> None:
         """Start the timer, with the dispatcher of this connection."""

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from scheduler.config.endpoints import Endpoint, Model
 from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.ledger.keys import endpoint_keys
 from scheduler.ledger.real_day import RealDay
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Prompt
@@ -42,13 +43,15 @@ class Models:
         self.found: Failure | None = None
         self.asked: list[tuple[str, str, int, float]] = []
         self.probed: list[tuple[str, float]] = []
+        self.context = 0
 
     def prepare(self, endpoint: str) -> None:
         if self.unready is not None:
             raise self.unready
 
-    def context_of(self, model: Any) -> int:
-        return 0
+    def context_of(self, model: Model) -> int:
+        self.prepare(model.endpoint)
+        return self.context
 
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:
         self.prepare(model.endpoint)
@@ -127,6 +130,21 @@ def test_more_than_was_reserved_is_told_of_and_what_was_reserved_is_not(
     with capture_logs() as logs:
         worker.ask()
     assert [entry["event"] for entry in logs] == events
+
+
+def test_a_context_length_that_was_learned_is_known_and_of_an_endpoint_that_cannot_be_called_none_is(
+    worker: Worker,
+) -> None:
+    worker.models.context = 4_096
+    assert worker.calls.context_of(MODEL) == 4_096
+    for worker.models.unready in (ConfigurationError("no key"), KeyError("theirs")):
+        assert worker.calls.context_of(MODEL) == 0
+
+
+def test_answers_of_no_use_are_counted_at_the_endpoint_of_their_model(worker: Worker) -> None:
+    for _ in range(2):
+        worker.calls.count_unusable(MODEL)
+    assert worker.client.hget(endpoint_keys(MODEL.endpoint)[2], "failures:unusable") == b"2"
 
 
 def test_a_refusal_is_no_answer_for_later_runs() -> None:

@@ -15,7 +15,7 @@ from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, WorldFacts
 from tests.integration.workers.llm_case import PROMPT
-from workers.jobs.capture import MOST_ANSWER, MOST_ATTEMPTS, Capture, Captured, captured_of
+from workers.jobs.capture import MOST_ATTEMPTS, Capture, Captured, captured_of
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 
@@ -77,8 +77,8 @@ def test_each_job_has_its_own(client: FakeRedis) -> None:
 
 
 def test_a_long_answer_is_cut(client: FakeRedis) -> None:
-    Capture(client, ON).keep(claim(), PROMPT, said("x" * MOST_ANSWER + "y"), "")
-    assert kept(client) == [captured(1, answer="x" * MOST_ANSWER)]
+    Capture(client, ON).keep(claim(), PROMPT, said("x" * 100_000 + "y"), "")
+    assert kept(client) == [captured(1, answer="x" * 100_000)]
 
 
 def test_nothing_is_kept_unless_it_is_asked_for(client: FakeRedis) -> None:

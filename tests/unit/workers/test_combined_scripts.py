@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Away
 from redis.exceptions import ResponseError
@@ -78,6 +79,16 @@ def test_those_who_come_while_another_sends_go_together_and_each_hears_its_own_a
     assert line.batches[0] == ["even"]
     assert sorted(line.batches[1]) == ["even", "even", "odd"]
     assert client.execute_command("EVALSHA", "even", "4") == "4", "nobody is left who would send for it"
+
+
+def test_other_commands_go_their_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = Line()
+    client = client_on(line, monkeypatch)
+    sent: list[Any] = []
+    monkeypatch.setattr(Redis, "execute_command", lambda self, *words, **options: sent.append((words, options)) or 7)
+    assert client.execute_command("INCRBY", "key", 3, keys=["key"]) == 7
+    assert sent == [(("INCRBY", "key", 3), {"keys": ["key"]})]
+    assert line.batches == []
 
 
 def test_all_of_a_batch_hear_that_the_server_is_away_each_by_an_error_of_its_own(

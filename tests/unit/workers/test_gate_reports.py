@@ -141,7 +141,7 @@ def report(token: str = "t", **changed: Any) -> Report:
     values = {
         "endpoint": "ours", "model": "m", "token": token, "verdict": "fine", "failure": "", "requests": 1, "tokens": 10,
         "took": 1.0, "give_back": 0.0, "retry_after": -1, "pace": 0.0, "ahead": 0.0, "first": False,
-        "tries_missing": False, "limited": False,
+        "tries_missing": False, "limited": False, "estimated": 0, "reasoning": 0,
     }  # fmt: skip
     return Report(**(values | changed))
 
@@ -193,6 +193,26 @@ def test_what_can_wait_is_sent_together_and_at_the_end(monkeypatch: pytest.Monke
     assert sender.batches == [["", "x"]]
     sender.reports.add(report("late", failure="server"))
     assert sender.batches == [["", "x"]], "it is closed"
+
+
+def test_what_comes_first_after_the_end_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = Sender(monkeypatch)
+    sender.reports.close()
+    sender.reports.add(report("late", failure="server"))
+    assert sender.reports._thread is None
+
+
+def test_one_named_thread_sends_them_and_keeps_no_process_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = Sender(monkeypatch)
+    threads = set()
+    for token in "ab":
+        sender.reports.add(report(token, failure="server"))
+        sender.wait()
+        threads.add(sender.reports._thread)
+    sender.reports.close()
+    (thread,) = threads
+    assert thread is not None
+    assert (thread.name, thread.daemon) == ("endpoint-reports", True)
 
 
 def test_while_redis_is_away_reports_are_lost_and_the_thread_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,15 +116,13 @@ def test_a_job_that_another_worker_has_is_left_to_it(ledger: Ledger, kept: KeptR
     assert [token for _, token, _, _ in ledger.settled] == ["old"]
 
 
-def test_the_oldest_go_first_and_one_that_is_kept_again_is_new(
-    ledger: Ledger, kept: KeptResults, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept_results, "MOST", 2)
-    for owner in ("a", "b", "a", "c"):
+def test_the_oldest_go_first_and_one_that_is_kept_again_is_new(ledger: Ledger, kept: KeptResults) -> None:
+    others = [f"b{number}" for number in range(255)]
+    for owner in ("a", *others, "a", "c"):
         kept.keep(claim(owner), result(1), FIRST)
-    ledger.stands = {"a": "staged", "c": "staged"}
+    ledger.stands = dict.fromkeys((*others, "a", "c"), "staged")
     kept.look()
-    assert ledger.looked_at == [["a", "c"]]
+    assert ledger.looked_at == [[*others[1:], "a", "c"]], "256 are kept"
 
 
 def test_its_own_thread_looks_after_each_interval_also_when_the_ledger_was_away(

@@ -53,6 +53,18 @@ def with_body(body: Any) -> dict[str, Any]:
     return changed(("body",), b2a_base64(json.dumps(body).encode(), newline=False).decode())
 
 
+@pytest.mark.parametrize(("length", "refused"), [(512, False), (513, True)])
+def test_a_job_id_has_at_most_512_characters(length: int, refused: bool) -> None:
+    start, end = "town/420/plan/agent:", "/0/0"
+    job_id = start + "a" * (length - len(start) - len(end)) + end
+    assert len(job_id) == length
+    if refused:
+        with pytest.raises(MessageRefused, match="513 characters is longer than 512"):
+            check_hint(with_body([[job_id], {}, {}]), "plan")
+    else:
+        assert check_hint(with_body([[job_id], {}, {}]), "plan") == job_id
+
+
 def refused_or_right(message: Any) -> None:
     with suppress(MessageRefused):
         job_id = check_hint(message, "plan")

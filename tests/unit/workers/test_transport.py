@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from kombu import transport as kombu_transports
 from kombu.transport import redis as kombu_redis
+from kombu.transport import virtual
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
@@ -79,7 +80,16 @@ def test_a_closed_transport_is_a_lost_connection(stock: list[tuple[str, Any]]) -
     for closed in (None, SimpleNamespace(client=None)):
         channel.connection = closed
         with pytest.raises(RedisConnectionError, match="was closed"):
-            channel._connparams()
+            channel._connparams(asynchronous=False)
+
+
+def test_a_closing_worker_drops_the_hints_that_it_has_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    restored: list[Any] = []
+    monkeypatch.setattr(kombu_redis.Channel, "_restore", lambda self, message: restored.append(message))
+    read = virtual.QoS(Pooled())
+    read.append("a hint", "its tag")
+    read.restore_unacked_once()
+    assert restored == []
 
 
 @pytest.mark.parametrize("error", [ValueError("what was said"), RecursionError("deep")])

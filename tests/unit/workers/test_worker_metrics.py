@@ -36,6 +36,20 @@ def test_an_attempt_without_a_model_adds_no_series_of_tokens() -> None:
     assert REGISTRY.get_sample_value("cogitate_tokens_total", {"kind": "plain", "model": ""}) is None
 
 
+def test_times_are_told_apart_from_a_millisecond_to_a_minute() -> None:
+    attempted("timed", "llm", "", 61.0, "strong", 7)
+    samples = [sample for metric in REGISTRY.collect() for sample in metric.samples]
+    bounds = {s.labels["le"]: s.value for s in samples if s.labels.get("kind") == "timed" and "le" in s.labels}
+    assert [*bounds] == [
+        "0.001", "0.005", "0.02", "0.1", "0.25", "0.5", "1.0", "2.5", "5.0", "10.0", "30.0", "60.0", "+Inf",
+    ]  # fmt: skip
+    assert [bound for bound, number in bounds.items() if number] == ["+Inf"]
+
+
+def test_the_process_itself_is_measured_too() -> None:
+    assert "process_resident_memory_bytes" in {metric.name for metric in REGISTRY.collect()}
+
+
 # -- runs and their hosts ----------------------------------------------------------------------------
 
 HEADS = [RunHead("a", "running", True), RunHead("b", "paused", False), RunHead("c", "finished", False),
