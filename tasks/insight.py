@@ -278,18 +278,17 @@ def _told(recalled: Recalled, entry: Entry) -> str:
         sentences = [s for s in split_sentences(text) if not s.endswith("?") and not _WHO_TALKED.search(s)]
         return sentences[0] if sentences and not leans_on_others(sentences[0]) else ""
     others = [recalled.of(s) for s in entry.subjects if recalled.of(s) != told.speaker]
-    listener = others[0] if len(others) == 1 else ""
-    if told.speaker != recalled.name and listener != recalled.name:
-        listener = ""
+    only = others[0] if len(others) == 1 and recalled.name in (told.speaker, others[0]) else ""
     speakers = Speakers([told.speaker, *others])
-    said = [clean(s, [*others, told.speaker]) for s in split_sentences(anchor_days(told.text, entry.minute))]
     best = ""
-    for sentence in said:
+    for spoken in split_sentences(anchor_days(told.text, entry.minute)):
+        called = speakers.addressee(spoken, told.speaker)
+        sentence = clean(spoken, filter(None, (*others, told.speaker, called)))
         if sentence.endswith("?") or is_small_talk(sentence, speakers) or leans_on_others(sentence):
             continue
         if is_vow(sentence):
             continue  # told as a promise
-        reported = told_to(sentence, told.speaker, listener, recalled.name, recalled.name_words)
+        reported = told_to(sentence, told.speaker, called or only, recalled.name, recalled.name_words)
         if reported and len(stems(reported)) > max(3, len(stems(best))):
             best = reported
     return best

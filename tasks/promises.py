@@ -40,7 +40,9 @@ _KEPT = re.compile(
 _BROKEN = re.compile(
     r"\bI (?:completely |totally |simply )?forgot\b|\byou forgot\b|\bdid(?: you not|n['’]t you) promise\b|"
     r"\bbroke (?:my|his|her|their|your|the|a) (?:word|promise)|\b(?:did not|didn['’]t|never) (?:keep|kept)\b|"
-    r"\byou promised\b.*\bbut\b|\bforgot (?:my|his|her|their|your) promise\b",
+    r"\byou promised\b.*\bbut\b|\bforgot (?:my|his|her|their|your) promise\b|"
+    r"\bhad promised\b[^.!?;]*, (?:and|but|yet) (?:did(?: not|n['’]t)|never|forgot|failed|broke|kept silent)\b|"
+    r"\bthough (?:it|this|that) had been promised\b",
     re.I,
 )
 #: "I have carried …", "Here are your …": what a promise that is kept sounds like.
@@ -89,7 +91,7 @@ def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, 
         if sentence.endswith("?"):
             continue
         if not is_dialogue(entry) or not told.speaker:
-            if match := _TOLD.search(sentence):
+            if (match := _TOLD.search(sentence)) and not _BROKEN.search(sentence):
                 giver = owner if match["giver"] in ("I", resolve_name(owner, names)) else ids.get(match["giver"], "")
                 said = match["taker"] or ""
                 taker = owner if said in ("me", resolve_name(owner, names)) else ids.get(said, "")

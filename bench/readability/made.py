@@ -13,6 +13,7 @@ from fakeredis import FakeRedis
 from hosting.tick_loop import TickLoop
 from memory.clock import day_and_time
 from memory.effects import Append, ReplaceSummary
+from ops.world_choice import event_types_of, settings_for
 from ops.world_driver import drive
 from scheduler.config.settings import PinnedSettings
 from scheduler.journal.history import Change
@@ -50,12 +51,12 @@ def lived(world: World, days: int, policies: Mapping[str, str] | None = None) ->
     names = {owner: profile.name for owner, profile in owners.items()}
     found: list[Made] = []
     with tempfile.TemporaryDirectory() as folder:
-        settings = PinnedSettings(
-            data_dir=Path(folder), minutes_per_tick=world.minutes_per_tick, policies=dict(policies or {})
-        )
+        own = {} if policies is None else {"policies": dict(policies)}
+        settings = PinnedSettings(data_dir=Path(folder), minutes_per_tick=world.minutes_per_tick, **own)
         with TickLoop(
-            run="readability", owners=owners, settings=settings, locations=world.locations, brief=world.brief,
-            ticks=days * world.ticks_per_day, inline=True, client=FakeRedis(),
+            run="readability", owners=owners, settings=settings_for(world, settings), locations=world.locations,
+            event_types=event_types_of(world), brief=world.brief, ticks=days * world.ticks_per_day, inline=True,
+            client=FakeRedis(),
         ) as loop:  # fmt: skip
             drive(loop, world, on_tick=lambda tick: found.extend(_texts(tick.applied, tick.minute, names)))
     return found

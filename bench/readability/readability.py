@@ -10,9 +10,11 @@ from bench.readability.made import Made, lived, of_town
 from bench.readability.ship import POLICIES, Ship
 from bench.table import Row, Table
 from memory.language.text import normal
+from simulation.story.story import Story
 
 AGENTS, DAYS, MINUTES_PER_TICK = 25, 7, 5
 SHIP_DAYS = 5
+STORY_DAYS, STORY_MINUTES_PER_TICK = 7, 5
 TYPES = ("reflection", "summary", "long-term summary", "plan item")
 _SHARED = 3  # owners: both sides of a talk may summarise it in the same words
 
@@ -22,6 +24,10 @@ def tables(agents: int = AGENTS, days: int = DAYS, *, examples: bool = False) ->
     worlds: tuple[tuple[str, Callable[[], list[Made]]], ...] = (
         (f"A town of {agents} for {days} days", lambda: of_town(agents, days, MINUTES_PER_TICK)),
         (f"An ice ship for {SHIP_DAYS} days", lambda: lived(Ship(), SHIP_DAYS, POLICIES)),
+        (
+            f"The story for {STORY_DAYS} days",
+            lambda: lived(Story(minutes_per_tick=STORY_MINUTES_PER_TICK), STORY_DAYS),
+        ),
     )
     for title, live in worlds:
         made = live()

@@ -45,7 +45,7 @@ def name_words(sentences: Iterable[str]) -> frozenset[str]:
     )
 
 
-_LISTED = re.compile(r"^([A-Z][^\W\d_]+)(?=(?:,? and |, | & |/)(?:[A-Z][a-z]|my\b|our\b|his\b|her\b|the\b)|[.!?]?$)")
+_LISTED = re.compile(r"^([A-Z][^\W\d_]+)(?=(?:,? and |, | & |/)(?:[A-Z][a-z]|(?:I|my|our|his|her|the)\b)|[.!?]?$)")
 
 
 def base(token: str) -> str:

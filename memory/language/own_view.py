@@ -133,12 +133,13 @@ def told_to(sentence: str, speaker: str, listener: str, name: str, names: Collec
         keeps = first in names or first == "I" or first.startswith("I'") or (first.isupper() and len(first) > 1)
         return f"I told {listener} that {said if keeps else said[:1].lower() + said[1:]}"
     reported = third_person(sentence, speaker, _NOBODY if listener == name else listener, names)
-    if _MENTIONS_A_THING.search(reported):
+    if _MENTIONS_A_THING.search(reported) or (not listener and _YOU.search(reported)):
         return ""
     return in_own_words(reported, _NOBODY)
 
 
 _NOBODY = "Zqyou"  # stands for "you" until it is told as "me" or "I": no pronoun can take its place
+_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _COURTESY = re.compile(rf"{_NOBODY} (?:thanked|congratulated|wished|was sorry)\b")
 _MENTIONS_A_THING = re.compile(r" mentioned (?!that\b)")
 _BEFORE_SUBJECT = frozenset(

@@ -31,6 +31,7 @@ _OPENERS = word_set(
     "lucky let let's remember look tell ask give take keep try one two many most glad happy sorry even once last next "
     "every another later soon here's what's that's it's there's"
 )
+_VERBS = frozenset(BASE_FORMS.values())
 _BE = r"(?:is|was|are|were|will|would|sounds?|means?|makes?|made|helps?|helped)"
 #: "this" and the like without a noun
 _BARE = re.compile(
@@ -69,9 +70,12 @@ _SUBJECT = re.compile(
 
 
 def resolved(sentence: str, before: str) -> str:
-    """Return a sentence whose opening "he", "she" or "they" is replaced by the subject of the sentence `before` it."""
+    """Return a sentence whose opening "he", "she" or "they" is replaced by the subject of the sentence `before` it.
+
+    What a colon introduces, as the text of a letter, has a subject of its own.
+    """
     opening = _OPENS_WITH_PRONOUN.match(sentence)
-    subject = _SUBJECT.match(before) if opening and before else None
+    subject = _SUBJECT.match(before.rpartition(": ")[2]) if opening and before else None
     if opening is None or subject is None:
         return sentence
     return f"{subject[0]}{sentence[opening.end(1) :]}"
@@ -94,7 +98,7 @@ def leans_on_somebody(sentence: str) -> bool:
         low = word.lower().replace("’", "'").removesuffix("'s")
         if (low in _PERSON and not person) or (low in _SEVERAL and not several):
             return True
-        if low in _KIN or _looks_like_name(word, first=at == 0):
+        if low in _KIN or looks_like_name(word, first=at == 0):
             person = several = True
         several = several or _is_plural(low)
     return False
@@ -108,12 +112,13 @@ def leans_on_something(sentence: str) -> bool:
     return it is not None and not _EMPTY_IT.match(sentence, it.start()) and not _THING.search(sentence, 0, it.start())
 
 
-def _looks_like_name(word: str, *, first: bool) -> bool:
+def looks_like_name(word: str, *, first: bool) -> bool:
     """Return whether a word, the `first` of a sentence or a later one, seems to be a name."""
     low = word.lower().replace("’", "'")
     if not word[0].isupper() or low in FUNCTION_WORDS or low.split("'")[0] in ("i", "am", "pm", "day", "ok", "tv"):
         return False
-    return not first or not (low in BASE_FORMS or low in _OPENERS or is_adverb(low) or is_inflected(low))
+    opens = low in BASE_FORMS or low in _VERBS or low in _OPENERS or is_adverb(low) or is_inflected(low)
+    return not (first and opens)
 
 
 def _is_plural(word: str) -> bool:

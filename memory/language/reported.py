@@ -29,6 +29,7 @@ _REQUESTS = word_set(
 )
 _OPENS_THING = word_set("a an the my our your this these those some another")
 _ABOUT_THAT = word_set("is was would will must really sounds looks makes made helped means meant could can")
+_AND_I = re.compile(r"(?P<other>[A-Z][\w'-]*+(?: [A-Z][\w'-]*+)?) and I (?P<rest>\w.*)", re.DOTALL)
 _QUOTES = word_set("' \" “ ‘ « (")
 _COURTESIES = tuple(
     (re.compile(pattern, re.IGNORECASE), act)
@@ -46,7 +47,8 @@ _COURTESIES = tuple(
 def third_person(sentence: str, speaker: str, listener: str = "", names: Collection[str] = ()) -> str:
     """Return the sentence as others would report it of `speaker`, and of `listener`, who is its "you" (if anyone is).
 
-    `names` are words that keep their capital. The result starts with the speaker, unless there are no words at all.
+    `names` are words that keep their capital. The result starts with the speaker, or with whom the speaker names
+    beside "I", unless there are no words at all.
     """
     tokens = tokens_of(sentence)
     start = next((i for i, token in enumerate(tokens) if token[0].isalnum()), None)
@@ -73,6 +75,10 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     if first in _FIRST or (not lead and subject == "i"):
         told = replace_persons(tokens, speaker, listener, named=False)
         return told[0].upper() + told[1:]
+    together = _AND_I.match("".join(tokens))
+    if together and not opening and tokens[0] in names:
+        rest = replace_persons(tokens_of(together["rest"]), speaker, listener, named=True)
+        return f"{together['other']} and {speaker} {rest}"
     if not (opening or first in _YOU or tokens[0] == "I" or _is_name(tokens, names)):
         tokens = [_uncapital(tokens[0]), *tokens[1:]]
     if first == "that's" or (first == "that" and lowered[1:2] != [] and lowered[1] in _ABOUT_THAT):

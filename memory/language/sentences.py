@@ -17,7 +17,7 @@ from memory.language.grammar import has_verb, word_set
 _ABBREVIATIONS = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"})
 _MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？][”」』]?|\n++")
-_CONJUNCTION = r"(?:but|so|and)\s++(?=(?:I|we|it|they|he|she|there|this|that)(?:['’]\w++)?\s++[\w'’]++\s++\w)"
+_CONJUNCTION = r"(?:but|and\s++so|so|and)\s++(?=(?:I|we|it|they|he|she|there|this|that)(?:['’]\w++)?\s++[\w'’]++\s++\w)"
 _CLAUSE = re.compile(
     rf"(?<!\s)\s++(?:[-–—]++\s++|—\s*+|{_CONJUNCTION})|—\s*+|(?<=\w)[-–]\s++|;\s++|,\s++{_CONJUNCTION}",
     re.IGNORECASE,
@@ -109,10 +109,18 @@ def clean(sentence: str, addressed: Iterable[str] = ()) -> str:
             text = address.at_end.sub("", text)
             text = address.at_start.sub(r"\1", text)
             text = address.after_call.sub(r"\1,", text)
+            text = address.before_mark.sub("", text)
             text = address.amid.sub(", ", text)
     text = _TITLE_AT_END.sub("", _TITLE_AT_START.sub("", text))
     shorter = _CLOSING.sub("", _OPENING.sub("", text, count=1)).strip()
     return shorter if re.search(r"\w", shorter) else text
+
+
+def is_called(name: str, sentence: str) -> bool:
+    """Return whether a sentence calls somebody by name at its start or end: "You kept your word, Ada."."""
+    text = _SPACE.sub(" ", sentence.replace("’", "'")).strip()
+    address = _address(name)
+    return bool(address.at_end.search(text) or address.at_start.match(text))
 
 
 class _Address(NamedTuple):
@@ -121,6 +129,7 @@ class _Address(NamedTuple):
     at_end: re.Pattern[str]
     at_start: re.Pattern[str]
     after_call: re.Pattern[str]
+    before_mark: re.Pattern[str]
     amid: re.Pattern[str]
 
 
@@ -131,6 +140,7 @@ def _address(name: str) -> _Address:
         re.compile(rf",\s*(?:{forms})\s*(?=[.!?…]+$)"),
         re.compile(rf"^((?:(?:{_CALL}|{_POLITE})[,!]?\s+)*)(?:{forms})\s*[,!]\s*", re.IGNORECASE),
         re.compile(rf"^({_CALL}|{_POLITE})\s+(?:{forms})\b", re.IGNORECASE),
+        re.compile(rf",\s*(?:{forms})(?=[:;])"),
         re.compile(rf",\s*(?:{forms}),\s*"),
     )
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from memory.language.sentences import beginning_of, folded
+from memory.language.references import looks_like_name
+from memory.language.reported import is_request
+from memory.language.sentences import beginning_of, folded, is_called
 from memory.language.text import words
 
 _FEW = 32  # names that are looked for one by one, which takes less than a look at every letter of a sentence
 _START = 3  # characters by which more names are found
 _SHORTEST = 3  # letters of a word that may be the beginning of a name
+
+
+#: Two words or more in capitals that call somebody who is not known: ", Oswin Pike." and "Mother Agnes, I".
+_CALLED_AT_END = re.compile(r", ((?:[A-Z][\w'’-]++)(?: [A-Z][\w'’-]++)++)(?=[.!?…]*+$)")
+_CALLED_AT_START = re.compile(r"([A-Z][\w'’-]++ [A-Z][\w'’-]++), (?=(?:I|[Yy]ou)\b)")
+_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
 class Speakers:
@@ -45,3 +54,14 @@ class Speakers:
         starts = {low[at : at + size] for size in range(1, _START + 1) for at in range(len(low))}
         found = [index for start in starts & self._by_start.keys() for index in self._by_start[start]]
         return [self.names[index] for index in sorted(found)]
+
+    def addressee(self, sentence: str, speaker: str) -> str:
+        """Return whom a sentence of `speaker` calls by name, whether they speak themselves or not; "" if nobody."""
+        for name in self.perhaps_in(sentence):
+            if name != speaker and is_called(name, sentence):
+                return name
+        end = _CALLED_AT_END.search(sentence)
+        if end and (_YOU.search(sentence, 0, end.start()) or is_request([w.lower() for w in sentence.split()[:2]])):
+            return end[1]
+        start = _CALLED_AT_START.match(sentence)
+        return start[1] if start and looks_like_name(start[1].split()[0], first=True) else ""

@@ -18,6 +18,7 @@ from memory.language.sentences import clean, split_clauses, split_sentences
 from memory.language.speakers import Speakers
 from memory.language.tense import told_after
 from memory.language.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
+from memory.language.truncation import ELLIPSIS
 
 Style = Literal["facts", "gist"]
 
@@ -97,8 +98,9 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
         clauses = list(islice((clause for sentence in said for clause in split_clauses(sentence)), MOST_SENTENCES))
         for before, clause in zip(("", *clauses), clauses, strict=False):
-            text = _told(resolved(clause, before), line, speakers, names) if line.speaker else clause
-            if not text:
+            text = resolved(clause, before)
+            text = _told(text, line, speakers, names) if line.speaker else text
+            if not text or (clause.endswith(ELLIPSIS) and _is_cut_short(clause)):
                 continue
             if minute is not None:
                 text = told_after(text, minute)
@@ -110,6 +112,12 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
             if weights:
                 found.append(Unit(text, len(text.split()), weights, at))
     return found
+
+
+def _is_cut_short(clause: str) -> bool:
+    """Return whether a clause that a limit cut says nothing: "Maud is glad that...", "Maud Fenwick..."."""
+    said = [w.lower() for w in _TOKEN.findall(clause)]
+    return not has_verb(said) or said[-1] in FUNCTION_WORDS
 
 
 def _ended(text: str) -> str:
@@ -126,7 +134,9 @@ _BARE_VOW = re.compile(r"(?:But |And |Yes, )?I (?:do )?(?:promise|swear|agree)(?
 def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[str]) -> str:
     """Return the clause as reported speech, "" if it is not worth reporting or leaves to others what it means."""
     speaker = line.speaker
-    text = _VOW.sub("I promised to ", clean(clause, (n for n in speakers.perhaps_in(clause) if n != speaker)))
+    called = speakers.addressee(clause, speaker)
+    addressed = [name for name in (*speakers.perhaps_in(clause), called) if name not in ("", speaker)]
+    text = _VOW.sub("I promised to ", clean(clause, addressed))
     text = _introduction(text, speaker)
     if _BARE_VOW.fullmatch(text):
         return ""
@@ -145,7 +155,7 @@ def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[st
         return ""
     if leans_on_something(text) and not named:
         return ""
-    listener = line.listener or speakers.other_than(speaker)
+    listener = called or line.listener or speakers.other_than(speaker)
     told = third_person(text, speaker, listener, names)
     return "" if not listener and _YOU.search(told) else told
 

@@ -38,6 +38,7 @@ def test_what_stands_alone(sentence: str) -> None:
     [
         ("My old brother left.", "He took the boat.", "My old brother took the boat."),
         ("Ada Smith sings.", "She is loud.", "Ada Smith is loud."),
+        ("Ben Cole read a letter: Ada Smith sings.", "She is loud.", "Ada Smith is loud."),
         ("It rained.", "She is loud.", "She is loud."),
         ("My brother left.", "The boat sank.", "The boat sank."),
         ("", "He left.", "He left."),

@@ -114,6 +114,11 @@ def test_english_is_known_by_its_function_words(said: str, english: bool) -> Non
     assert is_english(said) is english
 
 
+def test_whoever_is_named_beside_i_acts_with_the_speaker() -> None:
+    assert third_person("Ann and I are late for my talk.", "Jon", names=NAMES) == "Ann and Jon are late for his talk."
+    assert third_person("Ann and I'll call you.", "Jon", "Gina", NAMES) == "Ann and Jon will call Gina."
+
+
 def test_what_cannot_be_reworded_is_told_as_it_was_said() -> None:
     assert third_person("?!", "Jon", "Gina") == "?!"
     assert third_person("", "Jon") == ""

@@ -41,3 +41,25 @@ def test_of_many_speakers_only_those_are_looked_for_whose_first_letters_stand_in
     assert speakers.perhaps_in("Ann told JO of mel and ZÖE.") == ["Melanie", "Jo", "Ann Lee", "Zöe"]
     assert speakers.perhaps_in("xab ann") == ["Ann Lee", "Xab"]
     assert speakers.perhaps_in("melon, an, x") == ["Melanie"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "called"),
+    [
+        ("You kept your word, Gina.", "Gina"),
+        ("Gina, I have a horse.", "Gina"),
+        ("Four silver is not what you promised, Oswin Pike.", "Oswin Pike"),
+        ("Take the book instead, Liesl Amory!", "Liesl Amory"),
+        ("Mother Agnes, I promise to be quiet.", "Mother Agnes"),
+        ("I met Gina, Bo and Liesl Amory.", ""),
+        ("I love tea, biscuits, Liesl Amory.", ""),  # nobody is spoken to
+        ("Last Monday, I saw a wolf.", ""),
+        ("You met Jon, Gina and me.", ""),
+    ],
+)
+def test_who_is_called_by_name_is_spoken_to(sentence: str, called: str) -> None:
+    assert Speakers(["Jon", "Gina"]).addressee(sentence, "Jon") == called
+
+
+def test_nobody_calls_themselves() -> None:
+    assert Speakers(["Jon", "Gina"]).addressee("Jon, I said to myself.", "Jon") == ""

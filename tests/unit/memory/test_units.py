@@ -153,3 +153,39 @@ def test_a_long_name_is_cut() -> None:
     name = "N" * MAX_SPEAKER
     assert MAX_SPEAKER == 60
     assert texts((f"{name}o", "I trust 9 dogs.")) == [f"{name} trusts 9 dogs."]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("You have kept your word, Ada Pike.", "Bo mentioned that Ada Pike has kept Ada Pike's word."),
+        ("I sold the plough, Ada: a farmer bought it.", "Bo sold the plough: a farmer bought it."),
+        ("A vote is a vote, and so we open the mine.", "Bo mentioned that a vote is a vote."),
+    ],
+)
+def test_a_call_by_name_says_who_is_meant_and_is_left_out(said: str, told: str) -> None:
+    assert told in texts(("Bo", said), ("Ada", "The mine is old."), ("Cy", "The mine is deep."))
+
+
+def test_you_of_several_who_are_not_called_is_left_out() -> None:
+    assert texts(("Bo", "You opened the mine."), ("Ada", "The mine is old."), ("Cy", "The mine is deep.")) == [
+        "Ada mentioned that the mine is old.", "Cy mentioned that the mine is deep.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ("Maud is glad that...", []),
+        ("Maud Fenwick...", []),
+        ("Maud sold the mill to a stranger...", ["Maud sold the mill to a stranger."]),
+    ],
+)
+def test_what_a_limit_cut_is_told_only_where_it_says_something(seen: str, told: list[str]) -> None:
+    assert texts(("", seen)) == told
+
+
+def test_a_clause_of_what_was_seen_takes_the_subject_before_it() -> None:
+    assert texts(("", "Wren Vane is well, and she wrote a letter.")) == [
+        "Wren Vane is well.", "Wren Vane wrote a letter.",
+    ]  # fmt: skip

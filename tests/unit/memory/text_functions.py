@@ -180,6 +180,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "sentences.split_clauses": split_clauses,
     "sentences.clean": lambda text: clean(text, ["Melanie Smith", "Jon"]),
     "courtesies.acts": acts,
+    "speakers.addressee": lambda text: SPEAKERS.addressee(text, "Jon"),
     "courtesies.is_small_talk": lambda text: is_small_talk(text, SPEAKERS),
     "persons.tokens_of": tokens_of,
     "persons.replace_persons": lambda text: replace_persons(tokens_of(text), "Jon", "Gina", named=False),

@@ -93,6 +93,11 @@ def test_what_others_say_is_reported(said: str, told: str) -> None:
     assert noticed(message(said, 5, importance=8)) == (told, (1,))
 
 
+def test_whoever_is_called_by_name_is_the_one_spoken_to() -> None:
+    said = message("Nine silver is what you promised me, Oswin Pike.", 5, importance=8)
+    assert noticed(said).text == "Maria Lopez mentioned that nine silver is what Oswin Pike promised her."
+
+
 def test_ones_own_words_are_told_with_whom_they_were_said_to() -> None:
     said = mine("My brother and I argued about your money.", 5, importance=8)
     assert noticed(said).text == "I told Maria Lopez that my brother and I argued about her money."

@@ -66,6 +66,22 @@ GIVEN = message("I promise to lend you my ladder.", 600)
         (message("I brought the ladder as promised.", 900), "kept"),
         (message("I lent you the ladder last night.", 900), "kept"),
         (message("Oh no, I forgot!", 900), "broken"),
+        (
+            observation(
+                "Maria Lopez had promised Klaus Mueller to lend a ladder, and kept silent.",
+                900,
+                subjects=(KLAUS, MARIA),
+            ),
+            "broken",
+        ),
+        (
+            observation(
+                "Maria Lopez did not bring Klaus Mueller the ladder, though it had been promised.",
+                900,
+                subjects=(KLAUS, MARIA),
+            ),
+            "broken",
+        ),
         (message("Did you not promise me a ladder?", 900, speaker=KLAUS, hearer=MARIA), "broken"),
         (message("The weather is fine.", 900), "open"),
         (message("I forgot my umbrella.", 900, speaker=ISABELLA), "open"),
