@@ -20,7 +20,7 @@ from scheduler.config.settings import ConfigurationError
 from tasks.registry import kinds
 from workers import about
 from workers.jobs import metrics, model_lane
-from workers.processes import lifeline
+from workers.processes import lifeline, worker_presence
 from workers.transport import flower_broker
 from workers.transport import redis_transport as transport
 from workers.transport.broker_url import kombu_url, tls
@@ -32,6 +32,7 @@ flower_broker.register()
 lifeline.register()
 metrics.register()
 model_lane.register()
+worker_presence.register()
 
 FLOWER_PAGES = "cogitate.flower"  # entry points that extend Flower; this package must not import what they load
 

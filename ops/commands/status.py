@@ -22,6 +22,7 @@ from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.summary import summarise_run
 from scheduler.ledger.real_day import RealDay
+from scheduler.ledger.worker_signs import workers_seen
 from workers.llm.address import servers_of
 
 EXAMPLE = """
@@ -56,18 +57,24 @@ def status(
         summary = watch_run(client, run, console) if watch else summarise_run(client, run)
         day = RealDay(client, settings).spending()
         endpoints = endpoint_vitals(client)
+        workers = workers_seen(client)
         wrong = redis_problems(client)
     print_summary(console, summary, servers=servers_of(settings), every_owner=every_owner)
     if endpoints:
         console.print(endpoints_table(endpoints))
     if day.limited:
         console.print(real_day_line(day), highlight=False, soft_wrap=True)
+    for missing in workers.missing:
+        said = f"Worker {missing.worker} has given no sign of life for {missing.seconds:.0f} s"
+        console.print(said, highlight=False, soft_wrap=True, style="yellow")
     for what in wrong:
         console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
     if as_json:
         found = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
         if endpoints:
             found["endpoints"] = msgspec.to_builtins(endpoints)
+        if workers.expected:
+            found["workers"] = msgspec.to_builtins(workers)
         if wrong:
             found["redis"] = wrong
         print(json.dumps(found), flush=True)

@@ -1,1 +1,3 @@
-"""Two further pages in Flower: Budgets shows what a run spends, Cadence what it waits for."""
+"""Three further pages in Flower: Cogitate shows all runs at a glance, Budgets what a run spends, Cadence what it
+waits for.
+"""

@@ -1,4 +1,4 @@
-"""The pages Budgets and Cadence: our data with Flower's handlers, authentication, prefix and style.
+"""The pages Cogitate, Budgets and Cadence: our data with Flower's handlers, authentication, prefix and style.
 
 `workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is Flower. The
 pages only read.
@@ -16,21 +16,32 @@ from flower.options import options
 from flower.utils.tasks import get_task_by_id
 from flower.views import BaseHandler
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 from tornado import web
 from tornado.ioloop import IOLoop
 
 from ops.flower import patches
 from ops.flower.loader import PagesLoader
-from ops.flower.readings import Readings
+from ops.flower.readings import PATIENCE, Readings
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.errors import LedgerError, RunMissing
 from tasks.registry import kind_names
 from workers.publish import queue_key
 
-TABS = {"budgets": "Budgets", "cadence": "Cadence"}
+TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence"}
 COLUMNS = "name,args,state,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420 · ≤ 1 call"
 INTERVAL = 2000  # milliseconds between two readings of an open page
+NO_ANSWER = 3000  # milliseconds after which an open page says that it has no answer
+WHAT_TO_DO = "runs wait or go on by heuristic until it does. See whether its process and machine live: cogitate doctor"
+
+
+class Unreadable(web.HTTPError):
+    """An answer that the runs cannot be read, and what to do about it."""
+
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(status, "%s", said)
+        self.reason_said = said
 
 
 @cache
@@ -57,17 +68,19 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         """
         run = self.get_argument("run", None, escape=False) or None
         readings = _readings(self.capp)
-        read = readings.budgets if self.page == "budgets" else readings.cadence
+        read = {"overview": readings.overview, "budgets": readings.budgets, "cadence": readings.cadence}[self.page]
         try:
             found: dict[str, Any] = await IOLoop.current().run_in_executor(None, read, run)
         except RunMissing as error:
             raise web.HTTPError(404, str(error)) from error
         except JournalError as error:
-            raise web.HTTPError(503, f"{error}; `cogitate audit RUN` says where") from error
+            raise Unreadable(503, f"{error}; `cogitate audit RUN` says where") from error
         except LedgerError as error:  # damaged, or of a newer version
-            raise web.HTTPError(503, str(error)) from error
+            raise Unreadable(503, str(error)) from error
+        except RedisTimeoutError as error:
+            raise Unreadable(503, f"Redis does not answer within {PATIENCE:g} s; {WHAT_TO_DO}") from error
         except (RedisError, OSError, ConfigurationError) as error:
-            raise web.HTTPError(503, f"the runs cannot be read: {type(error).__name__}: {error}") from error
+            raise Unreadable(503, f"Redis does not answer: {type(error).__name__}: {error}; {WHAT_TO_DO}") from error
         self._mark_known(found)
         return found
 
@@ -85,13 +98,18 @@ class PageView(PageHandler):
     @web.authenticated
     async def get(self) -> None:
         """Render the page."""
-        found = await self.reading()
+        try:
+            found = await self.reading()
+        except Unreadable as error:  # the page stays, and goes on by itself once the runs can be read
+            self.set_status(error.status_code)
+            found = {"runs": [], "error": error.reason_said}
         self.render(
             f"{self.page}.html",
             reading=json.dumps(found).replace("<", "\\u003c"),  # it stands in a script element
             page=self.page,
             title=TABS[self.page],
             interval=INTERVAL,
+            patience=NO_ANSWER,
         )
 
 
@@ -102,7 +120,19 @@ class PageData(PageHandler):
     async def get(self) -> None:
         """Write the reading."""
         self.set_header("Cache-Control", "no-store")
-        self.write(await self.reading())
+        try:
+            self.write(await self.reading())
+        except Unreadable as error:
+            self.set_status(error.status_code)
+            self.write({"error": error.reason_said})
+
+
+class Start(BaseHandler):  # type: ignore[misc]  # Flower is untyped
+    """The handler of Flower's own address, which leads to the first of our pages."""
+
+    def get(self) -> None:
+        """Redirect."""
+        self.redirect(self.reverse_url("overview"))
 
 
 def register() -> None:
@@ -117,4 +147,5 @@ def register() -> None:
     ]
     options.tasks_columns = COLUMNS  # Flower's own default omits the arguments; --tasks-columns overrides it
     urls.handlers[-1:-1] = ours  # before the last, which answers 404 to everything
+    urls.handlers.insert(0, web.url(r"/", Start))
     patches.apply()

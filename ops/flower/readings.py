@@ -13,6 +13,7 @@ import msgspec
 from redis import Redis
 
 from memory.clock import day_and_time
+from ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day
 from ops.formatting.budget import denied_requests
 from ops.formatting.endpoints import format_breaker
 from scheduler.budget.budget import format_limit
@@ -20,12 +21,20 @@ from scheduler.budget.budget_lines import limits_in_force, pools_of
 from scheduler.config.limits import LimitUnit, parse_limit_name
 from scheduler.config.settings import Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.overview import RunOverview, run_overview
 from scheduler.inspection.summary import limits_of
 from scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
+from scheduler.journal.lines import JournalError
 from scheduler.ledger.connect import connect
+from scheduler.ledger.errors import LedgerError
+from scheduler.ledger.presence import HELD
+from scheduler.ledger.real_day import RealDay
 from scheduler.ledger.run_store import RunStore
+from scheduler.ledger.worker_signs import workers_seen
 
 MOST_OWNERS = 20
+MOST_RUNS = 30  # with their figures
+PATIENCE = 2.0  # seconds for each call: a page that waits longer says nothing meanwhile
 
 
 class Readings:
@@ -38,11 +47,53 @@ class Readings:
 
     @cached_property
     def _state(self) -> Redis:
-        return connect(self._settings.state_url(), self._settings.socket_timeout)
+        return self._connected(self._settings.state_url())
 
     @cached_property
     def _messages(self) -> Redis:
-        return connect(self._settings.messages_url(), self._settings.socket_timeout)
+        return self._connected(self._settings.messages_url())
+
+    def _connected(self, url: str) -> Redis:
+        return connect(url, min(PATIENCE, self._settings.socket_timeout), retries=0)
+
+    def overview(self, run: str | None) -> dict[str, Any]:
+        """Return the figures of every run, one run's cards, and what refused, failed and spent in its last hour.
+
+        Without a name the run is the first that is running. Without any run the reading has only "runs".
+
+        Raises:
+            RunMissing: when there is no such run.
+            RedisError: when the state cannot be reached.
+        """
+        rows: dict[str, dict[str, Any]] = {}
+
+        def read(chosen: str) -> dict[str, Any]:
+            of = run_overview(self._state, chosen)
+            rows[chosen] = row_of(of)
+            day = RealDay(self._state, self._settings).spending()
+            cards = cards_of(of, endpoint_vitals(self._state), workers_seen(self._state), day)
+            limits = limits_of(RunStore.open(self._state, chosen))
+            return {
+                "run": chosen,
+                "status": of.status,
+                "tick": of.tick,
+                "minute": of.minute,
+                "recent": msgspec.to_builtins(of.hour),
+                "cards": msgspec.to_builtins(cards),
+                "refused": refusals_of(of, {name.text(): limit for name, limit in limits.now}),
+            }
+
+        found = self._of(run, read)
+        heads = run_heads(self._state)
+        for head in heads[:MOST_RUNS]:
+            if head.run not in rows:
+                try:
+                    rows[head.run] = row_of(run_overview(self._state, head.run))
+                except (LedgerError, JournalError):  # deleted meanwhile, or damaged: its own page says so
+                    rows[head.run] = {"run": head.run, "state": head.state, "grade": "bad", "cells": []}
+        found["rows"] = [rows[head.run] for head in heads[:MOST_RUNS] if head.run in rows]
+        found["further"] = max(0, len(heads) - MOST_RUNS)
+        return found
 
     def budgets(self, run: str | None) -> dict[str, Any]:
         """Return one run's budget: "windows" of the run and its kinds, "owners", "limits" in words, "recent",
@@ -99,6 +150,45 @@ class Readings:
         found["status"] = next((head.state for head in heads if head.run == chosen), found["status"])
         found["clock"] = day_and_time(found["minute"])
         return found
+
+
+def row_of(run: RunOverview) -> dict[str, Any]:
+    """Return one run's row: a cell for each column of the table of runs, as [text, grade]."""
+    unit: LimitUnit = shown.line.unit if (shown := money_window(run)) is not None else "usd_micros"
+    today = [w.line.spent for w in run.windows if w.line.window == run_day(run) and w.line.unit == unit]
+    gone = run.status in HELD and not run.held
+    late, refused = run.short("late"), sum(denied_requests(run.hour.refused).values())
+    thinking = f"{run.thought:,} of {run.wanted:,}" if run.asks_model else "not asked"
+    return {
+        "run": run.run,
+        "state": run.state,
+        "grade": "bad" if gone else "",
+        "cells": [
+            [f"{run.steering.lag:,}", "warn" if run.steering.lag > LAGS else ""],
+            [thinking, "bad" if run.asks_model and run.wanted >= FEW and not run.thought else ""],
+            [amount(sum(today), unit), ""],
+            [f"{refused:,}", "warn" if refused else ""],
+            [f"{late:,} of {run.ended:,}", graded(late, run.ended)],
+            [f"{100 * run.steering.cadence:.0f}%", "warn" if run.steering.cadence < 1 else ""],
+        ],
+    }
+
+
+def refusals_of(run: RunOverview, limits: dict[str, int]) -> list[dict[str, Any]]:
+    """Return the limits that refused requests in the last hour, with what is held of those of the whole run."""
+    held = {f"{w.line.window.partition(':')[0]}.run.{w.line.unit}": w.line.held for w in run.windows}
+    found = []
+    for name, count in sorted(denied_requests(run.hour.refused).items(), key=lambda item: -item[1]):
+        unit = parse_limit_name(name).unit if name in limits else "jobs"
+        found.append(
+            {
+                "limit": name,
+                "value": amount(limits[name], unit) if name in limits else "—",
+                "held": amount(held[name], unit) if name in held else "—",
+                "count": count,
+            }
+        )
+    return found
 
 
 def _of_owner(window: Window) -> bool:

@@ -6,7 +6,7 @@ and are for people; what a run spent is in its ledger.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import msgspec
@@ -31,6 +31,8 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
     missing_models: list[str]  # models that the endpoint does not know
     held: float  # from now, until when the endpoint asked for a pause
     usual: float | None  # how long a call that succeeds takes
+    p50: float | None = None  # of the latest such calls, at most 200; None: none succeeded yet
+    p95: float | None = None
     in_flight: int  # calls; counted only where there is a cap on them
     calls: int
     requests: int  # really sent
@@ -51,12 +53,13 @@ def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
     now = clock[0] * _SECOND + clock[1]
     pipeline = client.pipeline(transaction=False)
     for name in names:
-        gate, slots, counters = endpoint_keys(name)
+        gate, slots, counters, times = endpoint_keys(name)
         pipeline.hgetall(gate)
         pipeline.hgetall(counters)
         pipeline.zcount(slots, now, "+inf")
+        pipeline.lrange(times, 0, -1)
     read = pipeline.execute()
-    return [_vitals(name, now, *read[3 * at : 3 * at + 3]) for at, name in enumerate(names)]
+    return [_vitals(name, now, *read[4 * at : 4 * at + 4]) for at, name in enumerate(names)]
 
 
 def unreachable_endpoints(client: Redis, among: Collection[str]) -> list[str]:
@@ -67,7 +70,7 @@ def unreachable_endpoints(client: Redis, among: Collection[str]) -> list[str]:
 
 
 def _vitals(
-    name: str, now: int, gate: dict[bytes, bytes], counters: dict[bytes, bytes], in_flight: int
+    name: str, now: int, gate: dict[bytes, bytes], counters: dict[bytes, bytes], in_flight: int, times: list[bytes]
 ) -> EndpointVitals:
     def at(field: str) -> float | None:
         value = gate.get(field.encode())
@@ -83,6 +86,7 @@ def _vitals(
     if is_open:
         breaker = "half-open" if trying or not left("probe_at") else "open"
     since, usual = at("since"), at("usual")
+    ordered = sorted(int(took) / _SECOND for took in times)
     return EndpointVitals(
         endpoint=name,
         breaker=breaker,
@@ -92,6 +96,8 @@ def _vitals(
         missing_models=sorted(field.decode()[8:] for field in gate if field.startswith(b"missing:")),
         held=round(left("hold"), 3),
         usual=None if usual is None else round(usual / _SECOND, 3),
+        p50=percentile(ordered, 50),
+        p95=percentile(ordered, 95),
         in_flight=in_flight,
         calls=counts.get("calls", 0),
         requests=counts.get("requests", 0),
@@ -104,6 +110,11 @@ def _vitals(
         waited=counts.get("waited_ms", 0) / 1000,
         openings=counts.get("openings", 0),
     )
+
+
+def percentile(ordered: Sequence[float], percent: int) -> float | None:
+    """Return a percentile (nearest rank) of sorted seconds; None without any."""
+    return round(ordered[max(0, -(-len(ordered) * percent // 100) - 1)], 3) if ordered else None
 
 
 def _named(counts: dict[str, int], prefix: str) -> dict[str, int]:

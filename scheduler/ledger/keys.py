@@ -24,6 +24,7 @@ OF_OWNERS: frozenset[str] = frozenset(get_args(OwnerKey))
 RESPONSES = ("cogitate:responses", "cogitate:responses_at", "cogitate:responses_bytes")
 
 ENDPOINTS = "cogitate:endpoints"  # set of the names of endpoints that were called
+WORKERS = "cogitate:workers"  # hash of the signs of life of worker processes: `scheduler.ledger.worker_signs`
 
 
 def new_nonce() -> str:
@@ -52,5 +53,5 @@ def real_day_key(date: str) -> str:
 
 
 def endpoint_keys(endpoint: str) -> list[str]:
-    """Return the keys of an endpoint: gate, slots and counters. They belong to no run and outlive every run."""
-    return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters")]
+    """Return the keys of an endpoint: gate, slots, counters and times. They belong to no run and outlive every run."""
+    return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters", "times")]

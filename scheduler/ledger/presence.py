@@ -50,7 +50,11 @@ class HostProcess(msgspec.Struct, frozen=True, kw_only=True):
 
 def this_process() -> HostProcess:
     """Return the process that asks."""
-    pid = os.getpid()
+    return process_of(os.getpid())
+
+
+def process_of(pid: int) -> HostProcess:
+    """Return a process of this machine."""
     return HostProcess(name=platform.node(), machine=_machine(), pid=pid, began=_began(pid) or "")
 
 
@@ -64,7 +68,7 @@ def host_of(store: RunStore) -> HostProcess | None:
         host = msgspec.json.decode(raw, type=HostProcess) if raw is not None else None
     except msgspec.DecodeError:
         return None  # no version writes it so
-    return host if host is not None and _alive(host) else None
+    return host if host is not None and exists(host) else None
 
 
 def format_state(status: str, held: bool) -> str:
@@ -145,18 +149,18 @@ class Presence:
             return True
 
 
-def _alive(host: HostProcess) -> bool:
-    """Return whether the process exists, as far as this machine can tell."""
-    if host.machine != _machine():
+def exists(process: HostProcess) -> bool:
+    """Return whether a process exists, as far as this machine can tell."""
+    if process.machine != _machine():
         return True  # its sign has not run out
     try:
-        os.kill(host.pid, 0)
+        os.kill(process.pid, 0)
     except ProcessLookupError:
         return False
     except OSError:
         pass  # another user's
-    began = _began(host.pid)
-    return began is None or began == host.began
+    began = _began(process.pid)
+    return began is None or began == process.began
 
 
 def _began(pid: int) -> str | None:

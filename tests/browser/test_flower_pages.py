@@ -1,4 +1,4 @@
-"""Flower's pages Budgets and Cadence in a real Chromium, during a live run whose model fails now and then.
+"""Flower's pages Cogitate, Budgets and Cadence in a real Chromium, during a live run whose model fails now and then.
 
 Pictures of what was seen are kept in `artefacts/`.
 """
@@ -129,7 +129,7 @@ def keep(page: Any, name: str) -> None:
 def accounts(page: Any) -> dict[str, dict[str, int]]:
     """Return the accounts on the page: "window scope unit" -> column -> figure."""
     found: dict[str, dict[str, int]] = page.evaluate(
-        """() => Object.fromEntries(Array.from(document.querySelectorAll("#windows tr[data-key], #kinds tr[data-key]"),
+        """() => Object.fromEntries(Array.from(document.querySelectorAll(".windows tr[data-key]"),
             (row) => [row.dataset.key, Object.fromEntries(Array.from(row.querySelectorAll("td[data-name]"),
                 (cell) => [cell.dataset.name.toLowerCase(), cell.querySelector("[data-value]")])
                 .filter(([, value]) => value).map(([name, value]) => [name, Number(value.dataset.value)]))]))"""
@@ -146,13 +146,14 @@ def expected(status: dict[str, Any]) -> dict[str, dict[str, int]]:
         }
         for line in status["budget"]
         if not line["scope"].startswith("owner:")
+        and not line["window"].startswith("tick:")
         and any(line[name] or line["limit"] is not None for name in names.values())
     }
 
 
-def test_both_pages_are_in_the_navigation(page: Any, scene: Scene) -> None:
+def test_every_page_is_in_the_navigation(page: Any, scene: Scene) -> None:
     page.goto(scene.address)
-    for title in ("Budgets", "Cadence"):
+    for title in ("Budgets", "Cadence", "Cogitate"):
         page.get_by_role("link", name=title, exact=True).click()
         page.wait_for_selector("#page:not([hidden])")
         assert page.locator(".app-navbar [aria-current=page]").inner_text() == title
@@ -175,9 +176,89 @@ def test_the_figures_are_those_of_the_status_and_change_while_the_page_is_open(p
     keep(page, "budgets")
 
 
+def figures(page: Any) -> dict[str, dict[str, float]]:
+    """Return the figures of the cards on the first page, by card."""
+    found: dict[str, dict[str, float]] = page.evaluate(
+        """() => Object.fromEntries(Array.from(document.querySelectorAll("#cards article"), (card) => [card.id,
+            Object.fromEntries(Object.entries(card.dataset).map(([name, value]) => [name, Number(value)]))]))"""
+    )
+    return {name.removeprefix("card-"): values for name, values in found.items()}
+
+
+def told(status: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return those figures that `cogitate status --json` has too."""
+    today = f"day:{status['minute'] // 1440}"
+    (line,) = [
+        line for line in status["budget"]
+        if (line["window"], line["scope"], line["unit"]) == (today, "run", "usd_micros")
+    ]  # fmt: skip
+    (model,) = status["endpoints"]
+    workers = status["workers"]
+    return {
+        "money": {name: line[name] for name in ("spent", "reserved", "held", "overrun")},
+        "model": {"p50": model["p50"], "p95": model["p95"]},
+        "host": {"lag": status["steering"]["lag"], "host_ms": status["steering"]["host_ms"], "held": 1},
+        "workers": {"alive": len(workers["alive"]), "expected": len(workers["alive"]) + len(workers["missing"])},
+    }
+
+
+def shared(page: Any, status: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the same figures as `told`, as the page has them."""
+    shown = figures(page)
+    return {name: {key: shown[name].get(key, -1) for key in wanted} for name, wanted in told(status).items()}
+
+
+def test_the_first_page_says_what_the_status_says(page: Any, scene: Scene) -> None:
+    page.goto(scene.address)
+    page.wait_for_selector("#card-model[data-p50]")
+    for _ in range(2):
+        tick = scene.status()["tick"]
+        page.wait_for_function("(tick) => Number(document.body.dataset.tick) > tick", arg=tick)
+        with scene.still():
+            until(lambda: shared(page, found := scene.status()) == told(found), "the cards to say what the status says")
+    assert page.locator("#rows tr[data-key] a").inner_text() == "town-1"
+    page.wait_for_selector("#spenders tr[data-key]")
+    keep(page, "cogitate")
+
+
+def test_a_refresh_changes_cells_and_leaves_selection_focus_and_scroll(page: Any, scene: Scene) -> None:
+    page.set_viewport_size({"width": 1280, "height": 400})
+    page.goto(scene.address)
+    page.wait_for_selector("#rows tr[data-key] a")
+    page.evaluate(
+        """() => {
+            const cell = document.querySelector("#rows td[data-name=Run]");
+            getSelection().selectAllChildren(document.querySelector("#card-host .metric-label"));
+            cell.querySelector("a").focus();
+            scrollTo(0, 60);
+            window.kept = [cell, document.querySelector("#card-host"), document.querySelector("#rows table")];
+        }"""
+    )
+    tick = page.evaluate("document.body.dataset.tick")
+    page.wait_for_function("(tick) => Number(document.body.dataset.tick) > Number(tick) + 20", arg=tick)
+    after = page.evaluate(
+        """() => ({connected: window.kept.every((one) => one.isConnected), selected: String(getSelection()),
+            focused: document.activeElement.textContent, scrolled: scrollY})"""
+    )
+    assert after == {"connected": True, "selected": "Host", "focused": "town-1", "scrolled": 60}
+
+
+def test_past_days_are_folded_and_ticks_are_not_rows(page: Any, scene: Scene) -> None:
+    until(lambda: scene.status()["minute"] > 1440, "the second day")
+    page.goto(f"{scene.address}/budgets")
+    page.wait_for_selector("#past:not([hidden])")
+    keys = "(id) => Array.from(document.querySelectorAll(id + ' tr[data-key]'), (row) => row.dataset.key.split(' ')[0])"
+    today = page.evaluate("() => document.getElementById('clock').textContent").split("day ")[1].split(",")[0]
+    assert set(page.evaluate(keys, "#windows")) <= {f"day:{int(today) - 1}", "run:0"}
+    assert "day:0" in page.evaluate(keys, "#past-windows")
+    assert not page.locator("#past-windows tr[data-key]").first.is_visible()
+    page.locator("#past summary").click()
+    page.locator("#past-windows tr[data-key]").first.wait_for()
+
+
 def test_every_column_of_the_budgets_fits_on_a_laptop_and_every_unit_has_a_name(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/budgets")
-    page.wait_for_selector('#windows tr[data-key="day:0 run jobs"]')
+    page.wait_for_selector('#windows tr[data-key^="day:"][data-key$=" run jobs"]')
     cut_off = page.evaluate(
         """() => Array.from(document.querySelectorAll("#page figure"))
             .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.closest("[id]").id)"""
@@ -237,18 +318,18 @@ def _owners(page: Any) -> list[str]:
 @pytest.mark.parametrize(
     "page",
     [
-        {"viewport": {"width": 400, "height": 800}, "color_scheme": "light"},
-        {"viewport": {"width": 400, "height": 800}, "color_scheme": "dark"},
+        {"viewport": {"width": 390, "height": 800}, "color_scheme": "light"},
+        {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"},
     ],
     ids=["light", "dark"],
     indirect=True,
 )
-@pytest.mark.parametrize("name", ["budgets", "cadence"])
+@pytest.mark.parametrize("name", ["overview", "budgets", "cadence"])
 def test_a_narrow_screen_is_enough(page: Any, scene: Scene, name: str) -> None:
     page.goto(f"{scene.address}/{name}")
     page.wait_for_selector("#page:not([hidden]) tr[data-key]")
     theme = page.evaluate("document.documentElement.dataset.bsTheme")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     ink, paper = page.evaluate(
         """() => [getComputedStyle(document.querySelector("#page td")).color,
                   getComputedStyle(document.body).backgroundColor]"""

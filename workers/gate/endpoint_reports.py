@@ -41,6 +41,7 @@ class Report:
     estimated: int  # of these, the tokens that the endpoint did not report
     reasoning: int  # of these, the tokens of reasoning
     took: float
+    times: tuple[int, ...] = ()  # of each call that an answer came to
     give_back: float  # of unused tokens, as time
     retry_after: int  # -1: the endpoint did not ask for a pause
     pace: float  # between two requests
@@ -118,7 +119,7 @@ class Reports:
                 args=[
                     one.token, one.verdict, one.failure, one.calls, one.requests, one.tokens, one.took, one.give_back,
                     one.retry_after, one.pace, int(one.first), one.model, int(one.tries_missing), *self._breaker,
-                    one.ahead, one.estimated, one.reasoning,
+                    one.ahead, one.estimated, one.reasoning, ",".join(map(str, one.times)),
                 ],
                 client=pipeline,
             )  # fmt: skip
@@ -144,6 +145,7 @@ def added_up(reports: list[Report]) -> list[Report]:
             tokens=last.tokens + one.tokens,
             estimated=last.estimated + one.estimated,
             reasoning=last.reasoning + one.reasoning,
+            times=last.times + one.times,
             took=(last.took * last.calls + one.took * one.calls) / calls,
         )
     return merged

@@ -146,6 +146,7 @@ class Gate:
         # What others must know before they call is sent at once.
         urgent = entered.probes or entered.tries_missing or retry_after is not None
         report = self._reports.send if urgent else self._reports.add
+        took = (time.monotonic() - entered.began) * SECOND
         report(
             Report(
                 endpoint=entered.endpoint,
@@ -157,7 +158,8 @@ class Gate:
                 tokens=used,
                 estimated=used if answer is not None and answer.estimated else 0,
                 reasoning=answer.reasoning if answer is not None else 0,
-                took=(time.monotonic() - entered.began) * SECOND,
+                took=took,
+                times=(int(took),) if answer is not None and failure is None else (),
                 give_back=(entered.tokens - used) * per_token(limits) if answer is not None else 0.0,
                 retry_after=-1 if retry_after is None else math.ceil(retry_after * SECOND),
                 pace=pace(limits),

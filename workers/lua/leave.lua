@@ -11,7 +11,8 @@
 --       9 Retry-After, -1 for none  10 pace  11 '1' at the first call of a process  12 model  13 '1' if it tried a missing model
 --       14 failures in a row that open  15 share of failures that opens  16 of how many calls  17 first pause
 --       18 longest pause  19 by how much a request may come ahead of the pace  20 of the tokens, what is an estimate
---       21 of the tokens, what is reasoning
+--       21 of the tokens, what is reasoning  22 times of the calls that an answer came to, apart by commas; may be missing
+--   KEYS[4]  cogitate:endpoint:{<name>}:times  list of the latest such times
 -- Answers {''} | {'opened', why, pause} | {'closed', time that it was open}.
 
 local gate, slots, counters = unpack(KEYS)
@@ -26,6 +27,7 @@ local missing = 'missing:' .. model
 local state, since, probe, in_row, latest, openings_before, usual, fastest, known_why = unpack(redis.call(
   'HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings', 'usual', 'fastest', 'why'))
 local answer = {''}
+local most_times = 200
 
 redis.call('HINCRBY', counters, 'calls', calls)
 redis.call('HINCRBY', counters, 'requests', requests)
@@ -34,6 +36,10 @@ if estimated ~= '0' then redis.call('HINCRBY', counters, 'estimated', estimated)
 if reasoning ~= '0' then redis.call('HINCRBY', counters, 'reasoning', reasoning) end
 if failure ~= '' then redis.call('HINCRBY', counters, 'failures:' .. failure, calls) end
 if token ~= '' then redis.call('ZREM', slots, token) end
+if ARGV[22] and ARGV[22] ~= '' then
+  for one in string.gmatch(ARGV[22], '%d+') do redis.call('RPUSH', KEYS[4], one) end
+  redis.call('LTRIM', KEYS[4], -most_times, -1)
+end
 
 if tonumber(excess) ~= 0 then
   redis.call('HINCRBYFLOAT', gate, 'tokens.drift', -excess)

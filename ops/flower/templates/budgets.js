@@ -1,10 +1,10 @@
 const DAY = 1440;  // minutes
-const PERIODS = ["day", "run", "tick"];
+const PERIODS = ["day", "run"];
 const UNIT = {calls: "calls", tokens: "tokens", usd_micros: "$", jobs: "jobs"};
 const amount = (line, value) => line.unit === "usd_micros" ? (value / 1e6).toFixed(4) : figure(value);
 const periodOf = (window) => {
   const [period, index] = window.split(":");
-  return period === "run" ? "whole run" : period === "day" ? "day " + (Number(index) + 1) : "tick " + figure(index);
+  return period === "run" ? "whole run" : "day " + (Number(index) + 1);
 };
 
 function used(line) {
@@ -30,7 +30,7 @@ function used(line) {
 }
 
 function pace(line) {
-  if (!line.forecast || line.window.startsWith("tick:")) { return "—"; }
+  if (!line.forecast) { return "—"; }
   if (line.forecast.pace === null) { return amount(line, line.forecast.rate) + " an hour"; }
   return element("span", line.forecast.pace > 1 ? "warn" : "", line.forecast.pace.toFixed(2) + "×");
 }
@@ -69,7 +69,7 @@ const columns = (scoped, minute) => [
   ["Pace", "number minor", pace],
   ["Runs out", "number", (line) => outlook(line, minute)],
 ];
-// The newest day first, then the run, then single ticks.
+// The newest day first, then the run.
 function byWindow(a, b) {
   const [one, other] = [a, b].map((line) => line.window.split(":"));
   return PERIODS.indexOf(one[0]) - PERIODS.indexOf(other[0]) || Number(other[1]) - Number(one[1]);
@@ -77,24 +77,35 @@ function byWindow(a, b) {
 const keyOf = (line) => [line.window, line.scope, line.unit].join(" ");
 
 function draw(reading) {
-  const lines = reading.windows.filter((line) => line.limit !== null || line.spent || line.reserved || line.overrun).sort(byWindow);
+  const today = Math.floor(reading.minute / DAY);
+  const isPast = (line) => line.window.startsWith("day:") && Number(line.window.slice(4)) < today;
+  const lines = reading.windows.filter((line) => line.limit !== null || line.spent || line.reserved || line.overrun)
+    .filter((line) => !line.window.startsWith("tick:")).sort(byWindow);
   const own = lines.filter((line) => line.scope === "run");
   const kinds = lines.filter((line) => line.scope.startsWith("kind:"));
-  table("windows", columns(false, reading.minute), own, "Nothing was spent yet.", keyOf);
-  table("kinds", columns(true, reading.minute), kinds, "Nothing was spent yet.", keyOf);
+  table("windows", columns(false, reading.minute), own.filter((line) => !isPast(line)), "Nothing was spent today.", keyOf);
+  table("kinds", columns(true, reading.minute), kinds.filter((line) => !isPast(line)), "Nothing was spent today.", keyOf);
+  const [past, pastKinds] = [own.filter(isPast), kinds.filter(isPast)];
+  const days = new Set(past.map((line) => line.window)).size;
+  byId("past").hidden = !past.length;
+  byId("past-count").textContent = days === 1 ? "One past day" : figure(days) + " past days";
+  table("past-windows", columns(false, reading.minute), past, "", keyOf);
+  byId("past-kinds-section").hidden = !pastKinds.length;
+  table("past-kinds", columns(true, reading.minute), pastKinds, "", keyOf);
   byId("owners-section").hidden = !reading.owners.all;
   byId("owners-count").textContent = "the fullest " + reading.owners.fullest.length + " of " + reading.owners.all;
   table("owners", columns(true, reading.minute), reading.owners.fullest, "None has one.", keyOf);
 
-  const limited = [...own, ...kinds, ...reading.owners.fullest].filter((line) => line.forecast && !line.window.startsWith("tick:"));
+  const limited = [...own, ...kinds, ...reading.owners.fullest].filter((line) => line.forecast);
   const fullest = limited.sort((a, b) => b.forecast.share - a.forecast.share)[0];
   byId("tightest").textContent = fullest ? percent(fullest.forecast.share) : "—";
   byId("tightest-label").textContent = fullest
     ? "Fullest limit · " + periodOf(fullest.window) + (fullest.scope === "run" ? "" : ", " + fullest.scope.replace(/^\w+:/, "")) + ", " + UNIT[fullest.unit]
     : "Fullest limit";
-  byId("refused").textContent = figure(sum(Object.values(reading.denied)));
+  const denied = sum(Object.values(reading.denied));
+  alarm("refused", figure(denied), denied > 0);
   const over = own.filter((line) => line.window === "run:0" && line.overrun);
-  byId("overrun").textContent = over.length ? over.map((line) => amount(line, line.overrun) + " " + UNIT[line.unit]).join(", ") : "none";
+  alarm("overrun", over.length ? over.map((line) => amount(line, line.overrun) + " " + UNIT[line.unit]).join(", ") : "none", over.length > 0);
 
   const cut = ["denied", "too_slow", "late", "failed", "dead"];
   const rows = Object.entries(reading.recent.kinds);

@@ -70,7 +70,8 @@ function draw(reading) {
   ], kinds, "No kinds.", ([name]) => name);
   byId("open").textContent = figure(sum(kinds.map(([, kind]) => sum(STATES.map((name) => kind[name] || 0)))));
   byId("oldest").textContent = figure(Math.max(0, ...kinds.map(([, kind]) => kind.age)));
-  byId("failures").textContent = figure(sum(Object.values(reading.recent.failures)));
+  const wrong = sum(Object.values(reading.recent.failures));
+  alarm("failures", figure(wrong), wrong > 0);
 
   const ended = ([, tally]) => sum(Object.values(tally.ends));
   const tries = ([, tally]) => tally.attempts / Math.max(1, sum(Object.values(tally.sources)));

@@ -24,42 +24,72 @@ function jobLink(reading, id, text) {
   return reading.known.includes(id) ? link(text, TASK.replace("JOB", encodeURIComponent(id))) : element("span", "", text);
 }
 
-// Columns: [title, class, cell]; a cell is text, a node or a number, made from a row.
+// A figure whose card is red only if something is wrong.
+function alarm(id, text, wrong) {
+  byId(id).textContent = text;
+  byId(id).closest(".metric-card").classList.toggle("metric-card-danger", wrong);
+}
+
+// What is as it was stays untouched.
+function became(thing, name, value) {
+  if (thing[name] !== value) { thing[name] = value; }
+}
+
+// Columns: [title, class, cell]; a cell is text, a node or a number, made from a row. A table is made once. Afterwards
+// only cells that differ change, so that selection, focus and scroll stay.
 function table(id, columns, rows, nothing, key) {
-  const made = element("table", "broker-table table table-hover align-middle mb-0");
-  const head = made.createTHead().insertRow();
-  columns.forEach(([title, className]) => {
-    const cell = element("th", className, title);
-    cell.scope = "col";
-    head.append(cell);
-  });
-  const body = made.createTBody();
-  rows.forEach((row) => {
-    const line = body.insertRow();
-    if (key) { line.dataset.key = key(row); }
-    columns.forEach(([title, className, make]) => {
-      const cell = line.insertCell();
-      const value = make(row);
-      cell.className = className;
-      cell.dataset.name = title;
-      if (typeof value === "number") { cell.dataset.value = value; }
-      cell.append(typeof value === "number" ? figure(value) : value);
+  const holder = byId(id);
+  const titles = JSON.stringify(columns.map(([title, className]) => [title, className]));
+  if (holder.dataset.titles !== titles) {
+    holder.dataset.titles = titles;
+    const made = element("table", "broker-table table table-hover align-middle mb-0");
+    const head = made.createTHead().insertRow();
+    columns.forEach(([title, className]) => {
+      const cell = element("th", className, title);
+      cell.scope = "col";
+      head.append(cell);
     });
-  });
-  if (!rows.length) {
-    const cell = body.insertRow().insertCell();
-    cell.className = "empty-table-message";
-    cell.colSpan = columns.length;
-    cell.textContent = nothing;
+    made.createTBody();
+    const card = element("div", "broker-table-card");
+    const figureOf = element("figure", "table-responsive mb-0");
+    figureOf.append(made);
+    card.append(figureOf);
+    holder.replaceChildren(card);
   }
-  const card = element("div", "broker-table-card");
-  const figureOf = element("figure", "table-responsive mb-0");
-  figureOf.append(made);
-  card.append(figureOf);
-  const old = byId(id);
-  const left = old.querySelector("figure") ? old.querySelector("figure").scrollLeft : 0;
-  old.replaceChildren(card);
-  figureOf.scrollLeft = left;
+  const body = holder.querySelector("tbody");
+  if (!rows.length) {
+    if (!body.querySelector(".empty-table-message")) {
+      const cell = element("td", "empty-table-message", nothing);
+      cell.colSpan = columns.length;
+      const line = element("tr");
+      line.append(cell);
+      body.replaceChildren(line);
+    }
+    return;
+  }
+  const old = new Map(Array.from(body.rows, (line) => [line.dataset.key, line]));
+  rows.forEach((row, at) => {
+    const name = key ? key(row) : String(at);
+    let line = old.get(name);
+    old.delete(name);
+    if (!line) {
+      line = element("tr");
+      line.dataset.key = name;
+    }
+    if (body.rows[at] !== line) { body.insertBefore(line, body.rows[at] || null); }
+    columns.forEach((column, place) => fill(line, place, column, row));
+  });
+  old.forEach((line) => line.remove());
+}
+
+function fill(line, place, [title, className, make], row) {
+  const value = make(row);
+  const cell = element("td", className);
+  cell.dataset.name = title;
+  if (typeof value === "number") { cell.dataset.value = value; }
+  cell.append(typeof value === "number" ? figure(value) : value);
+  const present = line.cells[place];
+  if (!present) { line.append(cell); } else if (!present.isEqualNode(cell)) { present.replaceWith(cell); }
 }
 
 function state(text, dot) {
@@ -78,33 +108,62 @@ function choices(reading) {
   list.hidden = !reading.runs.length;
 }
 
+const clock = (time) => time.toLocaleTimeString("en-GB");
+
+// Says that what is shown is old, since when, and why. Nothing green is left.
+function stale(since, why) {
+  state(since ? "Stale since " + clock(since) : "No answer", "status-dot-error");
+  byId("trouble").textContent = why.charAt(0).toUpperCase() + why.slice(1);
+  byId("trouble").hidden = false;
+  byId("empty").hidden = true;
+  byId("page").classList.add("cogitate-stale");
+}
+
 function start(draw) {
+  let seen = null;  // when the page was last answered
   const asked = () => new URLSearchParams(window.location.search).get("run");
   const show = (reading) => {
+    if (reading.error) { stale(seen, reading.error); return; }
+    seen = new Date();
+    byId("trouble").hidden = true;
+    byId("page").classList.remove("cogitate-stale");
     choices(reading);
     byId("empty").hidden = Boolean(reading.run);
     byId("page").hidden = !reading.run;
     if (reading.run) {
-      byId("tick").textContent = figure(reading.tick);
-      byId("tick").dataset.value = reading.tick;
-      byId("clock").textContent = "Tick · " + reading.clock;
+      if (byId("tick")) {
+        byId("tick").textContent = figure(reading.tick);
+        byId("tick").dataset.value = reading.tick;
+        byId("clock").textContent = "Tick · " + reading.clock;
+      }
+      document.body.dataset.tick = reading.tick;
       const ticks = reading.recent.last - reading.recent.first + 1;
       document.querySelectorAll(".span").forEach((span) => { span.textContent = "in the last " + figure(ticks) + " ticks"; });
       draw(reading);
     }
-    state(reading.run && reading.status === "running" ? "Live" : reading.run ? "Run is " + reading.status : "No run", "status-dot-live");
+    const live = reading.status === "running";
+    const gone = (reading.status || "").endsWith("no host");
+    state(
+      reading.run && live ? "Live · tick " + figure(reading.tick) + ", " + reading.clock : reading.run ? "Run is " + reading.status : "No run",
+      live ? "status-dot-live" : gone ? "status-dot-error" : "",
+    );
+  };
+  const ask = async () => {
+    const impatience = new AbortController();
+    const timer = window.setTimeout(() => impatience.abort(), PATIENCE);
+    try {
+      const run = asked();
+      const answer = await fetch(DATA + (run ? "?run=" + encodeURIComponent(run) : ""), {credentials: "same-origin", signal: impatience.signal});
+      if (answer.ok || answer.status === 503) { return await answer.json(); }
+      return {error: answer.status === 404 ? "There is no such run any more: choose another" : "Flower answers " + answer.status};
+    } catch (error) {
+      return {error: impatience.signal.aborted ? "No answer within " + PATIENCE / 1000 + " s: Flower or Redis is busy, paused or gone. See cogitate doctor" : "Flower does not answer: start it again with cogitate flower"};
+    } finally {
+      window.clearTimeout(timer);
+    }
   };
   const renew = async () => {
-    if (!document.hidden) {
-      try {
-        const run = asked();
-        const answer = await fetch(DATA + (run ? "?run=" + encodeURIComponent(run) : ""), {credentials: "same-origin"});
-        if (!answer.ok) { throw new Error(answer.status === 503 ? "The runs cannot be read" : "Answer " + answer.status); }
-        show(await answer.json());
-      } catch (error) {
-        state(error instanceof TypeError ? "Flower does not answer" : error.message, "status-dot-error");
-      }
-    }
+    if (!document.hidden) { show(await ask()); }
     window.setTimeout(renew, INTERVAL);
   };
   byId("run").addEventListener("change", (event) => {

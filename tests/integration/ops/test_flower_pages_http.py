@@ -1,4 +1,4 @@
-"""Flower's pages Budgets and Cadence over plain HTTP: who may see them, and what they say."""
+"""Flower's pages Cogitate, Budgets and Cadence over plain HTTP: who may see them, and what they say."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from hosting.metrics import _Ledger
 from ops.fake_llm.server import FakeEndpoint
 from ops.flower.readings import Readings
 from scheduler.config.settings import Settings
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.summary import limits_of, summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import reason_of
 from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.run_store import RunStore
@@ -26,7 +29,7 @@ from tests.live_flower import flower, get
 from workers.processes.embedded import EmbeddedServer
 
 LOGIN = "operator:secret"
-PAGES = ("budgets", "budgets/data", "cadence", "cadence/data")
+PAGES = ("overview", "overview/data", "budgets", "budgets/data", "cadence", "cadence/data")
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +74,63 @@ def test_the_pages_and_their_data_are_for_those_who_log_in(address: str, page: s
     assert get(f"{address}/{page}", LOGIN)[0] == 200
 
 
-@pytest.mark.parametrize("page", ["/", "/tasks", "/broker", "/budgets", "/cadence"])
+@pytest.mark.parametrize("page", ["/", "/workers", "/tasks", "/broker", "/overview", "/budgets", "/cadence"])
 def test_every_page_of_flower_leads_to_them(address: str, page: str) -> None:
     text = get(address + page, LOGIN)[1]
     assert 'href="/watch/budgets"' in text
     assert 'href="/watch/cadence"' in text
+    assert 'href="/watch/overview"' in text
     assert text.count('aria-current="page"') == 1
+
+
+def test_flowers_own_address_leads_to_the_page_to_start_with(address: str) -> None:
+    assert "<title>Cogitate · Flower</title>" in get(address + "/", LOGIN)[1]
+
+
+def test_the_cards_say_what_the_status_says(server: EmbeddedServer, address: str) -> None:
+    status = figures(server)
+    cards = {card["name"]: card for card in reading(address, "overview")["cards"]}
+    (today,) = [
+        line for line in status["budget"]
+        if (line["window"], line["scope"], line["unit"]) == ("day:0", "run", "usd_micros")
+    ]  # fmt: skip
+    money = cards["money"]["figures"]
+    names = ("spent", "reserved", "held", "overrun")
+    assert [money[name] for name in names] == [today[name] for name in names]
+    assert money["spent"] > 0
+    limited = [
+        line for line in status["budget"]
+        if line["scope"] == "run" and line["limit"] and not line["window"].startswith("tick:")
+    ]  # fmt: skip
+    fullest = max(limited, key=lambda line: (line["spent"] + line["reserved"]) / line["limit"])
+    counted = fullest["spent"] + fullest["reserved"] - fullest["retried"] + fullest["held"]
+    assert (fullest["unit"], money["limit"]) == ("calls", 12)
+    assert money["left"] == fullest["limit"] - fullest["for_retries"] - counted
+    steering = status["steering"]
+    assert cards["host"]["figures"] == {"lag": steering["lag"], "host_ms": steering["host_ms"], "held": 0}
+    assert (cards["host"]["value"], cards["host"]["grade"]) == ("left", "")
+    assert cards["workers"]["figures"] == {"alive": 0, "expected": 0, "waiting": 0}, "they ended in order"
+    with server.client() as client:
+        (model,) = endpoint_vitals(client)
+    answered = cards["model"]["figures"]
+    assert (answered["p50"], answered["p95"]) == (model.p50, model.p95) != (None, None)
+
+
+def test_the_last_hour_is_counted_from_the_journal(server: EmbeddedServer, address: str) -> None:
+    found = reading(address, "overview")
+    assert (found["recent"]["first"], found["recent"]["last"]) == (95, 100), "ticks of ten minutes"
+    with server.client() as client:
+        lines = list(read_journal(RunStore.open(client, "town-1"), 95, 100))
+    notes = [note for line in lines for note in line.notes.ended]
+    decided = [one for line in lines for one in line.core.decided]
+    cards = {card["name"]: card["figures"] for card in found["cards"]}
+    assert cards["late"]["ended"] == len(notes) + sum(one.decision in ("deferred", "dropped") for one in decided) > 0
+    assert cards["model"]["thought"] == sum(note.source in ("llm", "cached") for note in notes)
+    denied = [one for one in decided if one.refused and reason_of(one.refused) == "denied"]
+    assert sum(one["count"] for one in found["refused"]) == len(denied)
+    (row,) = found["rows"]
+    assert (row["run"], row["state"]) == ("town-1", "finished")
+    assert [row["cells"][at][0] for at in (0, 3)] == ["0", f"{len(denied)}"]
 
 
 def test_the_accounts_are_those_of_the_status(server: EmbeddedServer, address: str) -> None:
@@ -142,7 +196,7 @@ def test_cadence_names_every_queue_and_worker(address: str) -> None:
     }
 
 
-@pytest.mark.parametrize("page", ["budgets", "cadence"])
+@pytest.mark.parametrize("page", ["overview", "budgets", "cadence"])
 def test_an_unknown_run_is_said_to_be_unknown(address: str, page: str) -> None:
     status, text = get(f"{address}/{page}/data?run=nowhere", LOGIN)
     assert status == 404
@@ -181,9 +235,10 @@ def test_no_memory_is_shown_anywhere(server: EmbeddedServer, address: str) -> No
 def test_without_a_run_there_is_none_to_choose(valkey: EmbeddedServer) -> None:
     readings = Readings(Settings(redis_url=SecretStr(valkey.url)), {})
     assert readings.budgets(None) == readings.cadence(None) == {"runs": []}
+    assert readings.overview(None) == {"runs": [], "rows": [], "further": 0}
 
 
-@pytest.mark.parametrize("page", ["budgets", "cadence"])
+@pytest.mark.parametrize("page", ["overview", "budgets", "cadence"])
 def test_a_damaged_run_is_said_to_be_and_hides_no_other(server: EmbeddedServer, address: str, page: str) -> None:
     with server.client() as client:
         HostLedger.create(client, "bad", state={})
@@ -191,9 +246,12 @@ def test_a_damaged_run_is_said_to_be_and_hides_no_other(server: EmbeddedServer, 
         try:
             runs = reading(address, page)["runs"]
             status, text = get(f"{address}/{page}/data?run=bad", LOGIN)
+            shown = get(f"{address}/{page}?run=bad", LOGIN)
         finally:
             delete_run(client, "bad", force=True)
     assert {"run": "bad", "status": "unreadable"} in runs
     assert len(runs) == 2
-    assert status == 503
-    assert "schema" in text
+    assert status == shown[0] == 503
+    assert "schema" in json.loads(text)["error"]
+    assert "schema" in shown[1]
+    assert 'href="/watch/overview"' in shown[1], "the navigation stays"

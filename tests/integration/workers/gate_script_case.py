@@ -9,7 +9,7 @@ from redis import Redis
 
 NOW = 1_000_000_000  # microseconds of the clock
 SECOND = 1_000_000
-KEYS = ["cogitate:endpoint:{e}:gate", "cogitate:endpoint:{e}:slots", "cogitate:endpoint:{e}:counters"]
+KEYS = [f"cogitate:endpoint:{{e}}:{part}" for part in ("gate", "slots", "counters", "times")]
 #: Put before a script: what it asks Redis for the time is answered by the test.
 CLOCK = """
 local real = redis
@@ -26,7 +26,7 @@ LEAVE = {
     "token": "t", "verdict": "fine", "failure": "", "calls": 1, "requests": 1, "tokens": 10, "took": 1_000,
     "give_back": 0, "retry_after": -1, "pace": 0, "first": 0, "model": "m", "tried_missing": 0, "in_a_row": 3,
     "share": 0.5, "window": 10, "first_pause": SECOND, "longest_pause": 8 * SECOND, "ahead": 0, "estimated": 0,
-    "reasoning": 0,
+    "reasoning": 0, "times": "",
 }  # fmt: skip
 
 

@@ -28,6 +28,16 @@ def test_what_a_call_used_is_counted_and_its_slot_given_back(client: Redis) -> N
     assert slots(client) == {"u": 6}
 
 
+def test_the_times_of_the_latest_answers_are_kept(client: Redis) -> None:
+    leave(client)
+    assert not client.exists(KEYS[3])
+    leave(client, times="5,7", calls=2)
+    leave(client, times="6")
+    assert client.lrange(KEYS[3], 0, -1) == [b"5", b"7", b"6"]
+    leave(client, times=",".join(map(str, range(199))), calls=199)
+    assert client.lrange(KEYS[3], 0, 1) == [b"6", b"0"], "two hundred at most"
+
+
 @pytest.mark.parametrize(
     ("changed", "usual", "fastest"),
     [

@@ -93,3 +93,12 @@ def test_endpoints_are_shown_by_name_and_those_that_cannot_be_reached_on_request
     assert unreachable_endpoints(client, ["a", "b", "c"]) == ["b"]
     assert unreachable_endpoints(client, ["a", "b", "d"]) == ["b", "d"]
     assert unreachable_endpoints(client, []) == []
+
+
+def test_percentiles_are_of_the_latest_answers(client: FakeRedis) -> None:
+    called(client, "ours")
+    called(client, "silent")
+    client.rpush(endpoint_keys("ours")[3], *(1_000_000 * second for second in range(20, 0, -1)))
+    ours, silent = endpoint_vitals(client)
+    assert (ours.p50, ours.p95) == (10.0, 19.0)
+    assert (silent.p50, silent.p95) == (None, None)

@@ -21,6 +21,8 @@ from ops.error_messages import error_message
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.controls import SetCadence, SetMode
 from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.overview import run_overview
 from scheduler.inspection.summary import summarise_run
 from scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
 from scheduler.ledger.connect import connect
@@ -28,6 +30,7 @@ from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.keys import incarnation_key
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.run_store import RunStore
+from scheduler.ledger.worker_signs import workers_seen
 from scheduler.steering.operators import ask
 from tests.live_flower import flower, get
 from tests.repository import ROOT
@@ -145,9 +148,13 @@ def test_a_whole_run_with_each_under_its_own_user(
                 assert cadence_vitals(observer, "town").tick == 300
                 assert [known.model for known in known_dialects(observer)] == ["stand-in"]
                 assert observer.hlen("cogitate:responses") > 0
+                assert len(workers_seen(observer).alive) == 1
+                assert [one.p50 for one in endpoint_vitals(observer)] != [None]
+                assert run_overview(observer, "town").tick == 300
                 assert observer.hlen(RunStore.open(observer, "town").key("captured")) > 0
             assert get(address + "/api/tasks")[0] == 401
             eventually(lambda: "agent:ada" in get(address + "/api/tasks", "me:secret")[1], "Flower to see tasks")
+            assert '"1 of 1"' in get(address + "/overview/data", "me:secret")[1]
             assert '"town"' in get(address + "/budgets/data", "me:secret")[1]
             assert "celery@" in get(address + "/workers?json=1", "me:secret")[1]
         with client_of(server, "host") as owner:

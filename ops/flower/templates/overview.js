@@ -1,0 +1,53 @@
+const COLUMNS = ["Ticks behind", "Model's answers", "Spent today", "Refused", "Late", "Cadence"];
+
+// A card is made once; afterwards only its texts change, so that what is selected or focused stays so.
+function card(found) {
+  let made = byId("card-" + found.name);
+  if (!made) {
+    made = element("article");
+    made.id = "card-" + found.name;
+    made.append(element("p", "metric-label"), element("p", "metric-value"), element("div", "cogitate-lines"));
+    byId("cards").append(made);
+  }
+  const [label, value, lines] = made.children;
+  became(made, "className", "metric-card cogitate-card" + (found.grade ? " is-" + found.grade : ""));
+  became(label, "textContent", found.label);
+  became(value, "textContent", found.value);
+  while (lines.children.length > found.lines.length) { lines.lastChild.remove(); }
+  found.lines.forEach((line, at) => {
+    if (!lines.children[at]) { lines.append(element("p")); }
+    became(lines.children[at], "textContent", line);
+  });
+  Object.entries(found.figures).forEach(([name, figure]) => { became(made.dataset, name, String(figure)); });
+}
+
+function draw(reading) {
+  table("rows", [
+    ["Run", "", (row) => link(row.run, "?run=" + encodeURIComponent(row.run))],
+    ["Host", "", (row) => element("span", row.grade, row.state)],
+    ...COLUMNS.map((name, at) => [name, at === 1 ? "number" : "number minor", (row) => row.cells[at] ? element("span", row.cells[at][1], row.cells[at][0]) : "—"]),
+  ], reading.rows, "No run.", (row) => row.run);
+  document.querySelectorAll("#rows tr[data-key]").forEach((line) => {
+    line.classList.toggle("cogitate-chosen", line.dataset.key === reading.run);
+  });
+  byId("further").hidden = !reading.further;
+  byId("further").textContent = "and " + figure(reading.further) + " more: cogitate runs";
+  reading.cards.forEach(card);
+  table("failed", [
+    ["Job", "", (job) => jobLink(reading, job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
+    ["Class", "", (job) => job.why ? job.failure + "; " + job.why : job.failure],
+    ["Attempts", "number minor", (job) => job.attempts],
+  ], reading.recent.failed, "Nothing failed.", (job) => job.id);
+  table("refused", [
+    ["Limit", "", (one) => one.limit],
+    ["Value", "number minor", (one) => one.value],
+    ["Held", "number minor", (one) => one.held],
+    ["Refused", "number", (one) => one.count],
+  ], reading.refused, "No request was refused.", (one) => one.limit);
+  table("spenders", [
+    ["Owner", "", ([owner]) => owner],
+    ["Calls", "number", ([, cost]) => cost.calls || 0],
+    ["Tokens", "number", ([, cost]) => cost.tokens || 0],
+    ["$", "number", ([, cost]) => ((cost.usd_micros || 0) / 1e6).toFixed(4)],
+  ], Object.entries(reading.recent.owners), "Nobody spent anything.", ([owner]) => owner);
+}

@@ -1,0 +1,106 @@
+"""What an operator wants to know of a run first: today's budget, its host and pace, and what its last hour came to.
+
+An hour is one of game time, as the journal has no other. Asked again and again, this reads the newest lines only.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from redis import Redis
+
+from scheduler.budget.budget import window_of
+from scheduler.budget.budget_lines import budget_lines
+from scheduler.budget.forecast import forecast
+from scheduler.config.kept_settings import kept_settings
+from scheduler.inspection.recent import Recent, recent_ticks
+from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
+from scheduler.inspection.summary import limits_of
+from scheduler.inspection.vitals import OpenKind, Window, open_kinds
+from scheduler.ledger.errors import RunMissing
+from scheduler.ledger.presence import format_state, host_of
+from scheduler.ledger.run_store import RunStore
+
+HOUR = 60  # game minutes
+SHORT = ("denied", "too_slow", "late", "failed", "dead")  # why a job that was to ask a model had no answer of one
+
+
+class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest figures of a run."""
+
+    run: str
+    status: str  # as its host left it
+    held: bool  # a host is at work on it, as far as can be seen from here
+    host: str  # the last that took it: machine and process id
+    tick: int
+    minute: int  # game time, total minutes
+    asks_model: bool
+    endpoints: list[str]  # of its models
+    windows: list[Window]  # of the whole run's scope: today's first, then those of the whole run
+    steering: SteeringVitals
+    open: dict[str, OpenKind]
+    hour: Recent
+
+    @property
+    def state(self) -> str:
+        """The status as people read it; it says so when the host is gone without having left its run."""
+        return format_state(self.status, self.held)
+
+    @property
+    def ended(self) -> int:
+        """Return how many jobs ended in the last hour."""
+        return sum(sum(kind.ends.values()) for kind in self.hour.kinds.values())
+
+    @property
+    def thought(self) -> int:
+        """Return how many jobs of the last hour have the answer of a model."""
+        return sum(kind.sources["llm"] + kind.sources["cached"] for kind in self.hour.kinds.values())
+
+    @property
+    def wanted(self) -> int:
+        """Return how many were to have one."""
+        return self.thought + sum(self.short(reason) for reason in SHORT)
+
+    def short(self, reason: str) -> int:
+        """Return how many jobs of the last hour got less than was asked for, for one of the reasons in `SHORT`."""
+        return sum(kind.reasons[reason] for kind in self.hour.kinds.values())
+
+    @property
+    def waiting(self) -> int:
+        """Return how many jobs wait for a worker."""
+        return sum(kind.waiting for kind in self.open.values())
+
+
+def run_overview(client: Redis, run: str) -> RunOverview:
+    """Return the newest figures of a run.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when a line of its journal cannot be read.
+    """
+    store = RunStore.open(client, run)
+    status, host, tick, kept = store.state("status", "host", "tick", "settings")
+    if tick is None or kept is None:
+        raise RunMissing("the run was deleted meanwhile")
+    settings, limits = kept_settings(kept), limits_of(store)
+    hour = recent_ticks(store, run, limits.ever, max(1, HOUR // settings.minutes_per_tick))
+    start = hour.minute - hour.last * settings.minutes_per_tick
+    present = [window_of(period, hour.last, hour.minute) for period in ("day", "run")]
+    windows = [
+        Window(line=line, forecast=forecast(line, minute=hour.minute, start=start))
+        for line in budget_lines(store, limits.now)
+        if line.window in present and line.scope == "run"
+    ]
+    return RunOverview(
+        run=run,
+        status=(status or b"").decode(),
+        held=host_of(store) is not None,
+        host=(host or b"").decode(),
+        tick=int(tick),
+        minute=hour.minute,
+        asks_model=settings.llm != "heuristic",
+        endpoints=sorted({model.endpoint for model in settings.model_table().values()}),
+        windows=sorted(windows, key=lambda window: present.index(window.line.window)),
+        steering=steering_of(store),
+        open=open_kinds(store, run, int(tick)),
+        hour=hour,
+    )

@@ -1,0 +1,286 @@
+"""What the cards of Flower's first page say, and when they are red."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+
+from ops.flower.cards import (
+    Card,
+    cards_of,
+    failing_card,
+    host_card,
+    late_card,
+    model_card,
+    money_card,
+    workers_card,
+)
+from scheduler.budget.budget_lines import BudgetLine
+from scheduler.budget.forecast import forecast
+from scheduler.config.limits import LimitUnit
+from scheduler.inspection.endpoint_vitals import EndpointVitals
+from scheduler.inspection.overview import RunOverview
+from scheduler.inspection.recent import KindTally, Recent
+from scheduler.inspection.steering_vitals import SteeringVitals
+from scheduler.inspection.vitals import OpenKind, Window
+from scheduler.ledger.real_day import DaySpending
+from scheduler.ledger.worker_signs import MissingWorker, WorkersSeen
+from tasks.job import Cost
+
+NOON = 12 * 60
+STEERING = SteeringVitals(
+    mode="running", asked=0, cadence=1.0, interval=720, usual=720, by="controller", causes={}, pressing=(), waiting=0,
+    postponed=0, lag=0, host_ms=3.25,
+)  # fmt: skip
+ENDPOINT = EndpointVitals(
+    endpoint="default", breaker="closed", why="", changed=None, next_probe=None, missing_models=[], held=0.0, usual=0.4,
+    p50=0.4, p95=1.25, in_flight=0, calls=9, requests=9, tokens=900, estimated=0, reasoning=0, failures={}, refused={},
+    waits=0, waited=0.0, openings=0,
+)  # fmt: skip
+NOBODY = WorkersSeen(alive=[], missing=[])
+
+
+def window(name: str = "run:0", unit: LimitUnit = "usd_micros", **figures: Any) -> Window:
+    values = {"limit": None, "reserved": 0, "spent": 0, "overrun": 0} | figures
+    line = BudgetLine(window=name, scope="run", unit=unit, **values)
+    return Window(line=line, forecast=forecast(line, minute=NOON, start=0))
+
+
+def hour(refused: dict[str, int] | None = None, failures: dict[str, int] | None = None, **kind: Any) -> Recent:
+    tally = {name: Counter(counts) for name, counts in kind.items()}
+    return Recent(
+        first=1, last=60, minute=NOON, kinds={"act": KindTally(**tally)}, refused=refused or {}, owners={},
+        failures=failures or {}, failed=(),
+    )  # fmt: skip
+
+
+def run(**changed: Any) -> RunOverview:
+    values = {
+        "run": "town", "status": "running", "held": True, "host": "vm:7", "tick": 60, "minute": NOON,
+        "asks_model": True, "endpoints": ["default"],
+        "windows": [], "steering": STEERING, "open": {}, "hour": hour(ends={"applied": 9}),
+    }  # fmt: skip
+    return RunOverview(**(values | changed))
+
+
+def endpoint(**changed: Any) -> EndpointVitals:
+    return msgspec.structs.replace(ENDPOINT, **changed)
+
+
+def test_nothing_is_red_where_nothing_has_happened() -> None:
+    fresh = run(hour=hour(), minute=0)
+    assert {card.grade for card in cards_of(fresh, [], NOBODY)} <= {"", "good"}
+    assert {card.grade for card in cards_of(run(asks_model=False), [], NOBODY)} <= {"", "good"}
+
+
+def test_a_run_that_is_well_has_no_red_card() -> None:
+    well = run(
+        windows=[window("day:0", spent=1_000, limit=50_000), window(spent=1_000)],
+        hour=hour(ends={"applied": 20}, sources={"llm": 19, "heuristic": 1}, reasons={"failed": 1}),
+    )
+    cards = cards_of(well, [ENDPOINT], WorkersSeen(alive=["one"], missing=[]))
+    assert [card.name for card in cards] == ["money", "model", "host", "workers", "late", "failing"]
+    assert {card.grade for card in cards} <= {"", "good"}
+
+
+# -- money -------------------------------------------------------------------------------------------
+
+
+def test_money_shows_what_is_spent_held_and_left_of_today() -> None:
+    today = window("day:0", spent=10_000, reserved=2_000, held=3_000, limit=50_000, for_retries=10_000)
+    card = money_card(run(windows=[today, window(spent=60_000)]), None)
+    assert (card.label, card.value, card.grade) == ("Spent today, day 1", "$0.0100", "")
+    assert card.figures == {
+        "spent": 10_000, "reserved": 2_000, "held": 3_000, "overrun": 0, "limit": 50_000, "left": 25_000,
+    }  # fmt: skip
+    assert "left $0.0250 of $0.0400, day 1" in card.lines
+    assert "held $0.0030, in flight $0.0020" in card.lines
+    assert not [line for line in card.lines if "at this pace" in line], "15,000 of 40,000 by noon lasts"
+
+
+def test_money_says_when_a_limit_runs_out() -> None:
+    card = money_card(run(windows=[window("day:0", spent=20_000, limit=30_000)]), None)
+    assert "money until day 1, 6:00 PM at this pace" in card.lines
+    assert card.grade == ""
+
+
+@pytest.mark.parametrize(
+    ("full", "said"),
+    [
+        (window("day:0", "calls", spent=8, limit=10, for_retries=2), "nothing left: 8 calls of 8 calls, day 1"),
+        (window("run:0", spent=90, held=10, limit=100), "nothing left: $0.0001 of $0.0001, whole run"),
+    ],
+)
+def test_money_is_red_when_any_limit_of_the_day_or_the_run_has_nothing_left(full: Window, said: str) -> None:
+    card = money_card(run(windows=[window("day:0", spent=90), full]), None)
+    assert card.grade == "bad"
+    assert card.lines[0] == said
+
+
+def test_money_without_a_limit_shows_what_is_left_of_the_fullest_one() -> None:
+    windows = [window("day:0", spent=90), window("day:0", "calls", spent=2, limit=10), window("run:0", "jobs", limit=9)]
+    card = money_card(run(windows=windows), None)
+    assert (card.value, card.lines[0]) == ("$0.0001", "left 8 calls of 10 calls, day 1")
+
+
+def test_a_run_without_prices_shows_tokens() -> None:
+    tokens = window("day:0", "tokens", spent=1_200, limit=9_000)
+    assert money_card(run(windows=[window("day:0"), tokens]), None).value == "1,200 tokens"
+
+
+@pytest.mark.parametrize(
+    ("limit", "spent", "grade"),
+    [
+        ("run.run.tokens", 190, "bad"),  # it thinks no more at 19%
+        ("run.run.tokens", 900, "warn"),
+        ("day.run.tokens", 190, "warn"),  # a part of it is promised to kinds
+        ("tick.kind:act.calls", 190, "warn"),
+    ],
+)
+def test_a_limit_that_refuses_while_much_is_unspent_is_red(limit: str, spent: int, grade: str) -> None:
+    windows = [window(name, "tokens", spent=spent, held=1_000 - spent - 1, limit=1_000) for name in ("day:0", "run:0")]
+    card = money_card(run(windows=windows, hour=hour(refused={limit: 12})), None)
+    assert card.grade == grade
+    said = "refused 12 in the last hour though 81% of the tokens is unspent; held 809 tokens"
+    assert (said in card.lines) == (grade == "bad")
+
+
+def test_requests_that_no_model_was_fast_enough_for_are_not_refused_by_a_limit() -> None:
+    assert money_card(run(hour=hour(refused={"too_slow": 5})), None).grade == ""
+
+
+def test_money_is_red_when_the_real_day_refuses_calls() -> None:
+    day = DaySpending(
+        date="2026-03-01", limit_tokens=5_000, limit_usd_micros=None, reserved=Cost(), spent=Cost(tokens=4_900),
+        overrun=Cost(), refused=3,
+    )  # fmt: skip
+    card = money_card(run(), day)
+    assert card.grade == "bad"
+    assert "3 calls refused" in card.lines[-1]
+    assert money_card(run(), msgspec.structs.replace(day, limit_tokens=None)).grade == ""
+
+
+# -- the model ---------------------------------------------------------------------------------------
+
+
+def graded(card: Card) -> tuple[str, str]:
+    return card.value, card.grade
+
+
+def test_a_model_that_answers_is_up_with_its_percentiles() -> None:
+    card = model_card(run(hour=hour(sources={"llm": 3}, reasons={"late": 1})), [ENDPOINT])
+    assert graded(card) == ("up", "good")
+    assert card.lines == ["p50 0.40 s, p95 1.25 s", "3 of 4 answers in the last hour are a model's"]
+    assert card.figures == {"thought": 3, "wanted": 4, "p50": 0.4, "p95": 1.25}
+
+
+@pytest.mark.parametrize(
+    ("changed", "failures", "expected"),
+    [
+        ({"breaker": "open", "why": "overloaded", "next_probe": 8.0}, {}, ("down", "bad")),
+        ({"breaker": "half-open", "why": "connection"}, {}, ("down", "bad")),
+        ({"missing_models": ["gpt-5"]}, {}, ("down", "bad")),
+        ({"breaker": "open", "why": "rate_limited"}, {}, ("limited", "bad")),
+        ({"held": 4.0}, {}, ("limited", "warn")),  # nothing was lost by it yet
+        ({}, {"rate_limited_here": 7}, ("limited", "bad")),
+        ({"held": 4.0}, {"no_slot": 1}, ("limited", "bad")),
+        ({}, {"wrong_schema": 7}, ("up", "good")),
+    ],
+)
+def test_a_model_is_down_or_limited(
+    changed: dict[str, Any], failures: dict[str, int], expected: tuple[str, str]
+) -> None:
+    card = model_card(run(hour=hour(failures=failures, sources={"llm": 1})), [endpoint(**changed)])
+    assert graded(card) == expected
+
+
+def test_a_model_of_which_every_call_fails_is_down_although_its_breaker_is_closed() -> None:
+    failing = run(hour=hour(reasons={"failed": 5, "late": 1}, failures={"timeout": 5, "late": 1}))
+    assert graded(model_card(failing, [ENDPOINT])) == ("down", "bad")
+    late = run(hour=hour(reasons={"failed": 1, "late": 5}, failures={"late": 5}))
+    assert graded(model_card(late, [ENDPOINT])) == ("up", "good")
+
+
+def test_endpoints_of_other_runs_do_not_matter() -> None:
+    other = endpoint(endpoint="other", breaker="open", why="server")
+    assert graded(model_card(run(), [other])) == ("not called yet", "")
+    assert graded(model_card(run(), [ENDPOINT, other])) == ("up", "good")
+    both = model_card(run(endpoints=["default", "other"]), [ENDPOINT, other])
+    assert graded(both) == ("down", "bad")
+    assert "other: open for 0 s (server), next call in 0 s" in both.lines
+
+
+def test_a_run_of_heuristics_asks_no_model() -> None:
+    assert graded(model_card(run(asks_model=False), [endpoint(breaker="open")])) == ("not asked", "")
+
+
+# -- host, workers, late, failing ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, ("alive", "good")),
+        ({"held": False}, ("gone", "bad")),
+        ({"status": "paused"}, ("paused", "warn")),
+        ({"status": "paused", "held": False}, ("gone", "bad")),
+        ({"status": "finished", "held": False}, ("left", "")),
+        ({"steering": msgspec.structs.replace(STEERING, lag=6)}, ("alive", "warn")),
+    ],
+)
+def test_a_host_is_alive_gone_or_has_left(changed: dict[str, Any], expected: tuple[str, str]) -> None:
+    card = host_card(run(**changed))
+    assert graded(card) == expected
+    assert card.figures["lag"] == (6 if "steering" in changed else 0)
+
+
+def test_a_host_that_is_gone_says_what_to_do() -> None:
+    assert host_card(run(held=False)).lines == [
+        "no host is at work: cogitate run --resume --run town", "the last was vm:7",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("alive", "missing", "waiting", "held", "expected"),
+    [
+        (["a", "b"], [], 4, True, ("2 of 2", "good")),
+        (["a"], ["b"], 0, True, ("1 of 2", "bad")),
+        ([], [], 0, True, ("none", "")),
+        ([], [], 4, True, ("none", "bad")),
+        ([], [], 4, False, ("none", "")),  # its host is what is wrong
+    ],
+)
+def test_workers_are_missed_when_they_died_or_jobs_wait(
+    alive: list[str], missing: list[str], waiting: int, held: bool, expected: tuple[str, str]
+) -> None:
+    seen = WorkersSeen(alive=alive, missing=[MissingWorker(worker=name, seconds=7.5) for name in missing])
+    card = workers_card(run(held=held, open={"act": OpenKind(waiting=waiting)}), seen)
+    assert graded(card) == expected
+    assert (card.figures["alive"], card.figures["expected"]) == (len(alive), len(alive) + len(missing))
+    assert all(any(name in line for line in card.lines) for name in missing)
+
+
+@pytest.mark.parametrize(
+    ("count", "ended", "grade"), [(0, 0, ""), (0, 50, ""), (2, 2, "warn"), (3, 12, "bad"), (3, 50, "warn"), (1, 50, "")]
+)
+def test_late_and_failed_jobs_are_red_where_they_are_many(count: int, ended: int, grade: str) -> None:
+    late = late_card(run(hour=hour(ends={"applied": ended}, reasons={"late": count})))
+    assert (late.value, late.grade) == (f"{count} of {ended}", grade)
+    failing = failing_card(run(hour=hour(ends={"applied": ended}, reasons={"dead": count}, failures={"auth": count})))
+    assert (failing.value, failing.grade) == (f"{count} of {ended}", grade)
+    assert failing.figures == {"failed": count, "ended": ended}
+
+
+def test_jobs_for_which_the_model_is_too_slow_count_with_the_late_ones() -> None:
+    card = late_card(run(hour=hour(ends={"dropped": 9}, reasons={"too_slow": 4})))
+    assert (card.value, card.grade) == ("4 of 9", "bad")
+    assert "0 late, 4 not asked: the model is too slow for them" in card.lines
+
+
+def test_failing_names_its_first_cause() -> None:
+    causes = {"late": 9, "overloaded": 5, "timeout": 2, "auth": 1}
+    card = failing_card(run(hour=hour(ends={"applied": 20}, reasons={"failed": 8, "late": 9}, failures=causes)))
+    assert card.lines[:2] == ["first cause: overloaded 5×", "then timeout 2×"]

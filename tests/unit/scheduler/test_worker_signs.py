@@ -1,0 +1,82 @@
+"""Which workers count as alive, which are missed, and which nobody misses."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+
+from scheduler.ledger import worker_signs
+from scheduler.ledger.keys import WORKERS
+from scheduler.ledger.presence import HostProcess, this_process
+from scheduler.ledger.worker_signs import (
+    GOOD_FOR,
+    MISSED_FOR,
+    MissingWorker,
+    forget_workers,
+    give_sign,
+    remove_sign,
+    workers_seen,
+)
+
+
+class Clock:
+    """A server whose clock a test sets."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.client = FakeRedis()
+        self.now = 1_000.25
+        monkeypatch.setattr(self.client, "time", lambda: (int(self.now), round(self.now % 1 * 1e6)))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def test_a_worker_is_alive_while_its_sign_is_good(clock: Clock) -> None:
+    give_sign(clock.client, "one", None)
+    clock.now += GOOD_FOR
+    seen = workers_seen(clock.client)
+    assert (seen.alive, seen.missing, seen.expected) == (["one"], [], 1)
+
+
+def test_one_that_was_killed_is_missed_until_it_comes_again_under_its_name(clock: Clock) -> None:
+    for name in ("one", "two"):
+        give_sign(clock.client, name, this_process())
+    clock.now += GOOD_FOR + 1
+    give_sign(clock.client, "two", this_process())
+    seen = workers_seen(clock.client)
+    assert (seen.alive, seen.missing) == (["two"], [MissingWorker(worker="one", seconds=GOOD_FOR + 1)])
+    assert seen.expected == 2
+    give_sign(clock.client, "one", this_process())
+    assert workers_seen(clock.client).alive == ["one", "two"]
+
+
+def test_one_that_ends_in_order_is_not_missed(clock: Clock) -> None:
+    give_sign(clock.client, "one", None)
+    remove_sign(clock.client, "one")
+    assert workers_seen(clock.client).expected == 0
+
+
+def test_nobody_misses_a_worker_whose_supervisor_is_gone_too(clock: Clock) -> None:
+    gone = msgspec.structs.replace(this_process(), began="before")
+    elsewhere = HostProcess(name="other", machine="another", pid=1, began="1")
+    give_sign(clock.client, "one", gone)
+    give_sign(clock.client, "two", elsewhere)
+    assert workers_seen(clock.client).alive == ["one", "two"], "their signs are good"
+    clock.now += GOOD_FOR + 1
+    assert [one.worker for one in workers_seen(clock.client).missing] == ["two"]
+
+
+def test_what_is_long_gone_or_unreadable_is_forgotten(clock: Clock) -> None:
+    give_sign(clock.client, "long gone", None)
+    clock.client.hset(WORKERS, "broken", "{")
+    clock.now += MISSED_FOR + 1
+    give_sign(clock.client, "here", None)
+    assert workers_seen(clock.client).expected == 1
+    forget_workers(clock.client)
+    assert clock.client.hkeys(WORKERS) == [b"here"]
+    forget_workers(clock.client)
+    assert clock.client.hkeys(WORKERS) == [b"here"]
+    assert worker_signs.EVERY * 2 < GOOD_FOR, "one sign may be lost"

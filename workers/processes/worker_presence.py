@@ -1,0 +1,76 @@
+"""The thread by which a worker process shows that it lives, from its first message until it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+
+import structlog
+from celery import signals
+from redis import Redis
+from redis.exceptions import RedisError
+
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.ledger.connect import connect
+from scheduler.ledger.presence import process_of
+from scheduler.ledger.worker_signs import EVERY, forget_workers, give_sign, remove_sign
+from workers.processes import lifeline
+
+log = structlog.get_logger()
+
+
+class WorkerPresence:
+    """A thread that renews the sign of life of this worker process until it is stopped."""
+
+    def __init__(self, client: Redis, worker: str) -> None:
+        self._client = client
+        self._worker = worker
+        self._supervisor = process_of(int(os.environ[lifeline.PARENT_VARIABLE])) if lifeline.is_child() else None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="worker-presence", daemon=True)
+
+    def start(self) -> None:
+        """Give the first sign, then go on in the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Give no further sign, and remove the last one."""
+        self._over.set()
+        self._thread.join()
+        with contextlib.suppress(RedisError, OSError):  # then it counts as missing for a while
+            remove_sign(self._client, self._worker)
+
+    def _run(self) -> None:
+        first = True
+        while True:
+            try:
+                give_sign(self._client, self._worker, self._supervisor)
+                if first:
+                    forget_workers(self._client)
+                    first = False
+            except (RedisError, OSError) as error:  # jobs meet it too, and say so
+                log.debug("worker.sign_missed", error=type(error).__name__)
+            if self._over.wait(EVERY):
+                return
+
+
+def register() -> None:
+    """Have a worker show that it lives once it takes messages, and stop when it ends."""
+    signals.worker_ready.connect(_start)
+
+
+def _start(sender: object = None, **_: object) -> None:
+    settings = Settings()
+    try:
+        client = connect(settings.state_url(), settings.socket_timeout, retries=0)
+    except ConfigurationError:  # the jobs say so
+        return
+    presence = WorkerPresence(client, str(getattr(sender, "hostname", "")) or f"worker@{os.getpid()}")
+    presence.start()
+
+    def stop(**_: object) -> None:
+        presence.stop()
+        client.close()
+
+    signals.worker_shutdown.connect(stop, weak=False)
