@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from fakeredis import FakeRedis
 
@@ -51,7 +51,7 @@ def lived(world: World, days: int, policies: Mapping[str, str] | None = None) ->
     names = {owner: profile.name for owner, profile in owners.items()}
     found: list[Made] = []
     with tempfile.TemporaryDirectory() as folder:
-        own = {} if policies is None else {"policies": dict(policies)}
+        own: dict[str, Any] = {} if policies is None else {"policies": dict(policies)}
         settings = PinnedSettings(data_dir=Path(folder), minutes_per_tick=world.minutes_per_tick, **own)
         with TickLoop(
             run="readability", owners=owners, settings=settings_for(world, settings), locations=world.locations,
