@@ -171,7 +171,7 @@ class TickLoop:
             self._loop = RunLoop(
                 ledger,
                 owners=given.owners,
-                facts=facts_of(settings, given.locations, given.start_minute),
+                facts=facts_of(settings, given.locations, given.start_minute, given.owners),
                 rules=rules_of(settings, kinds(), given.brief, given.tier_of),
                 view=view_of(settings),
                 publish=publish,

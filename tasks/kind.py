@@ -32,6 +32,7 @@ class WorldFacts:
     limits: MemoryLimits = MemoryLimits()
     minutes_per_tick: int = 1
     morning: int = 360  # minutes after 00:00 at which plans are made and end
+    spread: int = 0  # minutes after it within which each owner's own morning begins (`tasks.timing.morning_of`)
     act_interval: int = 0  # ticks between two choices of an action; 0: none are made
     names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
     scope_names: Mapping[str, str] = field(default_factory=dict)  # of NPCs, places, groups and the world

@@ -69,7 +69,7 @@ class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan:
-    """Due at the first tick of a morning without a current plan, and for an agent that joins during the day.
+    """Due at the first tick of an agent's morning without a current plan, and for one that joins during the day.
 
     Where due ticks follow the models' latencies, a plan is asked for as long before the morning as it takes to come, at
     the agent's own turns. It is made for the coming day and is due in the morning, not before: the last one holds until
@@ -93,7 +93,8 @@ class Plan:
         """One request while there is no plan for now. Before the morning an agent without a plan sleeps on."""
         if not timing.is_agent(moment):
             return ()
-        if moment.minute % DAY >= moment.world.morning and moment.stream.current_plan(moment.minute) is None:
+        is_day = moment.minute % DAY >= timing.morning_of(moment.owner, moment.world)
+        if is_day and moment.stream.current_plan(moment.minute) is None:
             return (Request(kind=self.name, owner=moment.owner, priority=5, params=self._params(moment)),)
         return self._ahead(moment)
 
@@ -103,7 +104,7 @@ class Plan:
             return None
         plan = moment.stream.current_plan(moment.minute)
         ends = plan.valid_until if plan is not None else 0
-        begins = max(ends, next_morning(moment.minute, moment.world.morning))
+        begins = max(ends, _next_morning(moment))
         morning = timing.tick_at(moment, begins)
         if not moment.lead(self.name):
             return morning
@@ -138,7 +139,7 @@ class Plan:
                 "places": places,
                 "day": day_number(minute),
                 "time": clock_time(minute),
-                "end": clock_time(case.world.morning),
+                "end": clock_time(timing.morning_of(case.job.key.owner, case.world)),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(_status(case)),
                 "previous": previous,
@@ -202,7 +203,7 @@ class Plan:
 
     def _ahead(self, moment: Moment) -> Iterable[Request]:
         """Return the request for the coming day's plan, once it is time to ask for it."""
-        lead, begins = moment.lead(self.name), next_morning(moment.minute, moment.world.morning)
+        lead, begins = moment.lead(self.name), _next_morning(moment)
         morning, plan = timing.tick_at(moment, begins), moment.stream.latest("plan")
         if not lead or morning - moment.tick > lead + EVERY or (plan is not None and plan.valid_until > begins):
             return ()
@@ -268,10 +269,14 @@ def _dated(case: Case) -> Entry:
     return Entry(type="summary", text=" ".join(dated), minute=case.job.minute)
 
 
+def _next_morning(moment: Moment) -> int:
+    return next_morning(moment.minute, timing.morning_of(moment.owner, moment.world))
+
+
 def _window(case: Case) -> tuple[int, int]:
     begins = case.job.params.get(FROM)
     start = max(case.job.minute, begins) if isinstance(begins, int) else case.job.minute
-    return start, next_morning(start, case.world.morning)
+    return start, next_morning(start, timing.morning_of(case.job.key.owner, case.world))
 
 
 def _within(clock: int, start: int, end: int) -> int | None:

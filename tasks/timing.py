@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from tasks.kind import Moment
+from tasks.kind import Moment, WorldFacts
 
 
 def offset(owner: str, spread: int) -> int:
@@ -16,6 +16,11 @@ def tick_at(moment: Moment, minute: int) -> int:
     """Return the first tick after the moment's whose game time is not before `minute`."""
     ahead = -(-(minute - moment.minute) // moment.world.minutes_per_tick)
     return moment.tick + max(1, ahead)
+
+
+def morning_of(owner: str, world: WorldFacts) -> int:
+    """Return the minutes after 00:00 at which an owner's day begins: a crowd does not rise all at once."""
+    return world.morning + offset(owner, world.spread)
 
 
 def is_turn(moment: Moment, every: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -179,14 +179,25 @@ def throttle_rules(settings: Settings) -> ThrottleRules:
     )
 
 
-def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int) -> Facts:
-    """Return the constants of a run with these settings."""
+CROWD = 100  # agents that plan in one game minute, where `spread` is not set
+LONGEST_SPREAD = 60  # game minutes, in that case
+
+
+def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int, owners: Iterable[str] = ()) -> Facts:
+    """Return the constants of a run with these settings.
+
+    Args:
+        owners: who is there at its start.
+    """
+    agents = sum(owner.startswith("agent:") for owner in owners)
+    spread = min(agents // CROWD, LONGEST_SPREAD) if settings.spread is None else settings.spread
     return Facts(
         locations=tuple(locations),
         limits=settings.memory_limits(),
         minutes_per_tick=settings.minutes_per_tick,
         start_minute=start_minute,
         morning=settings.morning,
+        spread=min(spread, DAY - settings.morning),
         act_interval=settings.act_interval,
         retrieval=None if settings.retrieval == DEFAULT.name else settings.retrieval,
         kind_retrieval=settings.kind_retrieval,

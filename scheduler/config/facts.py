@@ -20,6 +20,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     minutes_per_tick: int = 1
     start_minute: int = 0  # game time of tick 0
     morning: int = 360
+    spread: int = 0  # minutes; 0 also in runs of versions that spread nothing
     act_interval: int = 0  # ticks; 0: agents choose no actions
     names: dict[str, str] = msgspec.field(default_factory=dict)
     # How memories are scored; None: the default profile. A string as default would be omitted or not by its identity.
@@ -51,6 +52,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             limits=self.limits,
             minutes_per_tick=self.minutes_per_tick,
             morning=self.morning,
+            spread=self.spread,
             act_interval=self.act_interval,
             names=self.names,
             scope_names=self.scope_names,

@@ -11,7 +11,7 @@ from scheduler.config.settings import Settings
 KEPT = frozenset(
     {
         "llm", "model", "models", "tiers", "kind_tiers", "failover", "input_price", "output_price", "minutes_per_tick",
-        "morning",
+        "morning", "spread",
         "apply", "latency", "adaptive_latency", "disable", "limits", "limit_tokens", "limit_usd", "retry_share",
         "guarantees", "last_call",
         "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",

@@ -101,6 +101,7 @@ class Settings(BaseSettings):
     # Time
     minutes_per_tick: int = Field(1, ge=1, le=60)
     morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
+    spread: int | None = Field(None, ge=0, le=240)  # game minutes over which agents plan; None: by their number
     apply: Literal["due", "ready"] = "due"
     wait: float | None = Field(None, ge=0)  # seconds a boundary waits for due results; None: 60 unpaced, 0 paced
     tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(

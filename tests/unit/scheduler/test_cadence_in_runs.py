@@ -13,6 +13,7 @@ import pytest
 from cogitate import Location, Observation, Profile, TickLoop
 from scheduler.config.settings import PinnedSettings
 from scheduler.engine.engine import RunEngine
+from tasks import timing
 from tasks.kind import Moment
 from tasks.prune import Prune
 
@@ -53,6 +54,18 @@ def lived(loop: TickLoop, seed: int) -> str:
         if tick.number == 700:
             loop.leave(BUSY[3])
     return loop.digest
+
+
+def test_a_crowd_plans_over_the_minutes_that_the_run_was_begun_with(cogitate_loop: Loops) -> None:
+    owners = {f"agent:a{number}": Profile(name=f"Ann{number} Smith") for number in range(40)}
+    settings = PinnedSettings(spread=10)
+    planned: dict[str, int] = {}
+    loop = cogitate_loop(owners=owners, settings=settings, ticks=30, start_minute=355)
+    for tick in loop:
+        planned |= {change.owner: tick.minute for change in tick.applied if change.kind == "plan"}
+    latency = loop.state.rules.latency("plan")
+    assert planned == {owner: timing.morning_of(owner, loop.state.world()) + latency for owner in owners}
+    assert len(set(planned.values())) == 10
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,11 @@ SMALL, LARGE, HUGE = (Model(name=name, model=name) for name in ("small", "large"
 def test_kinds_of_job_see_the_constants_that_the_ledger_keeps() -> None:
     facts = Facts(
         locations=(Location(id="inn", name="Inn"),), limits=MemoryLimits(max_plans=3), minutes_per_tick=5,
-        start_minute=600, morning=301, act_interval=17, names={"agent:a": "Ann"}, scope_names={"npc:b": "Bob"},
-        retrieval="spec", kind_retrieval={"act": "dialogue"}, models=(SMALL,),
+        start_minute=600, morning=301, spread=7, act_interval=17, names={"agent:a": "Ann"},
+        scope_names={"npc:b": "Bob"}, retrieval="spec", kind_retrieval={"act": "dialogue"}, models=(SMALL,),
     )  # fmt: skip
     assert facts.world() == WorldFacts(
-        locations=facts.locations, limits=facts.limits, minutes_per_tick=5, morning=301, act_interval=17,
+        locations=facts.locations, limits=facts.limits, minutes_per_tick=5, morning=301, spread=7, act_interval=17,
         names={"agent:a": "Ann"}, scope_names={"npc:b": "Bob"}, retrieval="spec", kind_retrieval={"act": "dialogue"},
     )  # fmt: skip
     assert Facts().world() == WorldFacts()

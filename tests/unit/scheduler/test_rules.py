@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from memory.clock import DAY
@@ -50,6 +51,24 @@ def test_each_constant_of_a_run_is_what_its_settings_say() -> None:
     assert (changed.locations, changed.start_minute, changed.minutes_per_tick) == ((mill,), 77, 3)
     assert (changed.morning, changed.act_interval, changed.limits.max_plans) == (301, 17, 9)
     assert [model.name for model in changed.models] == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "agents", "spread"),
+    [
+        ({}, 99, 0), ({}, 250, 2), ({}, 1_000, 10), ({}, 10_000, 60),
+        ({"spread": 0}, 1_000, 0), ({"spread": 30}, 1, 30), ({"spread": 30, "morning": 1_430}, 1, 10),
+    ],
+)  # fmt: skip
+def test_mornings_are_spread_by_the_size_of_the_crowd_unless_a_setting_says_otherwise(
+    settings: dict[str, Any], agents: int, spread: int
+) -> None:
+    owners = [f"agent:{number}" for number in range(agents)] + [f"npc:{number}" for number in range(500)]
+    assert facts_of(Settings(**settings), (), 0, owners).spread == spread
+
+
+def test_a_run_of_a_version_without_it_spreads_nothing() -> None:
+    assert msgspec.json.decode(b'{"minutes_per_tick":1,"morning":360}', type=Facts).spread == 0
 
 
 @pytest.mark.parametrize(

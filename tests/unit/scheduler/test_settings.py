@@ -185,6 +185,7 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "workers": ((0, 64), (-1, 65)), "concurrency": ((1, 1_000), (0, 1_001)), "metrics_port": ((1, 65_000), (0, 65_001)),
     "input_price": ANY, "output_price": ANY, "response_cache_bytes": FROM_ONE, "capture_bytes": FROM_ONE,
     "minutes_per_tick": ((1, 60), (0, 61)), "morning": ((0, 1439), (-1, 1440)),
+    "spread": ((0, 240), (-1, 241)),
     "limit_tokens": FROM_ONE, "real_day_tokens": FROM_ONE, "retry_share": ((0, 0.999), (-0.001, 1)),
     "act_interval": ANY, "act_per_tick": FROM_ONE, "repair_from": ((0, 1440), (-1, 1441)),
     "throttle_interval": ((1, 1440), (0, 1441)), "throttle_least": ((0.001, 1), (0.0009, 1.001)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from memory.effects import Append
 from memory.entry import Entry, PlanItem
 from memory.stream import Stream
 from prompts.answers import Activity, DailyPlan
+from tasks import timing
 from tasks.job import Request
 from tasks.kind import WorldFacts
 from tasks.plan import EVERY
@@ -27,6 +29,21 @@ def test_due_once_at_the_first_tick_of_each_morning() -> None:
             apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, minute, request=request)), minute)
     assert len(minutes) == 3
     assert all(0 <= minute - (day * DAY + MORNING) < 7 for day, minute in enumerate(minutes))
+
+
+def test_mornings_of_a_crowd_are_spread_by_a_stable_hash_of_the_owner() -> None:
+    world = WorldFacts(spread=60)
+    begins = {owner: timing.morning_of(owner, world) for owner in (f"agent:a{number}" for number in range(600))}
+    assert set(begins.values()) == set(range(MORNING, MORNING + 60))
+    assert max(Counter(begins.values()).values()) < 30
+    assert [begins[f"agent:a{number}"] - MORNING for number in range(5)] == [37, 43, 25, 11, 56], "in every process"
+    for owner, begin in list(begins.items())[:20]:
+        stream = stream_of(owner=owner)
+        assert not KIND.due(moment_of(stream, begin - 1, world=world))
+        assert KIND.wake(moment_of(stream, begin - 1, world=world)) == begin
+        (request,) = KIND.due(moment_of(stream, begin, world=world))
+        plan = made(stream, begin, request=request, world=world)
+        assert plan.valid_until == DAY + begin, "it holds until the agent's own next morning"
 
 
 def test_an_agent_that_joins_during_the_day_plans_at_once() -> None:
