@@ -151,7 +151,7 @@ def _copies(words: list[str], instructions: str) -> bool:
         return False
     known = _runs(_WORD.findall(instructions.lower()), _RUN)
     covered: set[int] = set()
-    for start in range(len(words) - _RUN + 1):
+    for start in range(len(words)):
         if tuple(words[start : start + _RUN]) in known:
             covered.update(range(start, start + _RUN))
     return len(covered) > _COPIED * len(words)

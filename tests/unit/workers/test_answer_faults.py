@@ -121,9 +121,9 @@ def test_a_thought_is_taken(answer: BaseModel) -> None:
 PLACES = "Places (id: name):\n- cafe: The Copper Kettle (cafe)\n- home-1: Lime Street 1\n\n<memories>\n- [day 1] tea\n"
 
 
-def act(doing: str, location: str = "cafe") -> str | None:
+def act(doing: str, location: str = "cafe", more: str = "") -> str | None:
     where = Constraint(field="location", choices=("cafe", "home-1", "here"))
-    shown = Prompt(system=SYSTEM, user=PLACES, answer=ActionAnswer, version="v", constraints=(where,))
+    shown = Prompt(system=SYSTEM, user=PLACES + more, answer=ActionAnswer, version="v", constraints=(where,))
     return fault_of(ActionAnswer(reason="tea is nice", location=location, doing=doing), shown)
 
 
@@ -140,6 +140,28 @@ def test_a_place_is_no_deed(doing: str) -> None:
 def test_a_deed_may_name_a_place_and_a_choice_is_no_text(doing: str) -> None:
     assert act(doing) is None
     assert act(doing, location="home-1") is None
+
+
+@pytest.mark.parametrize("more", ["- Ben: The Mad Baker", "A cafe: The Mad Baker"])
+def test_only_names_that_are_listed_for_a_choice_are_names(more: str) -> None:
+    assert act("The Mad Baker", more=more) is None
+    assert act("The Mad Baker", more="- home-1: The Mad Baker") is not None
+
+
+def planned(*activities: tuple[str, str]) -> str | None:
+    rows = [
+        {"time": f"{7 + n} {half}M", "description": described, "location": where}
+        for n, (described, where) in enumerate(activities)
+        for half in "AP"[n % 2]
+    ]
+    where = Constraint(field="activities.location", choices=("cafe", "home-1"))
+    shown = Prompt(system=SYSTEM, user=PLACES, answer=DailyPlan, version="v", constraints=(where,))
+    return fault_of(DailyPlan.model_validate({"activities": rows}), shown)
+
+
+def test_a_choice_within_a_list_is_no_text_and_makes_no_difference_between_items() -> None:
+    assert planned(("Have tea", "cafe"), ("Sleep", "home-1")) is None
+    assert planned(*[("Have tea", "cafe"), ("Have tea", "home-1")] * 2) == "4 of 4 items are the same"
 
 
 def test_a_character_who_is_a_machine_may_say_so() -> None:
@@ -176,6 +198,13 @@ def test_instructions_are_copied_from_six_words_in_a_row_and_more_than_half(copi
     system = words(30, "rule")
     text = " ".join([*system[10 : 10 + copied], *words(own)])
     assert ("repeats the instructions" in fault(text, system=" ".join(system), user=text)) is wrong
+
+
+@pytest.mark.parametrize("where", [slice(None, 6), slice(-6, None), slice(-8, -2)])
+def test_instructions_are_copied_from_wherever_they_stand(where: slice) -> None:
+    system = words(30, "rule")
+    text = " ".join(system[where])
+    assert "repeats the instructions" in fault(text, system=" ".join(system), user=text)
 
 
 def test_two_runs_of_the_instructions_count_together() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -113,6 +114,7 @@ def test_of_a_call_that_raised_the_whole_reservation_counts_as_spent() -> None:
     assert outcome.result is not None
     assert (outcome.result.usage, outcome.used, outcome.result.unreported) == (RESERVED, RESERVED, True)
     assert (outcome.result.failure, outcome.failure) == ("asking_failed", "asking_failed")
+    assert outcome.result.model == "default"
 
 
 def test_a_failure_that_may_pass_is_tried_again_after_a_pause_that_doubles() -> None:
@@ -241,6 +243,7 @@ def test_after_an_answer_that_was_not_finished_the_next_has_the_room_that_its_pr
     second = call_cost(model, prompt_tokens(trying.calls.prompts[1]), trying.calls.caps[1])
     assert second.tokens <= job.reserved.tokens
     assert second.usd_micros <= job.reserved.usd_micros
+    assert price or second.tokens == job.reserved.tokens, "no token of it is left"
 
 
 def test_a_prompt_keeps_to_a_context_length_that_was_learned() -> None:
@@ -305,6 +308,55 @@ def test_junk_is_shown_to_the_model_once_and_counted_where_it_was_paid_for(saved
     assert second.result is not None
     assert (second.result.source, second.result.failure) == ("heuristic", "unusable")
     assert trying.calls.unusable == counted
+
+
+def test_of_an_answer_that_failed_its_model_its_tokens_and_their_count_are_told() -> None:
+    answer = ModelAnswer(
+        usage=USED, failure=Failure(kind="auth"), prompt_tokens=90, estimated=True, reasoning=11, text="no"
+    )  # fmt: skip
+    trying = Trying(CallResult(answer, saved=True))
+    outcome = trying.make()
+    assert outcome.result is not None
+    told = outcome.result.model, outcome.result.usage, outcome.result.saved, outcome.result.failure
+    assert told == ("default", USED, True, "auth")
+    assert (outcome.result.unreported, outcome.result.reasoning) == (True, 11)
+    assert outcome.result.count == PromptCount(prompt_tokens(trying.calls.prompts[0]), 90)
+
+
+def test_an_answer_that_does_not_validate_is_shown_with_what_is_wrong_with_it() -> None:
+    trying = Trying(unusable("wrong_schema", '{"text": 5}'))
+    trying.make(trying.make().adjustment, number=2)
+    assert "text: Input should be a valid string" in trying.calls.prompts[1].user
+
+
+def test_prompts_are_captured_with_what_came_of_them() -> None:
+    good = CallResult(ModelAnswer(usage=USED, value=Said(text="La la la.")), saved=False)
+    for gives, why in (
+        (good, ""), (unusable("not_json"), "not_json"), (CallRefused("breaker_open"), "breaker_open"),
+        (CallRefused("real_day_spent"), "real_day_spent"), (RuntimeError("nothing was sent"), None),
+    ):  # fmt: skip
+        trying = Trying(gives)
+        kept: list[Any] = []
+        trying.attempts._capture = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]  # noqa: B023
+        trying.make()
+        told = [(claim.number, prompt, asked, failure) for claim, prompt, asked, failure in kept]
+        assert told == ([] if why is None else [(1, trying.calls.prompts[0], gives, why)])
+
+
+def test_a_probe_is_made_by_the_calls() -> None:
+    trying = Trying(RuntimeError("not asked"))
+    probed: list[str] = []
+    trying.calls.probe = probed.append
+    trying.attempts.probe("ours")
+    assert probed == ["ours"]
+
+
+def test_refused_effects_of_a_kind_that_asks_no_model_are_told_of_too() -> None:
+    trying = Trying(RuntimeError("not asked"), Own(output_cap=50, makes=lambda case: ("no effect",)))
+    with capture_logs() as logs:
+        for _ in range(2):
+            trying.make(job=msgspec.structs.replace(JOB, model=""), model=None)
+    assert [(log["event"], log["kind"]) for log in logs] == [("job.effects_refused", "hum")]
 
 
 def test_where_the_failed_answer_leaves_no_room_it_is_not_shown() -> None:

@@ -172,3 +172,13 @@ def test_a_probe_asks_no_question_and_closes_the_breaker_of_an_endpoint_that_is_
     assert 0 < within <= PROBE_WITHIN
     assert len(worker.models.asked) == 1
     assert worker.ask() == then
+
+
+def test_an_endpoint_that_this_process_cannot_call_is_left_to_others_to_probe() -> None:
+    worker = Worker(breaker_failures=1, breaker_pause=1_000, breaker_longest_pause=1_000)
+    worker.models.answers = [ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="connection"))]
+    worker.ask()
+    worker.calls.close()  # its reports are sent
+    for worker.models.unready in (ConfigurationError("no key"), KeyError("theirs")):
+        worker.calls.probe("default")
+    assert worker.models.probed == []

@@ -92,7 +92,9 @@ def test_nothing_is_kept_of_a_run_that_is_gone(client: FakeRedis) -> None:
 
 
 def test_what_is_kept_belongs_to_the_run_and_goes_with_the_hours_of_the_settings(client: FakeRedis) -> None:
-    Capture(client, Settings(capture=True, capture_hours=2)).keep(claim(), PROMPT, said("grey"), "")
+    capture = Capture(client, Settings(capture=True, capture_hours=2))
+    capture.keep(claim(), PROMPT, said("grey"), "")
+    assert capture._texts._milliseconds == 7_200_000
     keys = RunStore.of(client, "town", "now").captured_keys()
     assert set(map(bytes.decode, client.keys())) == {*keys, incarnation_key("town")}
     assert {round(client.pttl(key) / 3_600_000, 2) for key in keys} == {2.0}

@@ -76,9 +76,26 @@ def test_those_who_come_while_another_sends_go_together_and_each_hears_its_own_a
         assert (others[0].result(FAR), others[2].result(FAR)) == ("1", "3")
         with pytest.raises(ResponseError, match="2"):
             others[1].result(FAR)
-    assert line.batches[0] == ["even"]
-    assert sorted(line.batches[1]) == ["even", "even", "odd"]
+    first_batch, second_batch = line.batches
+    assert first_batch == ["even"]
+    assert sorted(second_batch) == ["even", "even", "odd"]
     assert client.execute_command("EVALSHA", "even", "4") == "4", "nobody is left who would send for it"
+
+
+def test_one_who_comes_while_another_sends_goes_next(
+    monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
+) -> None:
+    line = Line()
+    line.may_send = threading.Semaphore(0)
+    client = client_on(line, monkeypatch)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(client.execute_command, "EVALSHA", "even", "0")
+        assert line.sending.acquire(timeout=FAR)
+        other = pool.submit(client.execute_command, "EVALSHA", "even", "1")
+        eventually(lambda: len(client._waiting) == 1, "the other to wait")
+        line.may_send.release(2)
+        assert (first.result(FAR), other.result(FAR)) == ("0", "1")
+    assert line.batches == [["even"], ["even"]]
 
 
 def test_other_commands_go_their_own_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from celery.utils.dispatch import Signal
 
 from workers.jobs import model_lane
 from workers.jobs.model_lane import ModelLane
@@ -152,3 +153,12 @@ def test_a_process_has_the_slots_that_its_worker_was_told(monkeypatch: pytest.Mo
     assert model_lane.slots_of_worker(8) == 8
     model_lane._note_slots(SimpleNamespace(concurrency=3))
     assert model_lane.slots_of_worker(8) == 3
+
+
+def test_the_slots_are_noted_once_celery_has_set_up_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_lane, "_slots", [])
+    signal = Signal(name="celeryd_after_setup")
+    monkeypatch.setattr(model_lane, "signals", SimpleNamespace(celeryd_after_setup=signal))
+    model_lane.register()
+    signal.send(sender="worker@here", instance=SimpleNamespace(concurrency=5), conf=None)
+    assert model_lane.slots_of_worker(8) == 5

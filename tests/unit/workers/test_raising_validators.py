@@ -56,3 +56,5 @@ def test_an_answer_after_one_whose_validator_raises_is_found() -> None:
 def test_an_interrupt_is_no_failure_of_a_validator() -> None:
     with pytest.raises(KeyboardInterrupt):
         validated(ANSWER, raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        describe_fault("wrong_schema", ANSWER.text, raising(KeyboardInterrupt()), 100)

@@ -124,6 +124,7 @@ def test_answers_stay_for_the_days_and_within_the_bytes_of_the_settings() -> Non
     client = FakeRedis()
     answers = cache(client, response_cache_days=2, response_cache_bytes=100_000)
     answers.keep(job(), asked(), GOOD)
+    assert answers._texts._milliseconds == 172_800_000
     assert {round(int(client.pttl(key)) / 86_400_000, 3) for key in RESPONSES} == {2.0}
     answers.keep(job(tick=421), asked(), replace(GOOD, text="x" * 100_001))
     assert answers.find(job(tick=421), asked(), PROMPT) is None
@@ -137,3 +138,14 @@ def test_what_somebody_wrote_over_is_asked_again() -> None:
     (field,) = client.hkeys(RESPONSES[0])
     client.hset(RESPONSES[0], field, b"{")
     assert answers.find(job(), asked(), PROMPT) is None
+
+
+def test_an_answer_that_an_older_version_kept_has_no_reasoning() -> None:
+    client = FakeRedis()
+    answers = cache(client)
+    answers.keep(job(), asked(), replace(GOOD, reasoning=11))
+    (field,) = client.hkeys(RESPONSES[0])
+    kept = msgspec.json.decode(client.hget(RESPONSES[0], field))
+    assert kept.pop("reasoning") == 11
+    client.hset(RESPONSES[0], field, msgspec.json.encode(kept))
+    assert answers.find(job(), asked(), PROMPT) == GOOD

@@ -1,0 +1,178 @@
+"""The Celery app of a worker and of the `celery` command: its tasks, and how it ends where it cannot work."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from types import SimpleNamespace
+from typing import Any
+
+import celery
+import pytest
+import structlog
+from celery import Celery, current_app
+
+from scheduler.config.settings import ConfigurationError
+from tasks.registry import kind_names
+from workers import celery_app as module
+from workers.celery_app import FLOWER_PAGES, make_app
+from workers.jobs import runner
+from workers.processes import lifeline
+from workers.transport.event_batches import EventBatches
+
+
+def test_an_app_has_a_task_for_each_kind_that_runs_the_job_of_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(runner, "run_job", ran.append)
+    app = make_app("rediss://localhost:1/1?ssl_cert_reqs=none")
+    assert set(kind_names()) <= set(app.tasks)
+    app.tasks["plan"]("town/3/plan/agent:a/0/0")
+    assert ran == ["town/3/plan/agent:a/0/0"]
+    assert EventBatches in app.steps["consumer"]
+    assert (app.conf.broker_url, app.conf.broker_use_ssl) == (
+        "rediss://localhost:1/1",
+        {"ssl_cert_reqs": ssl.CERT_NONE},
+    )
+
+
+def test_tasks_belong_to_their_own_app() -> None:
+    app = Celery("another", set_as_current=False)
+    make_app("redis://localhost:1/1")
+    assert "plan" not in app.tasks
+
+
+def test_only_the_environments_app_is_that_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = current_app._get_current_object()
+    try:
+        other = make_app("redis://localhost:1/1")
+        assert current_app._get_current_object() is before
+        ours = make_app()
+        assert current_app._get_current_object() is ours
+        assert ours is not other
+    finally:
+        celery._state._set_current_app(before)
+
+
+# -- the command -------------------------------------------------------------------------------------
+
+
+class Command:
+    """The command that loads the app, and what it loads."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.read: list[str] = []
+        self.loaded: list[str] = []
+        self.groups: list[str] = []
+        self.error: Exception | None = None
+        made = self
+
+        class Conf:
+            @property
+            def broker_url(self) -> str:
+                made.read.append("broker_url")
+                return "redis://localhost:1/1"
+
+        self.app = SimpleNamespace(conf=Conf())
+        monkeypatch.setattr(module, "make_app", self.make_app)
+        monkeypatch.setattr(module, "entry_points", self.entry_points)
+        self._patch = monkeypatch
+        self.named(None, None)
+
+    def make_app(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.app
+
+    def entry_points(self, *, group: str) -> list[Any]:
+        self.groups.append(group)
+        return [SimpleNamespace(load=lambda name=name: lambda: self.loaded.append(name)) for name in ("one", "two")]
+
+    def named(self, program: str | None, subcommand: str | None) -> None:
+        root = SimpleNamespace(command=SimpleNamespace(name=program), invoked_subcommand=subcommand)
+        context = SimpleNamespace(find_root=lambda: root) if program is not None else None
+
+        def current(silent: bool = False) -> Any:
+            assert silent, "it raises where no command runs"
+            return context
+
+        self._patch.setattr(module.click, "get_current_context", current)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Command:
+    monkeypatch.delenv(lifeline.PARENT_VARIABLE, raising=False)
+    return Command(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("program", "subcommand", "read", "loaded"),
+    [
+        (None, None, [], []), ("pytest", "flower", [], []), ("celery", "worker", ["broker_url"], []),
+        ("celery", "flower", ["broker_url"], ["one", "two"]),
+    ],
+)  # fmt: skip
+def test_the_command_reads_its_broker_at_once_and_flower_gets_its_pages(
+    command: Command, program: str | None, subcommand: str | None, read: list[str], loaded: list[str]
+) -> None:
+    command.named(program, subcommand)
+    made: Any = module._make_app_for_command()
+    assert made is command.app
+    assert (command.read, command.loaded) == (read, loaded)
+    assert command.groups == ([FLOWER_PAGES] if loaded else [])
+
+
+def test_an_operator_reads_one_line_of_what_is_configured_wrongly(command: Command) -> None:
+    command.error = ConfigurationError("workers: too many")
+    with pytest.raises(SystemExit, match=r"^cogitate: workers: too many$"):
+        module._make_app_for_command()
+
+
+def test_an_operator_sees_where_another_error_comes_from(command: Command) -> None:
+    command.error = RuntimeError("in a kind of the host's own")
+    with pytest.raises(RuntimeError, match="in a kind"):
+        module._make_app_for_command()
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(ConfigurationError("workers: too many"), "cogitate: workers: too many\n"), (RuntimeError("odd"), "Traceback")],
+)
+def test_a_hosts_worker_that_cannot_begin_says_so_by_its_code_and_its_log(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, told: str
+) -> None:
+    monkeypatch.setenv(lifeline.PARENT_VARIABLE, "42")
+    command.error = error
+    with pytest.raises(SystemExit) as ended:
+        module._make_app_for_command()
+    assert ended.value.code == lifeline.CANNOT_START
+    out, err = capsys.readouterr()
+    assert (out, err.startswith(told)) == ("", True)
+
+
+# -- a worker ----------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_is_ready_loads_what_jobs_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(runner, "warm_up", lambda: done.append("warm"))
+    module._warm_up(sender=None)
+    assert done == ["warm"]
+
+
+@pytest.mark.parametrize(
+    ("level", "heard"),
+    [(logging.INFO, ["info", "warning"]), (logging.WARNING, ["warning"]), (None, ["warning"]), (logging.ERROR, [])],
+)
+def test_our_events_follow_the_workers_level(level: int | None, heard: list[str]) -> None:
+    module._set_level(loglevel=level, sender=None)
+    events: list[str] = []
+
+    def note(_: Any, name: str, event: Any) -> Any:
+        events.append(name)
+        raise structlog.DropEvent
+
+    structlog.configure(processors=[note])
+    log = structlog.get_logger()
+    log.info("one")
+    log.warning("two")
+    assert events == heard

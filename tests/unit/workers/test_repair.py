@@ -1,0 +1,46 @@
+"""The repair of an answer: how much of it and of its faults a second attempt shows."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel, create_model, model_validator
+
+from prompts.render import Templates
+from workers.jobs.repair import describe_fault, repair_of
+
+TEMPLATES = Templates()
+
+
+@pytest.mark.parametrize(("length", "shown"), [(1_200, "x" * 1_200), (1_201, "x" * 1_200 + "…")])
+def test_an_answer_is_shown_up_to_1200_characters(length: int, shown: str) -> None:
+    addition = repair_of(TEMPLATES, "x" * length, "it is too long")
+    assert addition is not None
+    assert f"<answer>\n- {shown}\n</answer>" in addition.user
+
+
+@pytest.mark.parametrize(("length", "shown"), [(400, "y" * 400), (401, "y" * 400 + "…")])
+def test_its_fault_is_shown_up_to_400_characters(length: int, shown: str) -> None:
+    addition = repair_of(TEMPLATES, "an answer", "y" * length)
+    assert addition is not None
+    text = addition.system + addition.user
+    assert shown in text
+    assert ("…" in text) is (length > 400)
+
+
+def test_of_many_wrong_values_the_first_five_are_named() -> None:
+    names = [f"value{number}" for number in range(7)]
+    answer: type[BaseModel] = create_model("Answer", **dict.fromkeys(names, (int, ...)))  # type: ignore[call-overload]
+    fault = describe_fault("wrong_schema", "{}", answer, 100)
+    assert fault == "; ".join(f"{name}: Field required" for name in names[:5])
+
+
+def test_a_fault_is_told_with_its_place_or_as_one_of_the_object() -> None:
+    class Listed(BaseModel):
+        inner: list[int]
+
+        @model_validator(mode="after")
+        def check(self) -> Listed:
+            raise ValueError("nothing will do")
+
+    assert describe_fault("wrong_schema", '{"inner": [1, "b"]}', Listed, 100).startswith("inner.1: Input should")
+    assert describe_fault("wrong_schema", '{"inner": []}', Listed, 100) == "the object: Value error, nothing will do"
