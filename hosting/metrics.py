@@ -25,10 +25,10 @@ from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
 from scheduler.journal.lines import JournalError, reason_of
 from scheduler.ledger.errors import LedgerError
-from workers.jobs.metrics import RunHosts
+from workers.jobs.failure_classes import UNMET, failure_class
+from workers.jobs.metrics import RunHosts, WorkerSigns
 
 MOST_TICKS = 20_000  # ticks whose times a host remembers
-UNMET = "unmet"  # the precondition of a result did not hold at its boundary
 STATES = ("waiting", "running", "staged", "dead", "held")
 
 log = structlog.get_logger()
@@ -37,7 +37,8 @@ log = structlog.get_logger()
 class HostMetrics:
     """The metrics of one host and its run in a registry of their own."""
 
-    def __init__(self, client: Redis, run: str) -> None:
+    def __init__(self, client: Redis, run: str, unexported: Callable[[], bool] = lambda: False) -> None:
+        """Count from now on; `unexported` returns whether lines of the journal could not be exported."""
         self.registry = CollectorRegistry(auto_describe=False)
         ProcessCollector(registry=self.registry)
         ended = ["run", "kind", "end", "source", "reason", "failure"]
@@ -58,17 +59,23 @@ class HostMetrics:
             buckets=(0.001, 0.002, 0.004, 0.008, 0.016, 0.033, 0.066, 0.125, 0.25, 0.5, 1),
             registry=self.registry,
         )
+        exported = Gauge(
+            "cogitate_journal_unexported", "1 while lines of the journal cannot be written to the data folder.",
+            ["run"], registry=self.registry,
+        )  # fmt: skip
+        exported.labels(run).set_function(unexported)
         self._tick = Gauge("cogitate_tick", "The last tick that is committed.", ["run"], registry=self.registry)
         self._run = run
         self._times: deque[tuple[int, float]] = deque(maxlen=MOST_TICKS)  # ticks, and when they were committed
         self.registry.register(_Ledger(client, run, self._seconds_since))
         self.registry.register(RunHosts(client))
+        self.registry.register(WorkerSigns(client))
 
     def committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
         """Count a committed tick."""
         for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
             # A stale job's failure says which entry or plan item was not as expected: a text of its own for each.
-            failure = UNMET if ended.end == "stale" else note.failure
+            failure = UNMET if ended.end == "stale" else failure_class(note.failure)
             self._ended.labels(self._run, ended.key.kind, ended.end, note.source, ended.reason, failure).inc()
         for decided in outcome.core.decided:
             reason = reason_of(decided.refused) if decided.refused else "none"
@@ -173,6 +180,9 @@ def _endpoints(client: Redis) -> Iterator[Metric]:
     """Yield the gauges of endpoints, for all runs together, since they share endpoints."""
     here = ["endpoint"]
     breaker = GaugeMetricFamily("cogitate_endpoint_breaker_open", "1 unless the breaker is closed.", labels=here)
+    held = GaugeMetricFamily(
+        "cogitate_endpoint_held_seconds", "Until when the endpoint asked for a pause.", labels=here
+    )
     flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, where they are capped.", labels=here)
     calls = CounterMetricFamily("cogitate_endpoint_calls", "Calls to the endpoint.", labels=here)
     tokens = CounterMetricFamily("cogitate_endpoint_tokens", "Tokens of these calls.", labels=here)
@@ -180,6 +190,7 @@ def _endpoints(client: Redis) -> Iterator[Metric]:
     refused = CounterMetricFamily("cogitate_endpoint_refused", "Jobs that had to do without.", labels=[*here, "why"])
     for one in endpoint_vitals(client):
         breaker.add_metric([one.endpoint], one.breaker != "closed")
+        held.add_metric([one.endpoint], one.held)
         flying.add_metric([one.endpoint], one.in_flight)
         calls.add_metric([one.endpoint], one.calls)
         tokens.add_metric([one.endpoint], one.tokens)
@@ -187,4 +198,4 @@ def _endpoints(client: Redis) -> Iterator[Metric]:
             failures.add_metric([one.endpoint, failure], count)
         for why, count in one.refused.items():
             refused.add_metric([one.endpoint, why], count)
-    yield from (breaker, flying, calls, tokens, failures, refused)
+    yield from (breaker, held, flying, calls, tokens, failures, refused)

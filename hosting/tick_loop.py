@@ -479,8 +479,8 @@ class TickLoop:
         from hosting.metrics import HostMetrics
         from workers.jobs.metrics import serve
 
-        metrics = HostMetrics(client, self.ledger.run)
-        server = serve(self.settings, metrics.registry)
+        metrics = HostMetrics(client, self.ledger.run, lambda: self._loop.unexported)
+        server = serve(self.settings, metrics.registry, client)
         self._resources.callback(server.server_close)
         self._resources.callback(server.shutdown)
         self._loop.watchers.append(metrics.committed)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from statistics import median
 
-from redis import ConnectionPool, Redis
-from redis.backoff import NoBackoff
+from redis import Redis
 from redis.exceptions import BusyLoadingError, NoPermissionError, OutOfMemoryError, ReadOnlyError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
-from redis.retry import Retry
+
+from scheduler.ledger.connect import impatient
 
 PATIENCE = 2.0  # seconds for each call
 SLOW = 0.05  # seconds per round trip, from which on a user notices the delay
@@ -29,7 +29,7 @@ def redis_problems(client: Redis) -> list[str]:
 
     This takes a few times `PATIENCE` at most, whatever timeout the client has.
     """
-    with _impatient(client) as probing:
+    with impatient(client, PATIENCE) as probing:
         try:
             took = []
             for _ in range(3):
@@ -66,10 +66,3 @@ def _format_error(error: RedisError) -> str:
         return f"does not answer: {error}"
     text = str(error)
     return next((meaning for begin, meaning in _REFUSALS.items() if text.startswith(begin)), f"fails: {text[:200]}")
-
-
-def _impatient(client: Redis) -> Redis:
-    """Return a client of the same server with short timeouts and no retries."""
-    pool = client.connection_pool
-    options = {**pool.connection_kwargs, "socket_timeout": PATIENCE, "retry": Retry(NoBackoff(), 0)}
-    return Redis.from_pool(ConnectionPool(connection_class=pool.connection_class, **options))

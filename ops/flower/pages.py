@@ -135,6 +135,21 @@ class Start(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.redirect(self.reverse_url("overview"))
 
 
+class Probe(BaseHandler):  # type: ignore[misc]  # Flower is untyped
+    """The handler of a probe, which asks for no password, like Flower's own /healthcheck."""
+
+    def initialize(self, waits: bool) -> None:
+        """Set whether the probe fails while Redis does not answer."""
+        self.waits = waits
+
+    async def get(self) -> None:
+        """Write whether Redis answers."""
+        redis = await IOLoop.current().run_in_executor(None, _readings(self.capp).redis)
+        self.set_header("Cache-Control", "no-store")
+        self.set_status(503 if self.waits and redis != "answers" else 200)
+        self.write({"redis": redis})
+
+
 def register() -> None:
     """Add the pages to Flower in this process, before it reads its options. A second call changes nothing."""
     if "template_loader" in urls.settings:
@@ -148,4 +163,5 @@ def register() -> None:
     options.tasks_columns = COLUMNS  # Flower's own default omits the arguments; --tasks-columns overrides it
     urls.handlers[-1:-1] = ours  # before the last, which answers 404 to everything
     urls.handlers.insert(0, web.url(r"/", Start))
+    urls.handlers[-1:-1] = [web.url(r"/healthz", Probe, {"waits": False}), web.url(r"/readyz", Probe, {"waits": True})]
     patches.apply()

@@ -31,6 +31,7 @@ from scheduler.ledger.presence import HELD
 from scheduler.ledger.real_day import RealDay
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.worker_signs import workers_seen
+from workers.jobs.metrics_server import redis_state
 
 MOST_OWNERS = 20
 MOST_RUNS = 30  # with their figures
@@ -52,6 +53,10 @@ class Readings:
     @cached_property
     def _messages(self) -> Redis:
         return self._connected(self._settings.messages_url())
+
+    def redis(self) -> str:
+        """Return "answers", or why the state does not."""
+        return redis_state(self._state)
 
     def _connected(self, url: str) -> Redis:
         return connect(url, min(PATIENCE, self._settings.socket_timeout), retries=0)

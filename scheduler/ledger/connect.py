@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from redis import Redis
-from redis.backoff import ExponentialBackoff
+from redis import ConnectionPool, Redis
+from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
@@ -51,6 +51,14 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
         )
     except ValueError as error:
         raise ConfigurationError(f"{redact_url(url)!r} is not a Redis URL: {error}") from error
+
+
+def impatient(client: Redis, seconds: float) -> Redis:
+    """Return a client of the same server whose calls end within a time, and that tries none of them again."""
+    pool = client.connection_pool
+    options = {**pool.connection_kwargs, "socket_timeout": seconds, "socket_connect_timeout": seconds}
+    options["retry"] = Retry(NoBackoff(), 0)
+    return Redis.from_pool(ConnectionPool(connection_class=pool.connection_class, **options))
 
 
 def read_value(client: Redis, key: str) -> bytes | None:

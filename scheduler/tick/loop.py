@@ -253,6 +253,11 @@ class RunLoop:
                     owner=note.key.owner, why=note.refusal,
                 )  # fmt: skip
 
+    @property
+    def unexported(self) -> bool:
+        """Return whether lines of the journal that were to be removed could not be exported."""
+        return self._trimmer is not None and self._trimmer.unexported
+
     def _trim(self) -> None:
         if self._trimmer is None or self.ledger.away or self.state.left_out:  # a checkpoint would lack them too soon
             return

@@ -57,6 +57,11 @@ class JournalTrimmer:
         self._checkpoints = sorted(int(tick) for tick in kept)
         self._refused = 0  # a checkpoint whose lines could not be exported: tried again with the next
 
+    @property
+    def unexported(self) -> bool:
+        """Return whether lines that were to be removed could not be exported, and are in the ledger still."""
+        return self._refused > self._trimmed
+
     def trim(self, tick: int, digest: str, chain: str, world: int, windows: Collection[str]) -> str:
         """Write a checkpoint or remove lines, whichever is due after `tick`, and return the chain after it.
 

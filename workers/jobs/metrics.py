@@ -11,7 +11,7 @@ from wsgiref.simple_server import WSGIServer
 
 import structlog
 from celery import signals
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from redis import Redis
@@ -21,6 +21,9 @@ from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.vitals import run_heads
 from scheduler.ledger.connect import connect
 from scheduler.ledger.presence import HELD
+from scheduler.ledger.worker_signs import workers_seen
+from workers.jobs.failure_classes import failure_class
+from workers.jobs.metrics_server import application, start_server
 
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
@@ -69,16 +72,34 @@ class RunHosts(Collector):
         yield hosts
 
 
+class WorkerSigns(Collector):
+    """Gauges of the workers of the server, read from Redis at each scrape, since a dead worker cannot report itself."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the gauges, or nothing while Redis does not answer."""
+        try:
+            seen = workers_seen(self._client)
+        except RedisError as error:
+            log.warning("metrics.no_ledger", error=type(error).__name__)
+            return
+        yield GaugeMetricFamily("cogitate_workers_alive", "Workers that give signs of life.", len(seen.alive))
+        missing = "Workers that give none, did not end in order and were not replaced."
+        yield GaugeMetricFamily("cogitate_workers_missing", missing, len(seen.missing))
+
+
 def attempted(kind: str, source: str, failure: str, seconds: float, model: str, tokens: int) -> None:
     """Count one settled attempt."""
-    _ATTEMPTS.labels(kind, source, failure).inc()
+    _ATTEMPTS.labels(kind, source, failure_class(failure)).inc()
     _SECONDS.labels(kind, source).observe(seconds)
     if tokens:
         _TOKENS.labels(kind, model).inc(tokens)
 
 
-def serve(settings: Settings, registry: CollectorRegistry) -> WSGIServer:
-    """Serve scrapes at `metrics_port` of `metrics_address` from a thread; return the server, to be shut down.
+def serve(settings: Settings, registry: CollectorRegistry, client: Redis) -> WSGIServer:
+    """Serve scrapes and probes at the settings' address and port from a thread; return the server, to be shut down.
 
     Raises:
         ConfigurationError: when nothing can listen there.
@@ -86,13 +107,12 @@ def serve(settings: Settings, registry: CollectorRegistry) -> WSGIServer:
     if settings.metrics_port is None:
         raise ConfigurationError("metrics_port is not set, so there is nowhere to serve metrics")
     try:
-        server, _ = start_http_server(settings.metrics_port, settings.metrics_address, registry)
+        return start_server(settings.metrics_port, settings.metrics_address, application(registry, client))
     except OSError as error:
         raise ConfigurationError(
             f"metrics cannot be served at {settings.metrics_address} port {settings.metrics_port}: "
             f"{error.strerror or error}; set COGITATE_METRICS_PORT to a free port"
         ) from error
-    return server
 
 
 def register() -> None:
@@ -105,9 +125,10 @@ def _start(**_: object) -> None:
     if settings.metrics_port is None:
         return
     try:
-        runs = RunHosts(connect(settings.state_url(), settings.socket_timeout))
-        REGISTRY.register(runs)
-        server = serve(settings, REGISTRY)
+        client = connect(settings.state_url(), settings.socket_timeout)
+        REGISTRY.register(RunHosts(client))
+        REGISTRY.register(WorkerSigns(client))
+        server = serve(settings, REGISTRY, client)
     except ConfigurationError as error:  # a worker without metrics is better than none
         log.error("metrics.not_served", error=str(error))
         return

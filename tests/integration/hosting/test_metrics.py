@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -163,7 +164,7 @@ def check_alert(tmp_path: Path, series: dict[str, str], name: str, firing: list[
         pytest.skip("no promtool on this machine")
     (tmp_path / "alerts.yml").write_bytes((SHIPPED / "alerts.yml").read_bytes())
     alert = f'ALERTS{{alertname="{name}",alertstate="firing"'
-    expected = [{"labels": f"{alert},{labels}}}", "value": 1} for labels in firing]
+    expected = [{"labels": f"{alert}{labels and ',' + labels}}}", "value": 1} for labels in firing]
     case = {
         "interval": "5s",
         "input_series": [{"series": one, "values": values} for one, values in series.items()],
@@ -251,6 +252,48 @@ def test_an_alert_says_that_thoughts_come_too_late(
 def test_an_alert_says_that_jobs_wait_for_workers(tmp_path: Path, seconds: str, firing: int) -> None:
     series = {'cogitate_queue_age_seconds{run="town",kind="act"}': seconds}
     check_alert(tmp_path, series, "CogitateQueueOld", ['run="town",kind="act"'] * firing)
+
+
+ENDPOINT = 'endpoint="default"'
+
+
+WORKER = 'job="cogitate-worker",instance="w:1"'
+WAITING = {'cogitate_open_jobs{state="waiting"}': "3x60"}
+CALLS = {f"cogitate_endpoint_calls_total{{{ENDPOINT}}}": "0+10x60"}
+FAILURES = f'cogitate_endpoint_failures_total{{{ENDPOINT},failure="server"}}'
+REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("name", "series", "firing"),
+    [
+        ("TargetDown", {f"up{{{WORKER}}}": "1x20 0x40"}, [WORKER]),
+        ("TargetDown", {f"up{{{WORKER}}}": "1x60"}, []),
+        ("NoWorker", {"cogitate_workers_alive": "1x20 0x40"} | WAITING, [""]),
+        ("NoWorker", {"cogitate_workers_alive": "1x60"} | WAITING, []),
+        ("NoWorker", {"cogitate_workers_alive": "0x60", 'cogitate_open_jobs{state="waiting"}': "0x60"}, []),
+        ("WorkerMissing", {'cogitate_workers_missing{job="cogitate-host"}': "0x20 1x40"}, [""]),
+        ("WorkerMissing", {'cogitate_workers_missing{job="cogitate-host"}': "0x60"}, []),
+        ("EndpointHeld", {f"cogitate_endpoint_held_seconds{{{ENDPOINT}}}": "0x20 30x40"}, [ENDPOINT]),
+        ("EndpointHeld", {f'{REFUSED}"rate_limited_here"}}': "0+1x60"}, [ENDPOINT]),
+        ("EndpointHeld", {f'{REFUSED}"breaker_open"}}': "0+1x60"}, []),
+        ("EndpointFailing", CALLS | {FAILURES: "0+3x60"}, [ENDPOINT]),
+        ("EndpointFailing", CALLS | {FAILURES: "0+1x60"}, []),
+        ("HistoryNotExported", {'cogitate_journal_unexported{run="town"}': "0x20 1x40"}, ['run="town"']),
+        ("HistoryNotExported", {'cogitate_journal_unexported{run="town"}': "0x60"}, []),
+        ("BreakerOpen", {f"cogitate_endpoint_breaker_open{{{ENDPOINT}}}": "0x20 1x40"}, [ENDPOINT]),
+        ("HostLags", {'cogitate_lag_ticks{run="town"}': "0x20 6x40"}, ['run="town"']),
+        ("LedgerAway", {'cogitate_ledger_up{run="town"}': "1x20 0x40"}, ['run="town"']),
+    ],
+)
+def test_an_alert_fires_where_it_should(tmp_path: Path, name: str, series: dict[str, str], firing: list[str]) -> None:
+    check_alert(tmp_path, series, f"Cogitate{name}", firing)
+
+
+def test_rules_are_evaluated_as_often_as_targets_are_scraped() -> None:
+    shipped = (SHIPPED / "prometheus.yml").read_text()
+    assert re.findall(r"^  (?:scrape|evaluation)_interval: (\S+)", shipped, re.MULTILINE) == ["5s", "5s"]
 
 
 def scraped(port: int) -> dict[str, float]:

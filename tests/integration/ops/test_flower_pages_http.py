@@ -74,6 +74,12 @@ def test_the_pages_and_their_data_are_for_those_who_log_in(address: str, page: s
     assert get(f"{address}/{page}", LOGIN)[0] == 200
 
 
+def test_probes_ask_for_no_password_and_know_whether_redis_answers(address: str) -> None:
+    for path in ("healthz", "readyz"):
+        status, text = get(f"{address}/{path}")
+        assert (status, json.loads(text)) == (200, {"redis": "answers"})
+
+
 @pytest.mark.parametrize("page", ["/", "/workers", "/tasks", "/broker", "/overview", "/budgets", "/cadence"])
 def test_every_page_of_flower_leads_to_them(address: str, page: str) -> None:
     text = get(address + page, LOGIN)[1]

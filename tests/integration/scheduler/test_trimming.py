@@ -39,6 +39,7 @@ class Lived(NamedTuple):
     store: RunStore
     digest: str
     exported: ExportedJournal
+    unexported: bool = False  # by the word of its loop
 
     @property
     def client(self) -> Redis:
@@ -69,7 +70,7 @@ def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: 
             on_tick=lambda tick: loop.stop() if tick.number == upto < TICKS else None,
         )  # fmt: skip
     folder = journal_folder(settings.data_dir, RUN, loop.ledger.incarnation)
-    return Lived(loop.ledger.store, loop.digest, ExportedJournal(folder))
+    return Lived(loop.ledger.store, loop.digest, ExportedJournal(folder), loop._loop.unexported)
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +168,8 @@ def test_nothing_is_removed_that_could_not_be_exported(tmp_path: Path) -> None:
         lived = live(FakeRedis(), settings_of(tmp_path, 1))
     warned = [entry["upto"] for entry in logs if entry["event"] == "journal.not_exported"]
     assert warned == [DAY, 2 * DAY]
+    assert lived.unexported
+    assert not live(FakeRedis(), settings_of(tmp_path / "good", 1)).unexported
     assert lived.client.llen(lived.store.key("journal")) == TICKS
 
 

@@ -13,12 +13,21 @@ from scheduler.journal.lines import Ended, EndNote
 from tasks.job import JobKey
 
 
+def test_a_journal_that_cannot_be_exported_is_told_until_it_can() -> None:
+    stuck = True
+    metrics = HostMetrics(FakeRedis(), "town", lambda: stuck)
+    assert metrics.registry.get_sample_value("cogitate_journal_unexported", {"run": "town"}) == 1
+    stuck = False
+    assert metrics.registry.get_sample_value("cogitate_journal_unexported", {"run": "town"}) == 0
+
+
 @pytest.mark.parametrize(
     ("end", "failure", "label"),
     [
         ("applied", "rate_limited", "rate_limited"),
         ("applied", "", ""),
         ("stale", "plan item 7-0 is over", "unmet"),
+        ("applied", "whatever somebody wrote into Redis", "other"),
     ],
 )
 def test_the_failure_of_a_job_is_one_of_few_words(end: Any, failure: str, label: str) -> None:

@@ -12,8 +12,9 @@ from structlog.testing import capture_logs
 
 from scheduler.config.settings import ConfigurationError, PinnedSettings
 from scheduler.inspection.vitals import RunHead
+from scheduler.ledger.worker_signs import MissingWorker, WorkersSeen
 from workers.jobs import metrics
-from workers.jobs.metrics import REGISTRY, RunHosts, attempted, serve
+from workers.jobs.metrics import REGISTRY, RunHosts, WorkerSigns, attempted, serve
 
 
 def counted(name: str, **labels: str) -> float:
@@ -78,6 +79,21 @@ def test_while_redis_does_not_answer_nothing_is_told_of_runs(monkeypatch: pytest
     assert {(log["event"], log["error"]) for log in logs} == {("metrics.no_ledger", "ConnectionError")}
 
 
+def test_how_many_workers_are_alive_and_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = WorkersSeen(alive=["a", "b"], missing=[MissingWorker(worker="c", seconds=9.0)])
+    monkeypatch.setattr(metrics, "workers_seen", lambda client: seen)
+    registry = CollectorRegistry()
+    registry.register(WorkerSigns(FakeRedis()))
+    assert registry.get_sample_value("cogitate_workers_alive") == 2
+    assert registry.get_sample_value("cogitate_workers_missing") == 1
+
+    def gone(client: Any) -> Any:
+        raise RedisConnectionError("gone")
+
+    monkeypatch.setattr(metrics, "workers_seen", gone)
+    assert registry.get_sample_value("cogitate_workers_alive") is None
+
+
 # -- serving -----------------------------------------------------------------------------------------
 
 
@@ -90,7 +106,7 @@ class Server:
 
     def start(self, *at: Any) -> Any:
         self.at = at
-        return self, None
+        return self
 
     def shutdown(self) -> None:
         self.ended.append("shutdown")
@@ -102,16 +118,18 @@ class Server:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     made = Server()
-    monkeypatch.setattr(metrics, "start_http_server", made.start)
+    monkeypatch.setattr(metrics, "start_server", made.start)
+    monkeypatch.setattr(metrics, "application", lambda registry, client: registry)
     return made
 
 
 def test_metrics_are_served_where_the_settings_say(server: Server) -> None:
     registry = CollectorRegistry()
-    assert serve(PinnedSettings(metrics_port=9123, metrics_address="127.0.0.1"), registry) is server  # type: ignore[comparison-overlap]
+    client = FakeRedis()
+    assert serve(PinnedSettings(metrics_port=9123, metrics_address="127.0.0.1"), registry, client) is server  # type: ignore[comparison-overlap]
     assert server.at == (9123, "127.0.0.1", registry)
     with pytest.raises(ConfigurationError, match="metrics_port is not set"):
-        serve(PinnedSettings(), registry)
+        serve(PinnedSettings(), registry, client)
 
 
 @pytest.mark.parametrize("error", [OSError(98, "Address already in use"), OSError("odd")])
@@ -119,10 +137,10 @@ def test_a_port_that_is_taken_is_named(monkeypatch: pytest.MonkeyPatch, error: O
     def taken(*at: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(metrics, "start_http_server", taken)
+    monkeypatch.setattr(metrics, "start_server", taken)
     told = f"port 9123: {error.strerror or 'odd'}; set COGITATE_METRICS_PORT"
     with pytest.raises(ConfigurationError, match=told):
-        serve(PinnedSettings(metrics_port=9123), CollectorRegistry())
+        serve(PinnedSettings(metrics_port=9123), CollectorRegistry(), FakeRedis())
 
 
 class Signals:
@@ -179,7 +197,7 @@ def test_a_worker_whose_port_is_taken_goes_on_without_metrics(
     def taken(*at: Any) -> Any:
         raise OSError("taken")
 
-    monkeypatch.setattr(metrics, "start_http_server", taken)
+    monkeypatch.setattr(metrics, "start_server", taken)
     settings(monkeypatch, metrics_port=9123)
     with capture_logs() as logs:
         metrics._start()

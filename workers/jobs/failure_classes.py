@@ -1,0 +1,26 @@
+"""The classes of failure that may stand in a metric's label: a closed set, as each value is a series of its own."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from scheduler.intake.kind_effects import EFFECTS_REFUSED
+from scheduler.ledger.real_day import Refused as DayRefused
+from workers.gate.gate import Why
+from workers.jobs.calls import ASKING_FAILED
+from workers.jobs.repair import UNUSABLE
+from workers.llm.failures import FAILURE_KINDS
+
+UNMET = "unmet"  # the precondition of a result did not hold at its boundary
+OTHER = "other"  # a text that no version of this product writes
+FAILURE_CLASSES: frozenset[str] = frozenset(
+    {
+        "", *FAILURE_KINDS, *get_args(Why), *get_args(DayRefused),
+        "unknown_endpoint", "prompt_too_long", "prompt_failed", ASKING_FAILED, UNUSABLE, EFFECTS_REFUSED, UNMET, OTHER,
+    }
+)  # fmt: skip
+
+
+def failure_class(failure: str) -> str:
+    """Return the class of a failure as a label."""
+    return failure if failure in FAILURE_CLASSES else OTHER
