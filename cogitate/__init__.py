@@ -12,6 +12,7 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
 import typing as _typing
 
 from cogitate import _shadowing  # noqa: F401  # first: it checks that the imports below find our modules
+from hosting.open_loop import open
 from hosting.tick_loop import TickLoop
 from memory.effects import (
     AdvanceCursor,
@@ -113,6 +114,7 @@ __all__ = [
     "UnknownKind",
     "UsageError",
     "WorldDiverged",
+    "open",
     "register",
 ]
 

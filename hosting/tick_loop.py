@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from redis import Redis
 
 from hosting import logs
+from hosting.async_ticks import AsyncTicks, in_thread
 from hosting.opening import Exist, RunOpening, check_model, check_opening, description_of, open_run, prior_now
+from hosting.tick_block import TickBlock, TickNumber
 from memory.effects import Effect
 from memory.entry import Entry
 from memory.errors import UsageError
@@ -190,6 +192,8 @@ class TickLoop:
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:
                     self.state.latencies.begin_anew(prior)
             self.settings = settings
+            self._block = TickBlock(self._loop, lambda: iter(self))
+            self._async_ticks = AsyncTicks(self._loop, lambda: iter(self))
             self._loop.calls.routing = settings.routing().with_types(given.event_types)
             if resumed:
                 tell_ignored(self.state, [*unused, *unused_arguments(self.state, given, description_of(client, run))])
@@ -223,6 +227,14 @@ class TickLoop:
         if self._readiness is not None:
             self._readiness.wait(lambda: self.stopping, for_workers=not self._begins_without_workers)
         return ticks
+
+    def __aiter__(self) -> AsyncTicks:
+        """Hand over the ticks to asyncio: the same ticks, and while they are awaited other tasks go on.
+
+        `brief`, `tier_of` and `watchers` are called in a thread of the loop's own. Whoever is cancelled may iterate
+        again; at the end of `async with loop:` the run is left, to be resumed.
+        """
+        return self._async_ticks
 
     # -- the world's turn ----------------------------------------------------------------------------
 
@@ -377,9 +389,18 @@ class TickLoop:
     # -- where the run stands ------------------------------------------------------------------------
 
     @property
-    def tick(self) -> int:
-        """The last tick that is committed."""
-        return self._loop.tick
+    def tick(self) -> TickNumber:
+        """The last tick that is committed. Called, it opens the next one, for hosts that own their loop.
+
+        What the block of `with loop.tick() as tick:` did is committed at its end; after an error in it the tick never
+        happened, and the run is left.
+        """
+        return TickNumber(self._loop.tick, self._block)
+
+    @property
+    def over(self) -> bool:
+        """Whether no further tick comes: the last one has, an operator has ended the run, or the loop is left."""
+        return self._loop.over
 
     @property
     def digest(self) -> str:
@@ -440,7 +461,7 @@ class TickLoop:
             self._resources.pop_all()  # they are the parent's: its server and its workers go on
             return
         with self._resources:
-            if commit and not self._loop.body_failed:
+            if self._async_ticks.end() and commit and not self._loop.body_failed:
                 self._loop.finish()
             else:
                 self._loop.abandon()
@@ -455,10 +476,19 @@ class TickLoop:
             self.close()
             return
         try:
+            self._async_ticks.end()
             self._loop.abandon()
         finally:
             # An error does not wait for jobs in flight; what they spent and cannot report stays charged in full.
             self._resources.__exit__(kind, error, trace)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await in_thread(lambda: self.__exit__(kind, error, trace))
 
     def __reduce__(self) -> NoReturn:
         raise UsageError(

@@ -119,6 +119,7 @@ class RunLoop:
         self._left = False  # the ledger knows how this host left the run
         self._lag = 0  # ticks behind the schedule of a paced run
         self.stopping = False  # the present tick is the last one of this host
+        self._interrupted = threading.Event()  # no further tick is to begin
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
         self.watchers: list[Watcher] = []
         # The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded.
@@ -172,7 +173,10 @@ class RunLoop:
             if self._tick_rate is not None:
                 self._keep_pace(started + (self.tick - first) / self._tick_rate, self._tick_rate)
             self._trim()
-            yield self._begin(self.tick + 1)
+            boundary = self.collector.gather(self.tick + 1, self._next, self.state.open)
+            if self._interrupted.is_set():
+                break
+            yield self._begin(self.tick + 1, boundary)
             self.calls.check_process()
             self._commit()
         self._leave()
@@ -190,11 +194,10 @@ class RunLoop:
         self.engine.work_ahead(self.tick, left, max(1, round(SECONDS_AHEAD * rate)))
         ahead = left()
         if ahead > 0:
-            time.sleep(ahead)  # the pace that the host asked for
+            self._interrupted.wait(ahead)  # the pace that the host asked for
 
-    def _begin(self, number: int) -> Tick:
+    def _begin(self, number: int, boundary: BoundaryInput) -> Tick:
         """Pass the boundary of a tick, and give the world its turn."""
-        boundary = self.collector.gather(number, self._next, self.state.open)
         began = time.perf_counter()
         changes = self.engine.begin(number, boundary)
         self._open = _OpenTick(number, boundary.controls, time.perf_counter() - began, sys.exception())
@@ -302,6 +305,16 @@ class RunLoop:
         self.calls.check_process()
         self.stopping = True
 
+    def interrupt(self) -> None:
+        """End the wait of another thread for the next tick, which does not begin unless it has; leave the run."""
+        self.stopping = self.collector.interrupted = True
+        self._interrupted.set()
+
+    @property
+    def over(self) -> bool:
+        """Whether no further tick comes: the last one has, the run is left, or it was ended by an operator."""
+        return self._closed or self._left or self._leaving or (self._last is not None and self.tick >= self._last)
+
     @property
     def _leaving(self) -> bool:
         return self.stopping or self.state.steering.over
@@ -310,6 +323,20 @@ class RunLoop:
     def body_failed(self) -> bool:
         """Whether an error from the body of the open tick is being handled now."""
         return self._open is not None and sys.exception() not in (None, self._open.handling)
+
+    def commit(self) -> None:
+        """Commit the tick that is open now, not only when the next one is asked for.
+
+        Raises:
+            Fenced, LedgerUnavailable: when it cannot be committed; that ends the loop.
+        """
+        self.calls.check_process()
+        self.calls.is_open = False  # also that of a tick handed over again, which is committed already
+        try:
+            self._commit()
+        except BaseException:
+            self.abandon()
+            raise
 
     def finish(self) -> None:
         """Commit the tick that is open, whose body has ended, and say that this host has left the run.

@@ -137,6 +137,7 @@ class ResultCollector:
         self._life = SignsOfLife()
         self._hints = Hints(hint_interval)
         self._looked = clock()
+        self.interrupted = False  # set by another thread: wait no longer, since nobody asks for the tick any more
 
     def hint(self, jobs: Sequence[Job]) -> None:
         """Publish messages for jobs that were just admitted."""
@@ -155,7 +156,7 @@ class ResultCollector:
         last = self._wait == 0 or self._deserted()  # nothing that arrives after this is seen
         look = known is None or stale or (last and _has_open(known))
         shown = self._look(tick, jobs) if look else known
-        while shown is not None and _has_open(shown) and not self._deserted():
+        while shown is not None and _has_open(shown) and not (self._deserted() or self.interrupted):
             now = self._clock()
             left = began + self._wait + (self._ledger.lost - lost) - now
             if left <= 0:

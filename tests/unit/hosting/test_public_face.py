@@ -25,7 +25,8 @@ NAMES = [
     "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
     "ReplaceSummary", "Request", "RunAltered", "RunExists", "RunHeld", "RunMissing", "RunRolledBack", "RunUnreadable",
     "SetCharacter", "SetCounter", "SetPlanStatus",
-    "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "UnknownKind", "UsageError", "WorldDiverged", "register",
+    "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "UnknownKind", "UsageError", "WorldDiverged", "open",
+    "register",
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -46,7 +47,11 @@ class Clock:
         self.now, self.slept = 50.0, list[float]()
 
     def module(self) -> Any:
-        return SimpleNamespace(monotonic=lambda: self.now, perf_counter=lambda: self.now, sleep=self.sleep)
+        return SimpleNamespace(monotonic=lambda: self.now, perf_counter=lambda: self.now)
+
+    def event(self) -> Any:
+        """An event that nobody sets: whoever waits for it sleeps."""
+        return SimpleNamespace(wait=self.sleep, is_set=lambda: False)
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -57,6 +62,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr("scheduler.tick.loop.time", made.module())
+    threads = SimpleNamespace(Event=made.event, Thread=threading.Thread)
+    monkeypatch.setattr("scheduler.tick.loop.threading", threads)
     return made
 
 

@@ -1,0 +1,88 @@
+"""The ticks of a loop for asyncio: the same iterator, advanced in a thread, so that the event loop never waits.
+
+A task that is cancelled while it awaits a tick leaves the thread at work: whoever asks again gets that tick. At the end
+of the loop's block the thread is told to give up, and a tick that nobody was handed never happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from scheduler.tick.loop import RunLoop, Tick
+
+
+class AsyncTicks:
+    """The asynchronous iterator of a loop's ticks.
+
+    Args:
+        begin: waits for what the first tick needs.
+    """
+
+    def __init__(self, loop: RunLoop, begin: Callable[[], object]) -> None:
+        self._loop = loop
+        self._begin = begin
+        self._begun = False
+        self._thread: ThreadPoolExecutor | None = None
+        self._next: Future[Tick | None] | None = None  # that nobody was handed yet
+
+    def __aiter__(self) -> AsyncTicks:
+        return self
+
+    async def __anext__(self) -> Tick:
+        self._loop.calls.check_process()
+        if self._next is None:
+            if self._thread is None:
+                self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"ticks-{self._loop.ledger.run}")
+            self._next = self._thread.submit(self._advance)
+        waiting = asyncio.wrap_future(self._next)
+        waiting.add_done_callback(_retrieve)
+        await asyncio.wait({waiting})  # a cancelled wait cancels nothing of what it waits for
+        self._next = None
+        try:
+            tick = waiting.result()
+        except BaseException:
+            self.end()
+            raise
+        if tick is None:
+            self.end()
+            raise StopAsyncIteration
+        return tick
+
+    def end(self) -> bool:
+        """Stop the thread, and return whether every tick that it opened was handed over."""
+        thread, self._thread = self._thread, None
+        pending, self._next = self._next, None
+        if thread is not None:
+            if pending is not None:
+                self._loop.interrupt()
+            thread.shutdown()
+        return pending is None or (pending.exception() is None and pending.result() is None)
+
+    def _advance(self) -> Tick | None:
+        if not self._begun:
+            self._begin()
+            self._begun = True
+        return next(iter(self._loop), None)
+
+
+def _retrieve(waiting: asyncio.Future[Tick | None]) -> None:
+    """Look at an error that the iterator raises again, so that asyncio does not report it as unseen."""
+    if not waiting.cancelled():
+        waiting.exception()
+
+
+async def in_thread(work: Callable[[], None]) -> None:
+    """Do something that blocks, to its end, also when the task that waits for it is cancelled."""
+    with ThreadPoolExecutor(1, thread_name_prefix="closing") as thread:
+        done = asyncio.wrap_future(thread.submit(work))
+        cancelled: asyncio.CancelledError | None = None
+        while not done.done():
+            try:
+                await asyncio.wait({done})
+            except asyncio.CancelledError as error:
+                cancelled = error
+        done.result()
+    if cancelled is not None:
+        raise cancelled

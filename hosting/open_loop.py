@@ -1,0 +1,76 @@
+"""`cogitate.open`: a tick loop from the few things that most hosts say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypedDict, Unpack, get_args
+
+from hosting.tick_loop import TickLoop
+from memory.errors import quoted
+from memory.profile import Location, Profile
+from memory.routing.routing import EventRule, Strategy
+from scheduler.budget.briefs import Brief
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.config.tiers import TierRule
+from scheduler.tick.arguments import check_settings
+
+Existing = Literal["create", "resume", "replace"]
+SLOWEST = 86_400.0  # seconds of a tick
+
+
+class MoreArguments(TypedDict, total=False):
+    """The further arguments of `TickLoop`, which `open` hands on."""
+
+    locations: Sequence[Location]
+    brief: Brief | None
+    tier_of: TierRule | None
+    event_types: Mapping[str, Strategy | EventRule] | None
+    ticks: int | None
+    start_minute: int
+    take_over: bool
+    describe: Mapping[str, str] | None
+
+
+def open(  # as `tarfile.open`: hosts write `cogitate.open`
+    run: str,
+    owners: Mapping[str, Profile],
+    *,
+    exist: Existing = "create",
+    seconds_per_tick: float | None = None,
+    settings: Settings | None = None,
+    **more: Unpack[MoreArguments],
+) -> TickLoop:
+    """Open a run, and return its loop.
+
+    It blocks while server and workers start: in an event loop `await asyncio.to_thread(cogitate.open, …)`.
+
+    Args:
+        run: the run's name.
+        owners: who is there at the start, by owner name. Ignored when a run is resumed.
+        exist: "create" a run, which must not exist; "resume" it where it exists, or create it; or "replace" it, which
+            deletes it with all its memories.
+        seconds_per_tick: real seconds of a tick. The loop hands out no tick before its time and waits for no result:
+            jobs are due when their answer will be there. None: as the settings say, by default as fast as it can.
+        settings: everything else; the defaults work.
+        more: as `TickLoop` takes them.
+
+    Raises:
+        ConfigurationError: for an argument or a setting that cannot be used.
+        CogitateError: as `TickLoop` raises them.
+    """
+    if exist not in get_args(Existing):
+        raise ConfigurationError(f'exist={quoted(exist)} is none of "create", "resume" and "replace"')
+    chosen = check_settings(settings)
+    if seconds_per_tick is not None:
+        chosen = chosen.model_copy(update={"tick_rate": 1 / _check_seconds(seconds_per_tick)})
+    return TickLoop(run=run, owners=owners, settings=chosen, exist="refuse" if exist == "create" else exist, **more)
+
+
+def _check_seconds(seconds: object) -> float:
+    usable = isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
+    if not (usable and 0 < seconds <= SLOWEST):  # type: ignore[operator]
+        raise ConfigurationError(
+            f"seconds_per_tick={quoted(seconds)}: give a number of seconds above 0, at most {SLOWEST:,.0f}"
+        )
+    return float(seconds)  # type: ignore[arg-type]

@@ -1,0 +1,66 @@
+"""One tick as a block, for hosts that own their loop: `with loop.tick() as tick:`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+from memory.errors import UsageError
+from scheduler.tick.loop import RunLoop, Tick
+
+
+class TickBlock:
+    """The block of one tick: what it did is committed when it ends, and after an error the tick never happened.
+
+    Args:
+        begin: waits for what the first tick needs.
+    """
+
+    def __init__(self, loop: RunLoop, begin: Callable[[], object]) -> None:
+        self._loop = loop
+        self._begin = begin
+        self._begun = False
+        self._inside = False
+
+    def __enter__(self) -> Tick:
+        run = self._loop.ledger.run
+        if self._inside:
+            raise UsageError(f"run {run!r}: tick {self._loop.calls.present} is open; end its block before the next one")
+        if not self._begun:
+            self._begin()
+            self._begun = True
+        tick = next(iter(self._loop), None)
+        if tick is None:
+            raise UsageError(f"run {run!r} is over at tick {self._loop.tick}: ask `loop.over` before each tick")
+        self._inside = True
+        return tick
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._inside = False
+        if kind is None:
+            self._loop.commit()
+        else:
+            self._loop.abandon()
+
+
+class TickNumber(int):
+    """The number of a tick; called, `with loop.tick() as tick:`, it opens the next one."""
+
+    _block: TickBlock
+
+    def __new__(cls, number: int, block: TickBlock) -> Self:
+        self = super().__new__(cls, number)
+        self._block = block
+        return self
+
+    def __call__(self) -> TickBlock:
+        """Return the block of the next tick.
+
+        Raises:
+            UsageError: on entering it, when the run is over or another block is open.
+            LedgerError: on entering it, when the loop is closed; on leaving it, when the tick cannot be committed.
+        """
+        return self._block
+
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+        return int, (int(self),)  # elsewhere it is a number only
