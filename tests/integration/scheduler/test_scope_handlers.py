@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cogitate import Tick, TickLoop
+from cogitate import InputError, Tick, TickLoop
 from memory.routing.scopes import WORLD
 from tests.integration.scheduler.scopes_run_case import BOB, INN, ROAD, memories, played, recounts, say
 
@@ -19,8 +19,6 @@ class Handlers:
         self.location = "inn"
 
     def change_location(self, to: str) -> None:
-        if not to:
-            raise ValueError("no location to go to")
         self.loop.left_location(self.location, [BOB])
         self.location = to
 
@@ -56,8 +54,8 @@ def test_location_handler_change_location_calls_on_location_exit() -> None:
     loop = carried_out(lambda handlers: handlers.change_location("road"))
     assert len(memories(loop, INN)) == len(memories(loop, BOB)) == 1
     assert memories(loop, WORLD) == memories(loop, ROAD) == []
-    with pytest.raises(ValueError, match="no location"):
-        carried_out(lambda handlers: handlers.change_location(""))
+    with pytest.raises(InputError, match="location:nowhere"):
+        carried_out(lambda handlers: handlers.loop.left_location("nowhere"))
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def test_the_specs_statement_is_cut_at_a_word_within_300_characters() -> None:
     assert cut.endswith("...")
     assert STATEMENT.startswith(cut.removesuffix(ELLIPSIS))
     assert STATEMENT[len(cut) - 3] in " ,."
+    assert len(Truncation().cut("word " * 100, "statement")) <= 300
 
 
 def test_the_specs_reasoning_is_cut_at_a_word_within_200_characters() -> None:

@@ -127,6 +127,9 @@ def test_empty_buffer_and_buffer_of_no_more_than_is_retained_are_skipped() -> No
     host.streams[OGILVY] = few
     host.live()
     assert host.open == {}
+    host.streams[OGILVY] = stream_of(*(" ".join([ten_words(n)] * 3) for n in range(2)))
+    host.live()
+    assert host.open == {}
     assert compressible([], LIMITS) == []
 
 
