@@ -111,7 +111,8 @@ def run(stream: Stream, request: Request, minute: int = 2100) -> Entry:
 
 
 def test_the_summary_takes_the_place_of_its_sources() -> None:
-    stream = stream_of(*talk(10, importance=6)[:9], message("I promise 12 cakes at 5 pm.", 630, importance=9, location="square"))
+    last = message("I promise 12 cakes at 5 pm.", 630, importance=9, location="square")
+    stream = stream_of(*talk(10, importance=6)[:9], last)
     (request,) = due_turn(KIND, stream, START + SETTLED + 1)
     summary = run(stream, request)
     assert summary.type == "summary"
