@@ -54,7 +54,7 @@ class Heartbeat:
                 self._changed.wait_for(lambda: self._closed or bool(self._active))
                 if self._closed:
                     return
-                runs = sorted(self._active)
+                runs = list(self._active)
             for run, incarnation in runs:
                 try:
                     self._beat(run, incarnation)

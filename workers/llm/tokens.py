@@ -93,7 +93,7 @@ class _WordTokens(dict[str, int]):
             self.clear()
         letters = word.lstrip(" ")
         # "Library" is as common as "library"; "LIBRARY" is not.
-        is_common = letters in _COMMON or letters[0].lower() + letters[1:] in _COMMON
+        is_common = letters[0].lower() + letters[1:] in _COMMON
         self[word] = tokens = 1 if is_common else (2 * len(letters) + 4) // 5
         return tokens
 

@@ -22,7 +22,7 @@ from tasks.kind import Case, Prompt, WorldFacts
 from tasks.registry import register
 from tests.unit.tasks.own_kind_case import Own, Said
 from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
-from workers.jobs.failover import candidates_of
+from workers.jobs.failover import Candidate, candidates_of, within_context
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
@@ -153,7 +153,9 @@ ENDPOINTS = {"near": Endpoint(), "far": Endpoint()}
     [
         ({}, (1_000, 50)),
         ({"context": 700}, (650, 50)),
+        ({"context": 51}, (1, 50)),
         ({"context": 50}, None),
+        ({"input_price": 2_000_000, "output_price": 8_000_000}, (1_000, 50)),  # as much as was reserved
         ({"headroom": 1}, None),  # one token more than was reserved
         ({"context": 900, "headroom": 100}, (750, 150)),
         ({"kinds": {"hum": KindOfModel(headroom=0)}, "headroom": 9}, (1_000, 50)),
@@ -170,6 +172,17 @@ def test_a_model_is_asked_only_if_what_it_may_cost_fits_what_was_reserved(
     for one in found:
         most = upper_bound(one.model, one.prompt_cap, one.output_cap)
         assert (most.tokens, most.usd_micros) <= (JOB.reserved.tokens, JOB.reserved.usd_micros)
+
+
+def test_a_context_length_that_was_learned_counts_if_it_is_shorter_than_the_configured_one() -> None:
+    configured = Candidate(msgspec.structs.replace(SMALL, context=700), 650, 50, 1_000)
+    for learned in (0, 700, 701):
+        assert within_context(configured, learned) is configured
+    shorter = within_context(configured, 699)
+    assert (shorter.model.context, shorter.prompt_cap, shorter.output_cap) == (699, 649, 50)
+    unknown = Candidate(SMALL, 1_000, 50, 1_000)
+    assert within_context(unknown, 2_000) == unknown._replace(model=msgspec.structs.replace(SMALL, context=2_000))
+    assert within_context(unknown, 30).prompt_cap == 0
 
 
 @pytest.mark.parametrize(("correction", "of_another"), [(700, 1_000), (1_300, 1_300)])

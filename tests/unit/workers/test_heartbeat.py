@@ -76,6 +76,20 @@ def test_a_beat_that_fails_is_not_the_last(beats: Beats, heartbeat: Heartbeat) -
         assert beats.next(8) == {("town", "x"), ("port", "y")}
 
 
+def test_its_one_named_thread_waits_no_longer_for_the_next_beat_once_it_is_closed(
+    beats: Beats, eventually: Callable[..., None]
+) -> None:
+    heartbeat = Heartbeat(beats.beat, 3_600.0)
+    with heartbeat.of("town", "x"):
+        eventually(lambda: heartbeat._changed._waiters, "the thread to wait for the next beat")  # type: ignore[attr-defined]
+    thread = heartbeat._thread
+    assert thread is not None
+    assert (thread.name, thread.daemon) == ("heartbeat", True)
+    heartbeat.close()
+    thread.join(FAR)
+    assert not thread.is_alive()
+
+
 def test_jobs_that_come_one_after_the_other_are_each_heard(beats: Beats, heartbeat: Heartbeat) -> None:
     for incarnation in ("x", "y", "z"):
         with heartbeat.of("town", incarnation):

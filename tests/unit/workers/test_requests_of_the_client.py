@@ -64,6 +64,12 @@ def test_a_request_is_the_one_that_the_sdk_writes(
     assert "cret" not in repr(ours)
 
 
+def test_a_request_shows_no_key() -> None:
+    request = request_to(address_of(Endpoint(base_url="http://there/v1", api_key=SecretStr("sk-planted"))), "/models")
+    assert "sk-planted" in str(request.headers)
+    assert "sk-planted" not in repr(request)
+
+
 def test_a_query_of_the_base_url_stays() -> None:
     address = address_of(Endpoint(base_url="http://localhost/openai/v1?api-version=3", api_key=SecretStr("k")))
     assert request_to(address, "/chat/completions").url == "http://localhost/openai/v1/chat/completions?api-version=3"

@@ -15,7 +15,7 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost, upper_bound, usd_micros
 from tasks.job import Cost
 from tasks.kind import Case, Kind, Prompt
-from workers.llm.tokens import PromptDoesNotFit, corrected_tokens, estimate_tokens, fit, prompt_tokens
+from workers.llm.tokens import PromptDoesNotFit, corrected_tokens, estimate_tokens, fit, is_plain, prompt_tokens
 
 # The last column is the largest of the counts that five tokenizers gave: cl100k, o200k, p50k, and the published ones
 # of Anthropic and DeepSeek.
@@ -159,6 +159,43 @@ def test_no_text_that_fits_is_refused_for_its_length(correction: int) -> None:
     cap = corrected_tokens(prompt, correction)
     kind = SimpleNamespace(name="dense", prompt=lambda case, share: prompt)
     assert fit(cast(Kind, kind), cast(Case, None), cap, correction=correction) == prompt
+
+
+@pytest.mark.parametrize(
+    ("word", "tokens"), [("library", 1), ("Library", 1), ("LIBRARY", 3), ("lIBRARY", 3), ("lbrary", 3)]
+)
+def test_a_common_word_is_one_token_in_either_case_of_its_first_letter(word: str, tokens: int) -> None:
+    assert estimate_tokens(word) == estimate_tokens("") + 3 + tokens
+
+
+@pytest.mark.parametrize(
+    ("first", "tokens"),
+    [
+        (0x80, 20), (0x370, 12), (0x400, 14), (0x530, 20), (0x590, 15), (0x780, 20), (0x800, 30), (0x900, 22),
+        (0x980, 30), (0x3040, 15), (0x3100, 24), (0xA000, 30), (0xAC00, 26), (0xE000, 30), (0x10000, 40),
+    ],
+)  # fmt: skip
+def test_the_estimate_of_a_script_never_changes_since_prompts_are_fitted_by_it(first: int, tokens: int) -> None:
+    assert estimate_tokens(chr(first) * 10) == 3 + tokens
+    assert estimate_tokens("a" + chr(first) * 10) == 3 + 1 + tokens
+
+
+@pytest.mark.parametrize(("last", "tokens"), [(0x36F, 20), (0x3FF, 12), (0x52F, 14), (0x58F, 20), (0x77F, 15),
+    (0x7FF, 20), (0x8FF, 30), (0x97F, 22), (0x303F, 30), (0x30FF, 15), (0x9FFF, 24), (0xABFF, 30), (0xD7AF, 26),
+    (0xFFFF, 30)])  # fmt: skip
+def test_a_script_ends_before_the_next_begins(last: int, tokens: int) -> None:
+    assert estimate_tokens(chr(last) * 10) == 3 + tokens
+
+
+@pytest.mark.parametrize(("others", "plain"), [(0, True), (1, True), (2, False)])
+def test_a_prompt_is_plain_with_one_other_character_in_fifty(others: int, plain: bool) -> None:
+    text = "a" * (50 - len("Say.") - others) + "é" * others
+    prompt = spoken(text)
+    assert is_plain(prompt) is plain
+    whole = prompt_tokens(prompt)
+    assert corrected_tokens(prompt, 700) == (-(-whole * 7 // 10) if plain else whole)
+    assert corrected_tokens(prompt, 1_000) == whole
+    assert corrected_tokens(prompt, 1_300) == -(-whole * 13 // 10)
 
 
 def test_schema_counts_towards_the_prompt() -> None:
