@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import ssl
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -176,3 +179,39 @@ def test_our_events_follow_the_workers_level(level: int | None, heard: list[str]
     log.info("one")
     log.warning("two")
     assert events == heard
+
+
+REGISTERED = """
+import weakref
+import flower.utils.broker
+from celery import signals
+from kombu.transport import TRANSPORT_ALIASES
+from workers.celery_app import app
+
+def receivers(signal):
+    found = [one() if isinstance(one, weakref.ReferenceType) else one for _, one in signal.receivers]
+    return {f"{one.__module__}.{one.__name__}" for one in found}
+
+print(TRANSPORT_ALIASES["redis"], TRANSPORT_ALIASES["rediss"])
+print(flower.utils.broker.RedisSocket.__module__)
+print(*sorted(receivers(signals.worker_init) | receivers(signals.celeryd_after_setup)))
+print(*sorted(receivers(signals.worker_ready)))
+from celery.worker.control import Panel
+print("about" in Panel.data)
+"""
+
+
+def test_an_app_that_is_loaded_brings_all_that_a_worker_and_flower_need() -> None:
+    environment = os.environ | {
+        lifeline.PARENT_VARIABLE: str(os.getpid()), "COGITATE_REDIS_URL": "redis://localhost:1/0",
+    }  # fmt: skip
+    run = subprocess.run(
+        [sys.executable, "-c", REGISTERED], env=environment, capture_output=True, text=True, check=True
+    )
+    transport, flower, begins, ready, about = run.stdout.splitlines()
+    guarded = "workers.transport.redis_transport:Transport"
+    assert transport == f"{guarded} {guarded}"
+    assert flower == "workers.transport.flower_broker"
+    assert begins == "workers.jobs.model_lane._note_slots workers.processes.lifeline._start"
+    assert {"workers.celery_app._warm_up", "workers.jobs.metrics._start"} <= set(ready.split())
+    assert about == "True"
