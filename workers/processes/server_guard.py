@@ -124,4 +124,5 @@ def _shut_down(server: socket.socket) -> bool:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
+    _, *descriptors, named_record, named_address = sys.argv
+    main(*map(int, descriptors), named_record, named_address)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
-from workers.processes.import_paths import HOME, VARIABLE, adopt, handed_on
+from workers.processes.import_paths import HOME, VARIABLE, adopt, handed_on, searched_first
 
 
 def test_a_hosts_paths_are_handed_on_in_their_order_each_absolute(
@@ -34,3 +35,14 @@ def test_a_worker_that_nobody_handed_paths_keeps_its_own(monkeypatch: pytest.Mon
     monkeypatch.delenv(VARIABLE, raising=False)
     adopt()
     assert sys.path == ["/own"]
+
+
+@pytest.mark.parametrize("name", ["purelib", "platlib"])
+def test_what_is_installed_with_everybodys_packages_is_not_searched_first(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    folders = {"purelib": "/lib", "platlib": "/lib64"}
+    monkeypatch.setattr(sysconfig, "get_path", folders.__getitem__)
+    assert searched_first() == [HOME]
+    folders[name] = f"{HOME}/../{Path(HOME).name}"
+    assert searched_first() == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from fakeredis import FakeRedis
 from redis import Redis
@@ -65,3 +67,46 @@ def test_without_redis_nothing_is_kept_and_nothing_found() -> None:
     texts.keep(KEYS, "a", b"text")
     assert texts.find(KEYS, ["a"]) == [None]
     away.close()
+
+
+class At:
+    """A Redis whose clock stands still, with a text of each age."""
+
+    def __init__(self, *times: float | None) -> None:
+        self.read: list[object] = [(10, 999_999)]  # its seconds and microseconds: 10,999 ms
+        for number, at in enumerate(times):
+            self.read += [b"text %d" % number, at]
+
+    def register_script(self, text: str) -> None:
+        """Keep nothing."""
+
+    def pipeline(self, *, transaction: bool) -> At:
+        return self
+
+    def __enter__(self) -> At:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to give back."""
+
+    def time(self) -> None:
+        """Ask for the clock."""
+
+    hget = zscore = lambda self, *_: None
+
+    def execute(self) -> list[object]:
+        return self.read
+
+
+def test_a_text_is_found_until_the_millisecond_in_which_it_expires() -> None:
+    redis: Any = At(10_000, 9_999, None, 10_998)
+    found = KeptTexts(redis, "text", most_bytes=100, seconds=1.0).find(["texts", "times"], ["a", "b", "c", "d"])
+    assert found == [b"text 0", None, None, b"text 3"]
+
+
+def test_a_text_that_is_kept_for_no_time_is_kept_for_a_millisecond() -> None:
+    redis: Any = At(10_998, 10_999)
+    assert KeptTexts(redis, "text", most_bytes=100, seconds=0.0).find(["texts", "times"], ["a", "b"]) == [
+        None,
+        b"text 1",
+    ]

@@ -102,18 +102,21 @@ def test_a_server_that_refuses_to_shut_down_keeps_no_start_waiting(
 class Obedient:
     """A server that says how many are connected, and ends when it is told to."""
 
-    def __init__(self, address: Path, *clients: int) -> None:
-        self.clients = list(clients)  # as it says each time it is asked, the last ever after
+    def __init__(self, address: Path, *clients: int | None, refuses: int = 0) -> None:
+        self.clients = list(clients)  # as it says each time it is asked, the last ever after; None: it does not answer
+        self.refuses = refuses  # to shut down, so often
         self.ended = False
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(str(address))
         self._listening.listen()
+        self._here = self._listening  # until somebody connects
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        with suppress(OSError):
-            self._listening.shutdown(socket.SHUT_RDWR)
+        for one in (self._listening, self._here):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
         self._listening.close()
         self._thread.join(30)
 
@@ -123,11 +126,16 @@ class Obedient:
                 here, _ = self._listening.accept()
             except OSError:
                 return
+            self._here = here
             with here:
                 while not self.ended and (said := here.recv(100)):
                     if said.startswith(b"INFO"):
                         number = self.clients.pop(0) if len(self.clients) > 1 else self.clients[0]
-                        here.sendall(b"$22\r\nconnected_clients:%d\r\n\r\n" % number)
+                        if number is not None:
+                            here.sendall(b"$22\r\nconnected_clients:%d\r\n\r\n" % number)
+                    elif self.refuses:
+                        self.refuses -= 1
+                        here.sendall(b"-ERR cannot write\r\n")
                     else:
                         self.ended = True
 
@@ -208,6 +216,24 @@ def test_clients_are_given_time_to_leave_of_themselves(guard: Guard) -> None:
     guard.watch()
     server.close()
     assert (server.ended, len(guard.pauses)) == (True, 2)
+
+
+def test_a_server_that_does_not_say_who_uses_it_lives(guard: Guard) -> None:
+    server = Obedient(guard.address, None, None, 1)
+    guard.watch()
+    server.close()
+    assert (server.ended, guard.pauses) == (True, [server_guard.LOOK_EVERY])
+
+
+def test_a_server_that_refuses_to_shut_down_is_told_again_a_little_later(
+    guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_guard, "SHUT_DOWN_WITHIN", 3_600.0)
+    server = Obedient(guard.address, 1, refuses=2)
+    guard.between = lambda: guard.record.read_text()  # it is still there
+    guard.watch()
+    server.close()
+    assert (server.ended, guard.pauses, guard.record.exists()) == (True, [2.0, 2.0], False)
 
 
 def test_clients_that_do_not_leave_are_left_after_some_minutes(guard: Guard) -> None:

@@ -1,0 +1,160 @@
+"""A worker's sign of life: given from its first message on, missed while Redis is away, and taken back at its end."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, ClassVar
+
+import pytest
+from celery.utils.dispatch import Signal
+from fakeredis import FakeRedis
+from redis.exceptions import ConnectionError as Away
+
+from scheduler.config.settings import ConfigurationError, Settings
+from workers.processes import lifeline
+from workers.processes import worker_presence as module
+from workers.processes.worker_presence import WorkerPresence
+
+FAR = 30.0  # seconds
+SETTINGS = Settings(redis_url="redis://localhost:7/1", socket_timeout=7.0)
+
+
+class Signs:
+    """What is told of workers, in its order, and the waits between two signs."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.client = FakeRedis()
+        self.told: list[tuple[Any, ...]] = []
+        self.away = 0  # signs that are missed
+        self.given = threading.Semaphore(0)
+        self.over = threading.Event()
+        monkeypatch.setattr(module, "EVERY", 0.001)
+        monkeypatch.setattr(module, "give_sign", self.give)
+        monkeypatch.setattr(module, "forget_workers", lambda *of: self.told.append(("forget", *of)))
+        monkeypatch.setattr(module, "remove_sign", self.remove)
+
+    def give(self, *of: Any) -> None:
+        self.told.append(("give", *of))
+        self.given.release()
+        if self.away:
+            self.away -= 1
+            raise Away("away")
+
+    def remove(self, *of: Any) -> None:
+        self.told.append(("remove", *of))
+        if self.away:
+            raise Away("away")
+
+    def wait(self, number: int) -> None:
+        for _ in range(number):
+            assert self.given.acquire(timeout=FAR)
+
+
+@pytest.fixture
+def signs(monkeypatch: pytest.MonkeyPatch) -> Signs:
+    monkeypatch.delenv(lifeline.PARENT_VARIABLE, raising=False)
+    return Signs(monkeypatch)
+
+
+def test_signs_are_given_again_and_again_and_the_last_is_taken_back(signs: Signs) -> None:
+    presence = WorkerPresence(signs.client, "one")
+    assert (presence._thread.name, presence._thread.daemon) == ("worker-presence", True)
+    presence.start()
+    signs.wait(3)
+    presence.stop()
+    assert not presence._thread.is_alive()
+    given, forgotten, *others, removed = signs.told
+    assert given == ("give", signs.client, "one", None)
+    assert forgotten == ("forget", signs.client)
+    assert set(others) == {given}, "others are forgotten once"
+    assert removed == ("remove", signs.client, "one")
+
+
+def test_a_sign_that_is_missed_is_given_later_and_then_others_are_forgotten(signs: Signs) -> None:
+    signs.away = 2
+    presence = WorkerPresence(signs.client, "one")
+    presence.start()
+    signs.wait(4)
+    presence.stop()
+    assert [what for what, *_ in signs.told[:4]] == ["give", "give", "give", "forget"]
+
+
+def test_a_worker_that_cannot_take_its_sign_back_ends_all_the_same(signs: Signs) -> None:
+    presence = WorkerPresence(signs.client, "one")
+    presence.start()
+    signs.wait(1)
+    presence._over.set()
+    presence._thread.join(FAR)
+    signs.away = 1
+    presence.stop()
+    assert signs.told[-1][0] == "remove"
+
+
+def test_a_hosts_worker_names_its_host(signs: Signs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(lifeline.PARENT_VARIABLE, str(os.getppid()))
+    monkeypatch.setattr(module, "process_of", lambda pid: ("host", pid))
+    assert WorkerPresence(signs.client, "one")._supervisor == ("host", os.getppid())
+
+
+class Presence:
+    """A presence that notes what a worker does with it."""
+
+    made: ClassVar[list[Presence]] = []
+
+    def __init__(self, client: Any, worker: str) -> None:
+        self.client, self.worker = client, worker
+        self.done: list[str] = []
+        self.made.append(self)
+
+    def start(self) -> None:
+        self.done.append("start")
+
+    def stop(self) -> None:
+        self.done.append("stop")
+
+
+class Client:
+    """A client that notes that it was closed."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize(
+    ("sender", "name"), [(type("Worker", (), {"hostname": "one@here"})(), "one@here"), (None, f"worker@{os.getpid()}")]
+)
+def test_a_worker_lives_from_its_first_message_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, sender: object, name: str
+) -> None:
+    ready, ended = Signal(name="worker_ready"), Signal(name="worker_shutdown")
+    client, connected = Client(), list[Any]()
+    monkeypatch.setattr(Presence, "made", [])
+    monkeypatch.setattr(module, "WorkerPresence", Presence)
+    monkeypatch.setattr(module, "Settings", lambda: SETTINGS)
+    monkeypatch.setattr(module.signals, "worker_ready", ready)
+    monkeypatch.setattr(module.signals, "worker_shutdown", ended)
+    monkeypatch.setattr(module, "connect", lambda *where, **how: connected.append((where, how)) or client)
+    module.register()
+    assert Presence.made == []
+    ready.send(sender=sender)
+    (presence,) = Presence.made
+    assert (presence.client, presence.worker, presence.done) == (client, name, ["start"])
+    assert connected == [((SETTINGS.state_url(), 7.0), {"retries": 0})]
+    assert not client.closed
+    ended.send(sender=sender)
+    assert (presence.done, client.closed) == (["start", "stop"], True)
+
+
+def test_a_worker_without_a_ledger_gives_no_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> Any:
+        raise ConfigurationError("no Redis URL")
+
+    monkeypatch.setattr(Presence, "made", [])
+    monkeypatch.setattr(module, "WorkerPresence", Presence)
+    monkeypatch.setattr(module, "Settings", lambda: SETTINGS)
+    monkeypatch.setattr(module, "connect", refuse)
+    module._start()
+    assert Presence.made == []
