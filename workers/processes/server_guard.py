@@ -124,5 +124,5 @@ def _shut_down(server: socket.socket) -> bool:
 
 
 if __name__ == "__main__":
-    _, *descriptors, named_record, named_address = sys.argv
-    main(*map(int, descriptors), named_record, named_address)
+    _, lock, users, connection, record, address = sys.argv
+    main(int(lock), int(users), int(connection), record, address)

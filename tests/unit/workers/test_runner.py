@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -79,6 +80,7 @@ class Worker:
 
     def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
         assert self.beating == [("town", "now")]
+        assert 0 < deadline - time.monotonic() <= Settings().job_deadline
         self.adjustments.append(adjustment)
         return self.outcomes.pop(0)
 
