@@ -76,18 +76,18 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
             line, grade = window.line, "bad"
             used, room = amount(line.counted, line.unit), amount(line.room, line.unit)
             lines.append(f"nothing left: {used} of {room}, {format_window(line.window)}")
-    strange = refused_unspent(run)
-    if strange is not None and grade != "bad":
+    why = "" if grade == "bad" else why_refused(run)
+    if why:
         grade = "bad"
-        lines.append(strange)
+        lines.append(why)
     figures = {
         name: getattr(today, name) if today is not None else 0 for name in ("spent", "reserved", "held", "overrun")
     }
     limit = max(run.windows, key=lambda w: (w.forecast is not None, w is shown, share_of(w)), default=None)
-    if limit is not None and limit.line.limit is not None:
+    if limit is not None and limit.forecast is not None and limit.forecast.outlook != "full":
         line = limit.line
         left = max(0, line.room - line.counted)
-        figures |= {"limit": line.limit, "left": left}
+        figures |= {"limit": line.limit or 0, "left": left}
         lines.append(f"left {amount(left, line.unit)} of {amount(line.room, line.unit)}, {format_window(line.window)}")
     held, flying = figures["held"], figures["reserved"]
     lines.append(f"held {amount(held, unit)}, in flight {amount(flying, unit)}")
@@ -98,7 +98,7 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
         at, first = min(ends, key=lambda one: one[0])
         lines.append(f"{unit_name(first.unit)} until {day_and_time(at)} at this pace")
     refused = sum(denied_requests(run.hour.refused).values())
-    if refused and strange is None:
+    if refused and not why:
         grade = grade or "warn"
         lines.append(f"{refused:,} refused in the last hour")
     if day is not None and day.limited:
@@ -131,22 +131,27 @@ def share_of(window: Window) -> float:
     return window.forecast.share if window.forecast is not None else 0.0
 
 
-def refused_unspent(run: RunOverview) -> str | None:
-    """Return why it is strange that a limit refuses jobs; None where none does while much is unspent."""
+def why_refused(run: RunOverview) -> str:
+    """Return what is wrong with a limit of the whole run that refused jobs in the last hour; "" if nothing is.
+
+    It has no room for another job, or it refuses although much is unspent.
+    """
     for name, count in denied_requests(run.hour.refused).items():
         for window in run.windows:
             line = window.line
             period = line.window.partition(":")[0]
-            # Of a day's limit a part is promised to kinds, which may be what the others are refused for.
-            if period == "day" or f"{period}.run.{line.unit}" != name or not line.room:
+            if f"{period}.run.{line.unit}" != name or not line.room:
                 continue
+            said = f"refused {count:,} in the last hour"
             share = (line.spent + line.reserved - line.retried) / line.room
-            if share < UNSPENT:
-                return (
-                    f"refused {count:,} in the last hour though {100 * (1 - share):.0f}% of the {unit_name(line.unit)} "
-                    f"is unspent; held {amount(line.held, line.unit)}"
-                )
-    return None
+            # Of a day's limit a part is promised to kinds, which may be what the others are refused for.
+            if share < UNSPENT and period != "day":
+                unspent = f"{100 * (1 - share):.0f}% of the {unit_name(line.unit)} is unspent"
+                return f"{said} though {unspent}; held {amount(line.held, line.unit)}"
+            if line.counted >= UNSPENT * line.room:
+                used = f"{amount(line.counted, line.unit)} of {amount(line.room, line.unit)}"
+                return f"no room for more: {used}, {format_window(line.window)}; {said}"
+    return ""
 
 
 def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:

@@ -6,68 +6,27 @@ Pictures of what was seen are kept in `artefacts/`.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from ops.fake_llm.server import MODEL, FakeEndpoint
+from tests.browser.scene import Scene, keep
 from tests.live_flower import flower, started, until
-from tests.repository import ROOT
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 pytestmark = pytest.mark.system
 
-ARTEFACTS = ROOT / "artefacts"
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-default-apps", "--disable-sync", "--no-first-run",
-]  # fmt: skip
 LIMITS = {
     "tick.run.calls": 8, "day.run.calls": 120, "day.run.tokens": 120_000, "day.kind:reflect.calls": 12,
     "day.run.jobs": 4_000,
 }  # fmt: skip
 
 FAULTS = {"503": 0.1, "refusal": 0.2}
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A live run and the address at which Flower shows it."""
-
-    address: str
-    data_dir: Path
-    host: subprocess.Popen[bytes]
-    endpoint: FakeEndpoint
-
-    @contextmanager
-    def still(self) -> Iterator[None]:
-        """Pause the host for a block: no tick runs, so every figure stays as it is once workers are done."""
-        os.kill(self.host.pid, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            os.kill(self.host.pid, signal.SIGCONT)
-
-    def status(self) -> dict[str, Any]:
-        """`cogitate status --json` of the run."""
-        done = subprocess.run(
-            [sys.executable, "-m", "ops", "status", "town-1", "--json", "--data-dir", str(self.data_dir)],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return found
 
 
 @pytest.fixture(scope="module")
@@ -90,19 +49,6 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
                 yield Scene(address, data_dir, host, endpoint)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A headless Chromium."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
-        pytest.skip("no chromium on this machine: install Debian's")
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield launched
-        launched.close()
-
-
 @pytest.fixture
 def page(browser: Any, scene: Scene, request: pytest.FixtureRequest) -> Iterator[Any]:
     """A browser's page. At the end of every test: no error in its console, and no other host was asked for anything."""
@@ -119,11 +65,6 @@ def page(browser: Any, scene: Scene, request: pytest.FixtureRequest) -> Iterator
     context.close()
     assert errors == []
     assert hosts <= {urlsplit(scene.address).netloc}
-
-
-def keep(page: Any, name: str) -> None:
-    ARTEFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=str(ARTEFACTS / f"flower-{name}.png"), full_page=True)
 
 
 def accounts(page: Any) -> dict[str, dict[str, int]]:

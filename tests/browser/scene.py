@@ -1,0 +1,53 @@
+"""A live run and the Flower that shows it, for tests in a browser. `artefacts/` keeps pictures of what was seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ops.fake_llm.server import FakeEndpoint
+from tests.repository import ROOT
+
+ARTEFACTS = ROOT / "artefacts"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A live run and the address at which Flower shows it."""
+
+    address: str
+    data_dir: Path
+    host: subprocess.Popen[bytes]
+    endpoint: FakeEndpoint
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Pause the host for a block: no tick runs, so every figure stays as it is once workers are done."""
+        os.kill(self.host.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.host.pid, signal.SIGCONT)
+
+    def status(self) -> dict[str, Any]:
+        """`cogitate status --json` of the run."""
+        done = subprocess.run(
+            [sys.executable, "-m", "ops", "status", "town-1", "--json", "--data-dir", str(self.data_dir)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+def keep(page: Any, name: str, *, whole: bool = True) -> None:
+    """Keep a picture of the whole page, or of its first screen."""
+    ARTEFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=str(ARTEFACTS / f"flower-{name}.png"), full_page=whole)

@@ -1,0 +1,214 @@
+"""The first page during incidents: at 1280×800, without scrolling, it names what is wrong.
+
+One run serves all of them; each test mends what it broke, but for the last, which kills the run's host.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from hosting.tick_loop import TickLoop
+from memory.profile import Profile
+from ops.fake_llm.server import MODEL, FakeEndpoint
+from scheduler.config.settings import PinnedSettings
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.worker_signs import workers_seen
+from tests.browser.scene import Scene, keep
+from tests.live_flower import flower, started, until
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_command, worker_environment
+
+pytestmark = pytest.mark.system
+
+SCREEN = {"width": 1280, "height": 800}
+
+
+@dataclass(frozen=True)
+class Incidents:
+    """A live run on a server that outlives its host."""
+
+    scene: Scene
+    server: EmbeddedServer
+
+    def cogitate(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "ops", *arguments, "--data-dir", str(self.scene.data_dir)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    @contextmanager
+    def frozen_redis(self) -> Iterator[None]:
+        assert self.server.pid is not None
+        os.kill(self.server.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.server.pid, signal.SIGCONT)
+
+    @contextmanager
+    def worker_by_hand(self, name: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Start a worker that nobody starts again, for a block."""
+        settings = PinnedSettings(
+            data_dir=self.scene.data_dir, redis_url=SecretStr(self.server.url), model=MODEL,
+            base_url=self.scene.endpoint.url, api_key=SecretStr("any"),
+        )  # fmt: skip
+        with (self.scene.data_dir / "by-hand.log").open("wb") as out:
+            process = subprocess.Popen(worker_command(name), env=worker_environment(settings), stdout=out, stderr=out)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def incidents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incidents]:
+    folder = tmp_path_factory.mktemp("incidents")
+    data_dir = folder / "data"
+    with EmbeddedServer(data_dir) as server, FakeEndpoint(latency=0.02) as endpoint:
+        run = started(
+            "run", "--town", 5, "--days", 90, "--tick-rate", 4, "--workers", 1, "--llm", "openai",
+            *("--limit-usd", 1), data_dir=data_dir, log=folder / "run.log",
+            COGITATE_BASE_URL=endpoint.url, COGITATE_API_KEY="any", COGITATE_MODEL=MODEL,
+            COGITATE_MINUTES_PER_TICK="10", COGITATE_MORNING="60", COGITATE_REFLECTION_INTERVAL="120",
+            COGITATE_ACT_INTERVAL="6", COGITATE_BREAKER_LONGEST_PAUSE="2", COGITATE_LIMITS=json.dumps({}),
+        )  # fmt: skip
+        with run as host, flower(data_dir) as address:
+            yield Incidents(Scene(address, data_dir, host, endpoint), server)
+
+
+@pytest.fixture
+def page(browser: Any, incidents: Incidents) -> Iterator[Any]:
+    """The first page on a laptop, once the run is well. At the end of every test no script has failed."""
+    context = browser.new_context(viewport=SCREEN)
+    opened = context.new_page()
+    opened.set_default_timeout(30_000)
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.goto(incidents.scene.address)
+    for card in ("model", "host", "workers"):
+        opened.locator(f"#card-{card}.is-good").wait_for()
+    assert not opened.locator("#card-money.is-bad").count()
+    yield opened
+    context.close()
+    assert errors == []
+
+
+def named(page: Any, where: str, what: str, picture: str) -> None:
+    """Wait until a part of the page says something, on the first screen."""
+    part = page.locator(where)
+    until(lambda: part.count() and re.search(what, part.inner_text()), f"{where} to say {what}")
+    box = part.bounding_box()
+    assert page.evaluate("scrollY") == 0
+    assert box["y"] + box["height"] <= SCREEN["height"]
+    keep(page, picture, whole=False)
+
+
+def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
+    incidents.scene.endpoint.change(faults={"503": 1.0})
+    try:
+        named(page, "#card-model.is-bad", r"(?s)down.*overloaded", "incident-model-down")
+    finally:
+        incidents.scene.endpoint.change(faults={})
+    page.locator("#card-model.is-good").wait_for()
+
+
+def test_a_model_that_is_limited_is_named(page: Any, incidents: Incidents) -> None:
+    incidents.scene.endpoint.change(faults={"429:3": 1.0})
+    try:
+        named(page, "#card-model.is-bad, #card-model.is-warn", r"(?s)limited.*held", "incident-model-limited")
+    finally:
+        incidents.scene.endpoint.change(faults={})
+    page.locator("#card-model.is-good").wait_for()
+
+
+def test_a_budget_that_is_gone_is_named(page: Any, incidents: Incidents) -> None:
+    incidents.cogitate("budget", "town-1", "set", "run.usd_micros", "100")
+    try:
+        named(
+            page, "#card-money.is-bad", r"(nothing left|no room for more): .* of .*, whole run", "incident-budget-gone"
+        )
+    finally:
+        incidents.cogitate("budget", "town-1", "set", "run.usd_micros", "1000000")
+    page.locator("#card-money:not(.is-bad)").wait_for()
+
+
+def test_a_worker_that_was_killed_is_named(page: Any, incidents: Incidents) -> None:
+    client = incidents.server.client()
+    with incidents.worker_by_hand("by-hand@here") as worker, client:
+        until(
+            lambda: worker.poll() is not None or "by-hand@here" in workers_seen(client).alive, "the worker to be ready"
+        )
+        named(page, "#card-workers.is-good", "2 of 2", "workers-alive")
+        worker.kill()
+        named(page, "#card-workers.is-bad", r"(?s)1 of 2.*missing for \d+ s: by-hand@here", "incident-worker-killed")
+    with incidents.worker_by_hand("by-hand@here") as worker:
+        page.locator("#card-workers.is-good").wait_for()
+        worker.terminate()
+        worker.wait()
+
+
+def test_a_frozen_redis_is_named_and_nothing_stays_green(page: Any, incidents: Incidents, browser: Any) -> None:
+    with incidents.frozen_redis():
+        named(page, "#trouble", "Redis does not answer", "incident-redis-frozen")
+        assert re.fullmatch(r"Stale since \d\d:\d\d:\d\d", page.locator("#live").inner_text())
+        assert not page.locator(".status-dot-live").count()
+        assert "grayscale" in page.locator("#page").evaluate("(one) => getComputedStyle(one).filter")
+        fresh = browser.new_page(viewport=SCREEN)
+        answer = fresh.goto(f"{incidents.scene.address}/overview")
+        assert answer.status == 503
+        named(fresh, "#trouble", "(?s)Redis does not answer.*cogitate doctor", "incident-redis-frozen-opened")
+        assert fresh.get_by_role("link", name="Budgets", exact=True).is_visible(), "the navigation stays"
+    for shown in (page, fresh):
+        shown.locator("#page:not(.cogitate-stale):not([hidden])").wait_for()
+        assert not shown.locator("#trouble").is_visible()
+    fresh.close()
+
+
+def test_names_of_any_text_stay_text(page: Any, incidents: Incidents) -> None:
+    owner, foreign = "agent:<b id=bold>ann</b>", "<img src=x onerror=hacked()>"
+    settings = PinnedSettings(
+        data_dir=incidents.scene.data_dir, llm="openai", base_url=incidents.scene.endpoint.url,
+        api_key=SecretStr("any"), model=MODEL, limit_tokens=100_000,
+    )  # fmt: skip
+    client = incidents.server.client()
+    owners = {owner: Profile(name="Ann")}
+    with client, TickLoop(run="named", owners=owners, settings=settings, ticks=9, inline=True, client=client) as loop:
+        for tick in loop:
+            if tick.number == 1:
+                loop.request("plan", owner)
+        HostLedger.create(client, foreign, state={})
+        try:
+            for name in ("overview", "budgets", "cadence"):
+                page.goto(f"{incidents.scene.address}/{name}?run=named")
+                page.wait_for_selector("#page:not([hidden])")
+                assert foreign in page.locator("#run").inner_text()
+                if name != "cadence":
+                    until(lambda: owner in page.locator("#spenders").inner_text(), "the owner to be listed")
+                assert not page.locator("#page img, #run img, #bold").count()
+            page.goto(f"{incidents.scene.address}/overview")
+            until(lambda: foreign in page.locator("#rows").inner_text(), "the run to be listed")
+        finally:
+            delete_run(client, foreign, force=True)
+            delete_run(client, "named", force=True)
+
+
+def test_a_host_that_was_killed_is_named(page: Any, incidents: Incidents) -> None:
+    incidents.scene.host.kill()
+    incidents.scene.host.wait()
+    named(page, "#card-host.is-bad", r"(?s)gone.*cogitate run --resume --run town-1", "incident-host-killed")
+    named(page, "#rows tr[data-key=town-1]", "no host", "incident-host-killed")
+    assert page.locator("#live").inner_text() == "Run is running, no host"
+    assert not page.locator(".status-dot-live").count()
