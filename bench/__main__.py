@@ -56,6 +56,11 @@ def main() -> int:
     paced.add_argument("--latencies", type=float, nargs="+", default=(0.2, 1.0, 5.0), help="seconds, medians")
     paced.add_argument("--seconds", type=float, default=360.0, help="of one run, at most")
     paced.add_argument("--before", action="store_true", help="each run with fixed due ticks as well")
+    barrier = commands.add_parser("barrier", help="what waiting for models at every step costs, beside not waiting")
+    barrier.add_argument("--agents", type=int, nargs="+", default=(25, 100, 300), help="of the built-in town")
+    barrier.add_argument("--latency", type=float, default=1.0, help="seconds of each call")
+    barrier.add_argument("--rate", type=float, default=20.0, help="ticks a second of our run")
+    barrier.add_argument("--ticks", type=int, default=1140, help="game minutes, from five in the morning")
     read = commands.add_parser("readability", help="what heuristics write, through mechanical checks of each sentence")
     read.add_argument("--agents", type=int, default=25, help="of the built-in town")
     read.add_argument("--days", type=int, default=7)
@@ -95,6 +100,12 @@ def main() -> int:
         from bench import rate_limit
 
         return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
+    if arguments.command == "barrier":
+        from bench import barrier as barriers
+
+        for figures in barriers.measure(arguments.agents, arguments.latency, arguments.rate, arguments.ticks):
+            print(figures, flush=True)
+        return 0
     if arguments.command == "paced":
         from bench import paced as paced_towns
 

@@ -7,6 +7,7 @@ has plans, reflections and actions in it also where a tick takes a second.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,7 @@ class PacedCase:
     reflection_interval: int = 720  # game minutes
     agents: int = 25
     limit_tokens: int = 3_000_000
+    tail: float = TAIL
 
     @property
     def label(self) -> str:
@@ -77,6 +79,8 @@ class PacedRun:
     by_model: Counter[str] = field(default_factory=Counter)  # results by kind
     of: Counter[str] = field(default_factory=Counter)  # results and requests that got none
     replayed: str = ""
+    seconds: float = 0.0  # of the clock, from the first tick to the last
+    calls: list[tuple[str, int]] = field(default_factory=list)  # owner and tick of each job admitted to a model
 
     def cells(self) -> tuple[Cell, ...]:
         """Return the row of the table."""
@@ -140,7 +144,7 @@ def live(pace: PacedCase) -> PacedRun:
     """Live one run."""
     lived = PacedRun(pace=pace)
     town = Town(pace.agents, 0, 1, pace.start_minute)
-    with TemporaryDirectory() as folder, FakeEndpoint(latency=pace.latency, tail=TAIL) as endpoint:
+    with TemporaryDirectory() as folder, FakeEndpoint(latency=pace.latency, tail=pace.tail) as endpoint:
         settings = Settings(
             data_dir=Path(folder), llm="openai", base_url=endpoint.url, api_key="any", model=MODEL,
             limit_tokens=pace.limit_tokens, tick_rate=pace.tick_rate, adaptive_latency=pace.adaptive,
@@ -156,7 +160,9 @@ def live(pace: PacedCase) -> PacedRun:
         ):  # fmt: skip
             wait_for_workers(loop.ledger.client, settings.workers)
             loop.watchers.append(lambda tick, outcome, _: _see_refusals(lived, client, loop, outcome))
+            began = time.monotonic()
             drive(loop, town)
+            lived.seconds = time.monotonic() - began
             _measure(lived, client, loop)
             try:
                 replay(client, "paced", server.client(database=2))
@@ -183,6 +189,7 @@ def _measure(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
                 lived.too_slow += 1
             if decided.decision == "admitted" and decided.model:
                 asked.add(decided.key)
+                lived.calls.append((decided.key.owner, line.core.tick))
             elif decided.decision == "dropped":
                 lived.of[decided.key.kind] += 1
         for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
