@@ -100,7 +100,7 @@ def admit(
         offers = offers_of(request)
         fit = Fit(offers[-1], 0, closed) if closed else first_fitting(view, key, minute, request, offers, due)
         if not fit.refused:
-            decided.append(hold(view, key, minute, request, fit, due))
+            decided.append(hold(view, key, request, fit, due))
         else:
             decision, successor = degrade(kind.on_denied, request, fit.refused), None
             if decision == "deferred":
@@ -119,29 +119,29 @@ class Fit(NamedTuple):
     offer: ModelOption
     due: int  # tick
     refused: str  # why the option is not possible after all; "" if it is
+    cells: tuple[Cell, ...] = ()  # that the job is charged to, if it is possible
 
 
 def first_fitting(
     view: BudgetView, key: JobKey, minute: int, request: Request, offers: Sequence[ModelOption], due: DueTicks
 ) -> Fit:
     """Return the first option that is in time and has room; if none does, the last one with what refused it."""
-    refused = ""
+    refused, cells = "", tuple(view.cells(key, minute))
     for offer in offers:
         tick = due.due_of(request, key.tick, offer)
         if tick is None:
             refused = TOO_SLOW
             continue
-        cell = view.refusal(key, minute, offer.cost)
+        cell = view.refusal(key, minute, offer.cost, cells)
         if cell is None:
-            return Fit(offer, tick, "")
+            return Fit(offer, tick, "", cells)
         refused = cell
     return Fit(offers[-1], 0, refused)
 
 
-def hold(view: BudgetView, key: JobKey, minute: int, request: Request, fit: Fit, due: DueTicks) -> Decided:
+def hold(view: BudgetView, key: JobKey, request: Request, fit: Fit, due: DueTicks) -> Decided:
     """Admit a request with an option that fits, and hold its cost."""
-    offer = fit.offer
-    cells = tuple(view.cells(key, minute))
+    offer, cells = fit.offer, fit.cells
     view.count(cells)
     view.move(cells, Cost(), offer.cost)
     ahead = due.ahead(key.kind, offer.model, key.tick) if offer.model else 0

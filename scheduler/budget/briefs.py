@@ -25,6 +25,8 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     Raises:
         InputError: when the function is called, naming the owner and the fault, or the failure of the function itself.
     """
+    if brief is no_brief:
+        return brief
     further = [key for kind in kinds for key in getattr(kind, "brief_keys", ())]
     known = tuple(dict.fromkeys((*KEYS, *further)))
 

@@ -19,6 +19,9 @@ from tasks.job import Cost, JobKey
 NOTHING = Cost()
 
 
+_REPORTED: Mapping[Period, int] = {"tick": 0, "day": 2, "run": 1}  # how many of run, kind and owner reports show
+
+
 class Cell(NamedTuple):
     """The account that a job is charged to."""
 
@@ -143,13 +146,13 @@ class BudgetView:
 
     def cells(self, key: JobKey, minute: int) -> list[Cell]:
         """Return the cells that a job of `key.tick` is charged to: those with a limit, and those of reports."""
-        found = []
+        found, limited = [], self.table.limited
+        scopes = ("run", f"kind:{key.kind}", f"owner:{key.owner}")
         for period in PERIODS:
-            window = window_of(period, key.tick, minute)
-            for scope in ("run", f"kind:{key.kind}", f"owner:{key.owner}"):
-                reported = (period == "run" and scope == "run") or (period == "day" and not scope.startswith("owner:"))
-                if reported or self.table.limited(period, scope):
-                    found.append(Cell(window, scope))
+            reported = _REPORTED[period]
+            for number, scope in enumerate(scopes):
+                if number < reported or limited(period, scope):
+                    found.append(Cell(window_of(period, key.tick, minute), scope))
         return found
 
     def pools(self, cells: Iterable[Cell]) -> list[Pool]:
@@ -157,6 +160,7 @@ class BudgetView:
         return [
             Pool(cell.window, cell.scope, index, self._pool(unit, limit))
             for cell in cells
+            if self.table.limited(cell.period, cell.scope)
             for index, unit in enumerate(UNITS, 1)
             if (limit := self.table.of(cell.period, cell.scope, unit)) is not None
         ]
@@ -169,9 +173,15 @@ class BudgetView:
     def _pool(self, unit: LimitUnit, limit: int) -> int:
         return retry_pool(unit, limit, self.retry_share, self.least_pool)
 
-    def refusal(self, key: JobKey, minute: int, cost: Cost) -> str | None:
-        """Return the first cell without room for a first attempt of this cost, as "window scope unit", or None."""
-        for cell in self.cells(key, minute):
+    def refusal(self, key: JobKey, minute: int, cost: Cost, cells: Iterable[Cell] | None = None) -> str | None:
+        """Return the first cell without room for a first attempt of this cost, as "window scope unit", or None.
+
+        Args:
+            cells: those that the job is charged to, where they are known.
+        """
+        for cell in self.cells(key, minute) if cells is None else cells:
+            if not self.table.limited(cell.period, cell.scope):
+                continue
             for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
                 room = self.room(cell.period, cell.scope, unit) if amount else None
                 if room is not None and self._demand(cell, unit, key.kind, minute, amount, room) > room:

@@ -89,7 +89,7 @@ def admit_repairs(
             continue
         fit = first_fitting(view, key, minute, request, offers_of(request), due)
         if not fit.refused:
-            found.append(hold(view, key, minute, request, fit, due))
+            found.append(hold(view, key, request, fit, due))
             if len(found) == AT_ONCE:
                 break
     return found
@@ -134,7 +134,7 @@ def admit_retry(
         raise RepairRefused(f"the model takes too long for a {request.kind} at present: try again when it is faster")
     if fit.refused:
         raise RepairRefused(f"the limit {view.describe_limit(fit.refused)} has no room for it")
-    return hold(view, key, minute, request, fit, due)
+    return hold(view, key, request, fit, due)
 
 
 def failed_repair(owner: str, minute: int) -> SetCounter:

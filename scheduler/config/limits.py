@@ -81,6 +81,7 @@ class LimitTable:
                     f"limit {quoted(text)}: {quoted(value)} is not between 0 and {MAX_LIMIT}; use 0 to forbid spending"
                 )
             self._limits[name] = value
+        self._limited = {(period, scope) for period, scope, _ in self._limits}
 
     def __iter__(self) -> Iterator[tuple[LimitName, int]]:
         return iter(sorted((LimitName(*name), limit) for name, limit in self._limits.items()))
@@ -99,4 +100,6 @@ class LimitTable:
 
     def limited(self, period: Period, scope: str) -> bool:
         """Return whether any unit of this period and scope has a limit."""
-        return any(self.of(period, scope, unit) is not None for unit in LIMIT_UNITS)
+        return (period, scope) in self._limited or (
+            ":" in scope and (period, scope.partition(":")[0] + ":*") in self._limited
+        )

@@ -261,6 +261,8 @@ def _one_read(what: str, one: object) -> Reads:
 def _params(what: str, params: object, most: int) -> dict[str, object]:
     if not isinstance(params, Mapping):
         raise InputError(f"{what}: params are {quoted(params)}: give a JSON object, such as a dict")
+    if type(params) is dict and not params:
+        return {}
     try:
         text = json.dumps(dict(params), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -117,8 +117,8 @@ class DueTicks:
         Args:
             crowd: the number of owners that may ask at the same time.
         """
-        bounds, models = self._bounds_of(kind), self._models_of(kind)
-        if bounds is None or not any(models):
+        bounds = self._bounds_of(kind)
+        if bounds is None or not any(models := self._models_of(kind)):
             return 0
         if any(self._known.is_assumed(model) for model in models):
             return bounds.most

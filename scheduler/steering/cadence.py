@@ -108,6 +108,8 @@ def due_now(kind: Kind, moment: Moment) -> list[Request]:
     """
     try:
         found: object = kind.due(moment)
+        if type(found) is tuple and not found:
+            return []
         if isinstance(found, str) or not isinstance(found, Iterable):
             raise _error(kind, moment, f"due returned {_what(found)}: return Requests, or () where nothing is due")
         requests: list[object] = list(islice(found, MOST + 1))
@@ -162,9 +164,11 @@ def _next_look(kind: Kind, moment: Moment) -> int | None:
         raise
     except BaseException as error:
         raise _error(kind, moment, f"wake raised {type(error).__name__} {place_of(error)}: {reason(error)}") from error
-    if tick is not None and (not issubclass(type(tick), int) or isinstance(tick, bool)):
+    if tick is None or type(tick) is int:
+        return tick
+    if not issubclass(type(tick), int) or isinstance(tick, bool):
         raise _error(kind, moment, f"wake returned {_what(tick)}: return the number of a tick, or None")
-    return None if tick is None else int.__int__(tick)
+    return int.__int__(tick)
 
 
 def _error(kind: Kind, moment: Moment, what: str) -> KindError:
