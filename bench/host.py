@@ -3,7 +3,9 @@
 The host is a few lines with no world of its own, on a server beside it, and no worker takes its jobs. A tick's time is
 that of the host's own thread from the end of the body to the next one; waiting for the server is not in it. At night
 nothing is due: one run is idle, in the other a hundred owners, chosen by chance, see something new in every tick. In
-the morning every agent is to plan: the slowest tick is the one in which heuristics make all these plans.
+the morning every agent is to plan, and heuristics make all plans: in one run as fast as it can with all plans due in
+one tick, in another paced, so that the host computes them ahead, and in a third paced with mornings spread as by
+default. What a paced host does in its idle time is not in a tick's time.
 """
 
 from __future__ import annotations
@@ -26,21 +28,31 @@ SEEN = 100  # observations in a tick
 NIGHT, WARM = 130, 30  # ticks of a night, and those at its start that are left out
 BEGIN = 20  # ticks in which everybody sees something once
 MORNING = 360  # minutes after 00:00
+BEFORE = 30  # ticks of a paced run until the morning: it must have caught up with its start
+RATE, SLOW_RATE = (
+    10.0,
+    1.0,
+)  # ticks a second of a paced run; the slow one has the time for more than 1,000 plans at once
 _DEEDS = ("mends a net", "sells apples", "asks for the way", "reads a letter", "looks for a lost dog", "sings")
 
 
-def _lived(agents: int, seen: int, first: int, ticks: int) -> list[float]:
-    """Return the milliseconds of each tick."""
+def _lived(
+    agents: int, seen: int, first: int, ticks: int, *, rate: float | None = None, spread: int | None = 0
+) -> list[float]:
+    """Return the milliseconds of each tick, without what was done ahead in idle time."""
     chance = random.Random(agents)
     owners = {f"agent:a{number}": Profile(name=f"Ann{number} Smith") for number in range(agents)}
     names = list(owners)
     taken: list[float] = []
     with TemporaryDirectory() as folder:
-        settings = PinnedSettings(data_dir=Path(folder), workers=0, wait=0, limits={}, morning=MORNING)
+        settings = PinnedSettings(
+            data_dir=Path(folder), workers=0, wait=0, limits={}, morning=MORNING, tick_rate=rate, spread=spread
+        )
         with TickLoop(run="crowd", owners=owners, settings=settings, ticks=ticks, start_minute=first) as loop:
+            idle = _IdleTime(loop)
             start = time.thread_time()
             for tick in loop:
-                taken.append((time.thread_time() - start) * 1000)
+                taken.append((time.thread_time() - start - idle.take()) * 1000)
                 if seen and tick.number <= BEGIN:  # everybody remembers something already
                     watching = names[tick.number - 1 :: BEGIN]
                 else:
@@ -53,6 +65,24 @@ def _lived(agents: int, seen: int, first: int, ticks: int) -> list[float]:
     return taken
 
 
+class _IdleTime:
+    """The CPU that a paced host uses before a tick is due."""
+
+    def __init__(self, loop: TickLoop) -> None:
+        self._keep_pace, self._spent = loop._loop._keep_pace, 0.0
+        loop._loop._keep_pace = self._timed  # type: ignore[method-assign]
+
+    def _timed(self, due: float, rate: float) -> None:
+        start = time.thread_time()
+        self._keep_pace(due, rate)
+        self._spent += time.thread_time() - start
+
+    def take(self) -> float:
+        """Return the seconds since the last call."""
+        spent, self._spent = self._spent, 0.0
+        return spent
+
+
 def table(crowds: Sequence[int] = CROWDS) -> Table:
     """Return the milliseconds of a tick by the size of the crowd, and how many times those of the smallest they are."""
     rows: list[Row] = []
@@ -61,17 +91,32 @@ def table(crowds: Sequence[int] = CROWDS) -> Table:
         idle = median(_lived(agents, 0, 0, NIGHT)[WARM:])
         busy = sorted(_lived(agents, SEEN, 0, NIGHT)[WARM:])
         middle = median(busy)
-        slowest = max(_lived(agents, 0, MORNING - 5, 20)[2:])
+        at_once = max(_lived(agents, 0, MORNING - 5, 20)[2:])
+        begin, rate = MORNING - BEFORE, RATE if agents <= 1_000 else SLOW_RATE
+        ahead = max(_lived(agents, 0, begin, BEFORE + 15, rate=rate)[5:])
+        spread = max(_lived(agents, 0, begin, BEFORE + 135, rate=RATE, spread=None)[BEFORE - 5 :])
         least = least or (idle, middle)
         rows.append(
             Row(
                 f"{agents:,} agents",
-                (idle, idle / least[0], middle, middle / least[1], busy[-2], 1000 * (middle - idle) / SEEN, slowest),
+                (
+                    idle,
+                    idle / least[0],
+                    middle,
+                    middle / least[1],
+                    busy[-2],
+                    1000 * (middle - idle) / SEEN,
+                    at_once,
+                    ahead,
+                    at_once / ahead,
+                    spread,
+                    at_once / spread,
+                ),
             )
         )
     columns = (
         "idle, ms", "of the first", f"{SEEN} observations, ms", "of the first", "slowest but one", "an observation, µs",
-        "morning, slowest",
+        "morning at once, slowest", "paced", "times less", "paced and spread", "times less",
     )  # fmt: skip
     return Table(
         "A tick of the host", columns, tuple(rows), "CPU of the host's thread; medians of 100 ticks.", decimals=1

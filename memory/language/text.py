@@ -109,6 +109,8 @@ def stem(word: str) -> str:
     """
     base = BASE_FORMS.get(word, word)
     if base.isascii():
+        if base[-1:].isdigit():  # no English ending ends in a digit, and numbered names are the words that are new
+            return base
         return str(EnglishStemmer().stemWord(base))
     if _CYRILLIC.search(base):
         return str(RussianStemmer().stemWord(base))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from types import MappingProxyType
+from functools import cached_property
 from typing import Literal
 
 from memory.entry import Entry, EntryType
-from memory.language.concepts import THEMES, is_theme
-from memory.language.text import extract_keywords, normal, stems
+from memory.language.concepts import is_theme
+from memory.language.text import extract_keywords, normal
 from memory.retrieval.scoring import ORDINARY, bm25
+from memory.retrieval.term_counts import TermCounts
+
+_PLAIN, _THEMED = TermCounts(with_themes=False), TermCounts(with_themes=True)
 
 Field = Literal["text", "subjects", "keywords", "tags"]
 
@@ -73,10 +74,11 @@ class Candidates:
         their own words worthless.
         """
         query, setting = self.query, self.matching
-        asked = _term_counts(" ".join(query.terms) if query.terms else query.text, setting.themes > 0)
+        counts_of = (_THEMED if setting.themes > 0 else _PLAIN).of
+        asked = counts_of(" ".join(query.terms) if query.terms else query.text)
         terms = {term: count * (setting.themes if is_theme(term) else 1.0) for term, count in asked.items()}
         documents = list(dict.fromkeys(self._document(entry) for entry in self.entries))
-        counts = [_term_counts(document, setting.themes > 0) for document in documents]
+        counts = [counts_of(document) for document in documents]
         scores = bm25(counts, terms, k1=setting.k1, b=setting.b, coverage=setting.coverage)
         by_document = dict(zip(documents, scores, strict=True))
         return [by_document[self._document(entry)] for entry in self.entries]
@@ -122,11 +124,3 @@ def importance(entry: Entry) -> int:
 def display_name(subject: str) -> str:
     """Return the name in a subject: "isabella" of "agent:isabella"."""
     return subject.rpartition(":")[2]
-
-
-@lru_cache(maxsize=8_192)
-def _term_counts(text: str, with_themes: bool) -> Mapping[str, int]:
-    found = stems(text)
-    if with_themes:
-        found += [theme for word in found for theme in THEMES.get(word, ())]
-    return MappingProxyType(Counter(found))

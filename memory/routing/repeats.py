@@ -61,10 +61,11 @@ class RepeatIndex:
         self._stream = stream
         self._numbers: dict[RepeatKey, list[int]] = {}
         self._seen = 0  # highest number indexed
+        self._asked: RepeatKey | None = None  # the key of the entry that was looked for last
 
     def find(self, entry: Entry) -> int | None:
         """Return the number of the newest live entry that `entry` repeats, exactly or nearly; None if it is new."""
-        key = repeat_key(entry)
+        key = self._asked = repeat_key(entry)
         if key is None:
             return None
         self._catch_up()
@@ -83,10 +84,19 @@ class RepeatIndex:
             return None
         return number
 
+    def note_appended(self) -> None:
+        """Index the entry that was looked for last and has been appended since, without computing its key again."""
+        newest = self._stream.head.last_number
+        if self._asked is not None and self._seen == newest - 1:
+            self._numbers.setdefault(self._asked, []).append(newest)
+            self._seen = newest
+
     def _catch_up(self) -> None:
         if len(self._numbers) > 2 * self._stream.count("observation") + 64:  # mostly keys of archived entries
             self._numbers.clear()
             self._seen = 0
+        if self._seen == self._stream.head.last_number:
+            return
         fresh: list[Entry] = []
         for number in reversed(self._stream.entries):
             if number <= self._seen:

@@ -179,8 +179,8 @@ def throttle_rules(settings: Settings) -> ThrottleRules:
     )
 
 
-CROWD = 100  # agents that plan in one game minute, where `spread` is not set
-LONGEST_SPREAD = 60  # game minutes, in that case
+CROWD = 50  # agents that plan in one game minute, where `spread` is not set
+LONGEST_SPREAD = 120  # game minutes, in that case
 
 
 def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int, owners: Iterable[str] = ()) -> Facts:

@@ -42,9 +42,12 @@ class Remembering:
         repeated: list[Repeat] = []
         for owner, entry in observed:
             stream = streams[owner]
-            number = self._index(stream).repeated(entry) if self._coalesces(owner, limits) else None
+            index = self._index(stream) if self._coalesces(owner, limits) else None
+            number = index.repeated(entry) if index is not None else None
             if number is None:
                 (appended if receive(stream, entry, limits, tick) else waiting).append((owner, entry))
+                if index is not None:
+                    index.note_appended()
             else:
                 importance = entry.importance or rating(stream.entries[number])
                 count_repeat(stream, number, entry.minute, importance)

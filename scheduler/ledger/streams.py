@@ -43,6 +43,12 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
         if not changes:
             continue
         owner = stream.owner
+        if changes.head:
+            heads += (owner, msgspec.json.encode(stream.head))
+        if changes.only_appended:  # as after nearly all observations
+            live = [(n, msgspec.json.encode(stream.entries[n])) for n in changes.appended]
+            writes += chunked("HSET", f"entries:{owner}", [part for pair in live for part in pair], 2)
+            continue
         fresh = set(changes.appended)
         gone = set(changes.deleted)
         entries: list[Value] = []
@@ -81,8 +87,6 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
         writes += chunked("ZADD", f"archived:{owner}", scores, 2)
         writes += chunked("HSET", f"into:{owner}", into, 2)
         writes += chunked("HSET", f"marks:{owner}", marks, 2)
-        if changes.head:
-            heads += (owner, msgspec.json.encode(stream.head))
     writes += chunked("HSET", "heads", heads, 2)
     return writes
 

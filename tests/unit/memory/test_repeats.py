@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory.entry import Entry, Marks
 from memory.routing.repeats import RepeatIndex, count_repeat, repeat_key
@@ -83,6 +85,26 @@ def test_the_index_follows_appends_and_archives() -> None:
     assert index.find(seen("Tom sings")) is None
     stream.append(seen("Tom sings"), 4)
     assert index.find(seen("Tom sings")) == 3
+
+
+@given(
+    texts=st.lists(
+        st.tuples(st.sampled_from(["Tom sings", "Tom sang", "It rains", "Hi"]), st.booleans(), st.booleans()),
+        max_size=30,
+    )
+)
+def test_an_index_that_is_told_of_appends_finds_what_a_new_one_finds(texts: list[tuple[str, bool, bool]]) -> None:
+    stream = Stream("agent:a")
+    index = RepeatIndex(stream)
+    for tick, (text, is_line, archives) in enumerate(texts):
+        entry = msgspec.structs.replace(seen(text), source="dialogue" if is_line else "perception")
+        assert index.find(entry) == RepeatIndex(stream).find(entry)
+        stream.append(entry, tick)
+        index.note_appended()
+        if archives:
+            stream.archive(stream.head.last_number, tick)
+    for text, *_ in texts:
+        assert index.find(seen(text)) == RepeatIndex(stream).find(seen(text))
 
 
 def test_an_index_does_not_grow_with_what_was_archived() -> None:

@@ -7,8 +7,9 @@ import unicodedata
 from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from snowballstemmer.english_stemmer import EnglishStemmer
 
 from memory.language.text import FUNCTION_WORDS, STOP_WORDS, extract_keywords, normal, normalized, stem, stems, words
 
@@ -48,6 +49,15 @@ def test_keywords_in_other_scripts_survive() -> None:
 )
 def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
+
+
+@given(
+    word=st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=12), digit=st.sampled_from("0123456789")
+)
+@example(word="running", digit="4")
+@example(word="y", digit="1")
+def test_a_word_that_ends_in_a_digit_is_its_own_stem(word: str, digit: str) -> None:
+    assert stem(word + digit) == EnglishStemmer().stemWord(word + digit) == word + digit
 
 
 def test_stems_leave_out_function_words_and_contractions() -> None:

@@ -56,7 +56,7 @@ def test_each_constant_of_a_run_is_what_its_settings_say() -> None:
 @pytest.mark.parametrize(
     ("settings", "agents", "spread"),
     [
-        ({}, 99, 0), ({}, 250, 2), ({}, 1_000, 10), ({}, 10_000, 60),
+        ({}, 49, 0), ({}, 130, 2), ({}, 1_000, 20), ({}, 10_000, 120),
         ({"spread": 0}, 1_000, 0), ({"spread": 30}, 1, 30), ({"spread": 30, "morning": 1_430}, 1, 10),
     ],
 )  # fmt: skip
