@@ -185,7 +185,7 @@ class RunLoop:
         """Wait until the next tick is due, and do meanwhile what its boundary would otherwise have to do."""
 
         def left() -> float:
-            return due - time.monotonic()
+            return 0.0 if self._interrupted.is_set() else due - time.monotonic()
 
         ahead = left()
         self._lag = max(0, int(-ahead * rate))

@@ -143,3 +143,8 @@ class SimulatedEvent:
         if timeout > 0:
             SimulatedTime.sleep(timeout)
         return False
+
+    @staticmethod
+    def is_set() -> bool:
+        """Return that nobody has set it."""
+        return False

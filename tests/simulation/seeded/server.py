@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import secrets
+import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
 from importlib import resources
@@ -115,7 +116,10 @@ def simulating() -> Iterator[Server]:
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
         for timed in (workers.jobs.runner, workers.jobs.attempt, workers.gate.gate, scheduler.tick.loop):
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
-        undo.enter_context(patch.object(workers.jobs.runner, "threading", SimpleNamespace(Event=SimulatedEvent)))
+        for waiting in (workers.jobs.runner, scheduler.tick.loop):
+            undo.enter_context(
+                patch.object(waiting, "threading", SimpleNamespace(Event=SimulatedEvent, Thread=threading.Thread))
+            )
         undo.enter_context(patch.object(workers.gate.gate, "Reports", _Untold))
         undo.enter_context(patch.object(workers.jobs.runner, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(workers.jobs.calls, "SharedCalls", _Alone))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -138,6 +140,8 @@ def test_the_digest_is_the_same_with_and_without(
     assert not made["ahead"]
     assert made["at the boundary"]
     monkeypatch.setattr("scheduler.tick.loop.time", (clock := Clock()).module())
+    threads = SimpleNamespace(Event=clock.event, Thread=threading.Thread)
+    monkeypatch.setattr("scheduler.tick.loop.threading", threads)
     made.clear()
     assert lived(cogitate_loop, "idle", 10.0, limits) == usual
     assert made["ahead"]
