@@ -36,7 +36,8 @@ def _secrets(settings: Settings) -> Iterator[str]:
         if endpoint.api_key is not None:
             yield endpoint.api_key.get_secret_value()
         yield os.environ.get(endpoint.api_key_variable, "")
-        urls.append(endpoint.base_url or "")
+        if endpoint.base_url is not None:
+            urls.append(endpoint.base_url)
     for url in urls:
         password = urlsplit(url).password or ""
         yield password

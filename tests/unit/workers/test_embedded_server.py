@@ -288,6 +288,26 @@ def test_a_server_that_runs_is_adopted_once_it_answers(server: EmbeddedServer, m
     server._users.close()
 
 
+def test_a_server_that_does_not_answer_is_neither_adopted_nor_started_twice(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_state", lambda: "silent")
+    for name in ("_spawn", "_await_answer"):
+        monkeypatch.setattr(server, name, lambda: pytest.fail("it is there, and silent"))
+    with pytest.raises(EmbeddedServerError, match=r"a server holds .*server\.sock but does not answer"):
+        server.start()
+    assert server._users is None
+
+
+def test_folders_are_made_as_deep_as_they_are_named_and_found_again(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path / "all" / "runs" / "one")
+    server.socket = tmp_path / "elsewhere" / "server.sock"
+    for _ in range(2):
+        server._make_folders()
+    assert server.data_dir.is_dir()
+    assert stat.S_IMODE(server.socket.parent.stat().st_mode) == 0o700
+
+
 def test_a_server_is_revived_by_the_first_of_its_users(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     spawned: list[str] = []
     monkeypatch.setattr(server, "_spawn", lambda: spawned.append("server"))

@@ -31,6 +31,8 @@ def test_every_call_runs_on_one_thread_that_is_none_of_the_callers() -> None:
 def test_its_thread_ends_with_it_and_runs_nothing_more() -> None:
     loop = EventLoopThread()
     ident = loop.run(where())
+    assert loop._thread is not None
+    assert (loop._thread.name, loop._thread.daemon) == ("llm", True)
     loop.close()
     assert ident not in {thread.ident for thread in threading.enumerate()}
     late = where()

@@ -145,7 +145,10 @@ def test_its_own_thread_looks_after_each_interval_also_when_the_ledger_was_away(
     monkeypatch.setattr(kept_results, "time", SimpleNamespace(sleep=sleep))
     ledger.stands, ledger.meanwhile = {"a": "open"}, meanwhile
     claims: Any = ledger
-    KeptResults(claims, 3.0).keep(claim("a"), result(1), FIRST)
+    results = KeptResults(claims, 3.0)
+    results.keep(claim("a"), result(1), FIRST)
+    assert results._thread is not None
+    assert (results._thread.name, results._thread.daemon) == ("kept-results", True)
     for stands in ("open", "open", ""):  # the end leaves nothing to keep: its thread sleeps no more
         assert asleep.acquire(timeout=30)
         ledger.stands["a"] = stands

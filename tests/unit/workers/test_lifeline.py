@@ -76,6 +76,7 @@ def test_the_watch_is_a_thread_that_keeps_no_worker_from_its_end(monkeypatch: py
     lifeline._start()
     (how,) = made
     assert (how["target"], how["args"], how["daemon"], started) == (lifeline._watch, (HOST,), True, [True])
+    assert how["name"] == "lifeline", "a dump of the threads names it"
 
 
 def test_an_interpreter_is_tuned_for_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,6 +106,7 @@ class Obedient:
         self.clients = list(clients)  # as it says each time it is asked, the last ever after; None: it does not answer
         self.refuses = refuses  # to shut down, so often
         self.ended = False
+        self._address = address
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(str(address))
         self._listening.listen()
@@ -137,6 +138,7 @@ class Obedient:
                         self.refuses -= 1
                         here.sendall(b"-ERR cannot write\r\n")
                     else:
+                        self._address.unlink()
                         self.ended = True
 
 
@@ -192,6 +194,8 @@ def test_a_server_that_nobody_uses_is_shut_down_and_its_record_removed(guard: Gu
     guard.watch()
     server.close()
     assert (server.ended, guard.pauses, guard.record.exists()) == (True, [], False)
+    assert not guard.address.parent.exists(), "the folder of a socket goes with it"
+    assert guard.folder.exists()
 
 
 def test_while_others_use_it_a_server_lives(guard: Guard) -> None:
