@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from importlib.util import resolve_name
 from types import SimpleNamespace
 from typing import Any
 
@@ -150,11 +151,19 @@ class Clients:
         self.closed = True
 
 
+def loaded_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that a runner loads before its first call."""
+    loaded: list[str] = []
+    monkeypatch.setattr(
+        module, "import_module", lambda name, package=None: loaded.append(resolve_name(name, package or ""))
+    )
+    return loaded
+
+
 @pytest.mark.parametrize("unusable", [False, True])
 def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytest.MonkeyPatch, unusable: bool) -> None:
-    loaded: list[str] = []
+    loaded = loaded_by(monkeypatch)
     monkeypatch.setattr(module, "ModelClients", Clients)
-    monkeypatch.setattr(module, "import_module", loaded.append)
     monkeypatch.setattr(Clients, "unusable", unusable)
     endpoints = {name: {"base_url": "http://localhost:1/v1"} for name in ("ours", "theirs")}
     models = {"default": {"endpoint": "ours", "model": "m"}, "unasked": {"endpoint": "theirs", "model": "m"}}
@@ -168,8 +177,7 @@ def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytes
 
 
 def test_a_runner_that_asks_no_model_loads_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded: list[str] = []
-    monkeypatch.setattr(module, "import_module", loaded.append)
+    loaded = loaded_by(monkeypatch)
     unused: Any = None
     Runner(FakeRedis(), unused, unused, Settings())
     assert loaded == []
