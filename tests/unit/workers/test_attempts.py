@@ -351,6 +351,13 @@ def test_a_probe_is_made_by_the_calls() -> None:
     assert probed == ["ours"]
 
 
+def test_refused_effects_in_the_place_of_a_failed_call_are_told_of() -> None:
+    trying = Trying(failed("auth"), Own(output_cap=50, makes=lambda case: ("no effect",)))
+    with capture_logs() as logs:
+        trying.make()
+    assert [log["kind"] for log in logs if log["event"] == "job.effects_refused"] == ["hum"]
+
+
 def test_refused_effects_of_a_kind_that_asks_no_model_are_told_of_too() -> None:
     trying = Trying(RuntimeError("not asked"), Own(output_cap=50, makes=lambda case: ("no effect",)))
     with capture_logs() as logs:

@@ -76,6 +76,14 @@ def test_a_beat_that_fails_is_not_the_last(beats: Beats, heartbeat: Heartbeat) -
         assert beats.next(8) == {("town", "x"), ("port", "y")}
 
 
+def test_while_no_job_runs_its_thread_waits(
+    beats: Beats, heartbeat: Heartbeat, eventually: Callable[..., None]
+) -> None:
+    with heartbeat.of("town", "x"):
+        beats.next(1)
+    eventually(lambda: heartbeat._changed._waiters, "the thread to wait for the next job")  # type: ignore[attr-defined]
+
+
 def test_its_one_named_thread_waits_no_longer_for_the_next_beat_once_it_is_closed(
     beats: Beats, eventually: Callable[..., None]
 ) -> None:

@@ -178,6 +178,7 @@ def test_a_common_word_is_one_token_in_either_case_of_its_first_letter(word: str
 def test_the_estimate_of_a_script_never_changes_since_prompts_are_fitted_by_it(first: int, tokens: int) -> None:
     assert estimate_tokens(chr(first) * 10) == 3 + tokens
     assert estimate_tokens("a" + chr(first) * 10) == 3 + 1 + tokens
+    assert estimate_tokens("\x7f" + chr(first) * 10) == 3 + 1 + tokens, "the last of ASCII"
 
 
 @pytest.mark.parametrize(("last", "tokens"), [(0x36F, 20), (0x3FF, 12), (0x52F, 14), (0x58F, 20), (0x77F, 15),

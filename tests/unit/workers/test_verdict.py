@@ -33,6 +33,7 @@ def report(token: str, *, failure: str = "", limited: bool = False, took: float 
     return Report(
         endpoint="default", model="m", token=token, verdict="fine", failure=failure, requests=1, tokens=10, took=took,
         give_back=0.0, retry_after=-1, pace=0.0, ahead=0.0, first=False, tries_missing=False, limited=limited,
+        estimated=0, reasoning=0,
     )  # fmt: skip
 
 
