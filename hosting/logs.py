@@ -1,4 +1,7 @@
-"""Default logging where the host configures none: structlog events on stderr, warnings and worse."""
+"""Default logging where the host configures none: structlog events on stderr, warnings and worse.
+
+Lines are for people, or with the setting `log` JSON for machines.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,25 @@ import structlog
 from structlog.typing import EventDict
 
 from hosting.terminal import visible
+from scheduler.config.settings import Settings
+from workers.processes.json_logs import json_processors
 
 
-def quiet() -> None:
-    """Log warnings to stderr, unless the host has configured structlog: a library does not overrule its host."""
-    if not structlog.is_configured():
+def quiet() -> bool:
+    """Log warnings to stderr, unless the host has configured structlog: a library does not overrule its host.
+
+    Return whether it had not.
+    """
+    ours = not structlog.is_configured()
+    if ours:
         configure(0)
+    return ours
+
+
+def follow(settings: Settings) -> None:
+    """Log in the form that the settings name, to the same place and as much as before."""
+    if settings.log == "json":
+        structlog.configure(processors=json_processors())
 
 
 def _visible(logger: object, method: str, event: EventDict) -> EventDict:

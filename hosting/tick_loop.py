@@ -113,13 +113,15 @@ class TickLoop:
         inline: bool = False,
         client: Redis | None = None,
     ) -> None:
-        logs.quiet()
+        ours = logs.quiet()
         given = check_arguments(
             run=run, owners=owners, settings=settings, locations=locations, brief=brief, tier_of=tier_of,
             event_types=event_types, ticks=ticks, start_minute=start_minute, resume=resume, describe=describe,
             inline=inline, client=client,
         )  # fmt: skip
         settings = given.settings
+        if ours:
+            logs.follow(settings)
         check_opening(resume=resume, exist=exist, take_over=take_over)
         check_spending(settings)
         use_prompts(settings)

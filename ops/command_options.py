@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from hosting import logs
 from scheduler.budget.rules import check_spending
 from scheduler.config.settings import ConfigurationError, Settings
 
@@ -40,7 +41,9 @@ def read_settings(**flags: Any) -> Settings:
     Raises:
         ConfigurationError: when a value is invalid, or a variable or the file cannot be read.
     """
-    return Settings(**{name: value for name, value in flags.items() if value is not None})
+    settings = Settings(**{name: value for name, value in flags.items() if value is not None})
+    logs.follow(settings)
+    return settings
 
 
 def check_limited(settings: Settings) -> None:

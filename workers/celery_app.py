@@ -11,16 +11,18 @@ import sys
 import traceback
 from collections.abc import Callable
 from importlib.metadata import entry_points
+from typing import Any
 
 import click
 import structlog
 from celery import Celery, signals
 
-from scheduler.config.settings import ConfigurationError
+from scheduler.config.settings import ConfigurationError, Settings
 from tasks.registry import kinds
 from workers import about
 from workers.jobs import metrics, model_lane
 from workers.processes import lifeline, worker_presence
+from workers.processes.json_logs import format_foreign, json_processors
 from workers.transport import flower_broker
 from workers.transport import redis_transport as transport
 from workers.transport.broker_url import kombu_url, tls
@@ -98,6 +100,17 @@ def _warm_up(**_: object) -> None:
 
 
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]
-def _set_level(loglevel: int | None = None, **_: object) -> None:
-    """Make our events follow the worker's `--loglevel`."""
+def _set_up_logs(loglevel: int | None = None, logger: logging.Logger | None = None, **_: object) -> None:
+    """Make our events follow the worker's `--loglevel`, and everything the setting `log`."""
+    if Settings().log == "json":
+        structlog.configure(processors=json_processors())
+        if logger is not None:
+            format_foreign(logger)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(loglevel or logging.WARNING))
+
+
+@signals.celeryd_after_setup.connect  # type: ignore[untyped-decorator]
+def _leave_out_banner(instance: Any = None, **_: object) -> None:
+    """Have a worker that logs JSON print no banner between its lines."""
+    if Settings().log == "json":
+        instance.quiet = True

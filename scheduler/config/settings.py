@@ -75,6 +75,7 @@ class Settings(BaseSettings):
     # Metrics for Prometheus. Worker processes that a host starts serve theirs at the ports after its own.
     metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served
     metrics_address: str = "127.0.0.1"
+    log: Literal["text", "json"] = "text"
 
     # Models. The first five give the endpoint and the model called "default", unless the tables name one.
     llm: Literal["heuristic", "openai"] = "heuristic"

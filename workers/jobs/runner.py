@@ -92,7 +92,8 @@ class Runner:
                     self._warn_of_newer(job_id)
                 return claim
             began = time.monotonic()
-            with self._heartbeat.of(claim.job.run, claim.incarnation):
+            where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
+            with where, self._heartbeat.of(claim.job.run, claim.incarnation):
                 result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
                 settled = self._settle(claim, result, used, failure)
                 if settled == "staged" and result is not None and result.source in ("llm", "cached"):

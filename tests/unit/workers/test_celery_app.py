@@ -167,7 +167,7 @@ def test_a_worker_that_is_ready_loads_what_jobs_need(monkeypatch: pytest.MonkeyP
     [(logging.INFO, ["info", "warning"]), (logging.WARNING, ["warning"]), (None, ["warning"]), (logging.ERROR, [])],
 )
 def test_our_events_follow_the_workers_level(level: int | None, heard: list[str]) -> None:
-    module._set_level(loglevel=level, sender=None)
+    module._set_up_logs(loglevel=level, sender=None)
     events: list[str] = []
 
     def note(_: Any, name: str, event: Any) -> Any:
@@ -212,6 +212,7 @@ def test_an_app_that_is_loaded_brings_all_that_a_worker_and_flower_need() -> Non
     guarded = "workers.transport.redis_transport:Transport"
     assert transport == f"{guarded} {guarded}"
     assert flower == "workers.transport.flower_broker"
-    assert begins == "workers.jobs.model_lane._note_slots workers.processes.lifeline._start"
+    told = ("workers.celery_app._leave_out_banner", "workers.jobs.model_lane._note_slots")
+    assert begins.split() == [*told, "workers.processes.lifeline._start"]
     assert {"workers.celery_app._warm_up", "workers.jobs.metrics._start"} <= set(ready.split())
     assert about == "True"

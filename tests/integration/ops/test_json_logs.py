@@ -1,0 +1,57 @@
+"""`COGITATE_LOG=json`: what a host and its worker log is one JSON object a line, and says when and of which job."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ops.fake_llm.server import MODEL, FakeEndpoint
+from tests.integration.command import cogitate
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[str]]:
+    """The lines of a host and of its worker, whose model refuses everything."""
+    data_dir: Path = tmp_path_factory.mktemp("logged") / "data"
+    with FakeEndpoint(faults={"401": 1.0}) as endpoint:
+        done = cogitate(
+            "run", "--town", 2, "--ticks", 60, "--workers", 1, "--llm", "openai", "--limit-tokens", 100_000, "-v",
+            data_dir=data_dir, COGITATE_MINUTES_PER_TICK="10", COGITATE_LOG="json", COGITATE_MODEL=MODEL,
+            COGITATE_BASE_URL=endpoint.url, OPENAI_API_KEY="any-secret", PYTHONWARNINGS="ignore",
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("{")]
+    return said, (data_dir / "worker-1.log").read_text().splitlines()
+
+
+def parsed(lines: list[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in lines]
+
+
+def test_a_host_logs_json_with_date_and_zone(logged: tuple[list[str], list[str]]) -> None:
+    events = parsed(logged[0])
+    assert {"run.left", "endpoint.unreachable"} <= {event["event"] for event in events}
+    for event in events:
+        assert event["level"] in ("debug", "info", "warning", "error")
+        at = datetime.fromisoformat(event["timestamp"])
+        assert at.tzinfo == UTC
+        assert at.year >= 2026
+
+
+def test_the_lines_of_a_worker_are_json_and_name_run_job_tick_and_attempt(
+    logged: tuple[list[str], list[str]],
+) -> None:
+    text = {line for line in logged[1] if not line.startswith("{")}
+    assert text <= {"", "worker: Warm shutdown (MainProcess)"}, "which Celery prints past all logs"
+    events = parsed([line for line in logged[1] if line not in text])
+    of_jobs = [event for event in events if "job" in event]
+    assert {"job.degraded", "llm.failed"} <= {event["event"] for event in of_jobs}
+    for event in of_jobs:
+        assert event["run"] == "town-1"
+        assert event["job"].startswith(f"town-1/{event['tick']}/")
+        assert event["attempt"] >= 1
+    assert "any-secret" not in "".join(logged[1])

@@ -1,0 +1,44 @@
+"""Logs as JSON lines, one object an event, for machines that collect them: the setting `log`.
+
+Each has the time with date and zone, and where it concerns a job the run, tick and attempt beside its id.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+
+def placed(logger: object, method: str, event: EventDict) -> EventDict:
+    """Return the event with the run and the tick of the job that it names."""
+    job = event.get("job")
+    if isinstance(job, str) and job.count("/") >= 2:
+        run, tick, _ = job.split("/", 2)
+        event.setdefault("run", run)
+        if tick.isdecimal():
+            event.setdefault("tick", int(tick))
+    return event
+
+
+def json_processors() -> list[Processor]:
+    """Return the processors that make a line of JSON of an event."""
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        placed,
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(default=str),
+    ]
+
+
+def format_foreign(logger: logging.Logger) -> None:
+    """Have the handlers of a logger of the standard library, such as Celery's, write the same lines."""
+    *before, render = json_processors()
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=before, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]
+    )
+    for handler in logger.handlers:
+        handler.setFormatter(formatter)
