@@ -19,17 +19,22 @@ Existing = Literal["create", "resume", "replace"]
 SLOWEST = 86_400.0  # seconds of a tick
 
 
-class MoreArguments(TypedDict, total=False):
-    """The further arguments of `TickLoop`, which `open` hands on."""
+class RunArguments(TypedDict, total=False):
+    """The further arguments of `TickLoop` that every adapter hands on."""
 
     locations: Sequence[Location]
-    brief: Brief | None
     tier_of: TierRule | None
     event_types: Mapping[str, Strategy | EventRule] | None
     ticks: int | None
     start_minute: int
     take_over: bool
     describe: Mapping[str, str] | None
+
+
+class MoreArguments(RunArguments, total=False):
+    """The further arguments of `TickLoop`, which `open` hands on."""
+
+    brief: Brief | None
 
 
 def open(  # as `tarfile.open`: hosts write `cogitate.open`

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
-from scheduler.budget.budget import least_pool, retry_pool
+from scheduler.budget.budget import least_pool, retry_pool, window_of
 from scheduler.config.kept_settings import kept_settings
-from scheduler.config.limits import LIMIT_UNITS, LimitTable, LimitUnit
+from scheduler.config.limits import LIMIT_UNITS, UNITS, LimitTable, LimitUnit
 from scheduler.ledger.run_store import RunStore
+from tasks.job import Cost
+
+WHOLE_RUN = window_of("run", 0, 0)
 
 Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
 
@@ -79,6 +82,12 @@ def pools_of(store: RunStore) -> Pools:
 @lru_cache(maxsize=8)  # a watcher reads it at every tick, and settings take milliseconds to create
 def _kept_share(settings: bytes) -> float:
     return kept_settings(settings).retry_share
+
+
+def spent_of(lines: Iterable[BudgetLine]) -> Cost:
+    """Return what all jobs of a run have spent."""
+    own = [line for line in lines if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
+    return Cost(**{line.unit: line.spent for line in own})
 
 
 def limits_in_force(table: LimitTable, pools: Pools) -> list[LimitInForce]:

@@ -11,11 +11,10 @@ from redis import Redis
 
 from memory.entry import ENTRY_TYPES
 from memory.unreadable import UnreadableEntry
-from scheduler.budget.budget import window_of
-from scheduler.budget.budget_lines import BudgetLine, LimitInForce, budget_lines, limits_in_force, pools_of
+from scheduler.budget.budget_lines import BudgetLine, LimitInForce, budget_lines, limits_in_force, pools_of, spent_of
 from scheduler.budget.limit_history import LimitHistory
 from scheduler.config.kept_settings import kept_settings
-from scheduler.config.limits import UNITS, LimitTable
+from scheduler.config.limits import LimitTable
 from scheduler.config.versions import SCHEMA
 from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from scheduler.inspection.unjournalled import unjournalled
@@ -30,8 +29,6 @@ from scheduler.ledger.run_store import RunStore, check_schema
 from scheduler.ledger.streams import load_streams
 from scheduler.steering.steering import limit_history, read_steering
 from tasks.job import Cost, added
-
-WHOLE_RUN = window_of("run", 0, 0)
 
 
 class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,8 +81,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def spent(self) -> Cost:
         """The spending of all its jobs so far."""
-        own = [line for line in self.budget if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
-        return Cost(**{line.unit: line.spent for line in own})
+        return spent_of(self.budget)
 
 
 def limits_of(store: RunStore) -> LimitHistory:

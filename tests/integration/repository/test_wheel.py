@@ -207,6 +207,7 @@ def test_celery_finds_worker_and_flower_in_the_package(
 def test_the_wheel_has_the_files_that_its_record_names(bin_folder: Path) -> None:
     code = (
         "import importlib.metadata, json\n"
+        "import cogitate.mesa\n"
         "files = importlib.metadata.files('cogitate')\n"
         "print(json.dumps([str(file) for file in files if not file.locate().is_file()]))\n"
         "print(len(files), importlib.metadata.entry_points(group='cogitate.flower'))\n"

@@ -1,0 +1,253 @@
+"""Minds for the agents of a Mesa model: each step of the model is a tick, and the model itself is not touched.
+
+Nothing here draws from the model's random numbers, orders its agents or keeps one of them alive: its trajectory is
+that of the model alone, until the host changes something because of a thought.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from functools import partial
+from types import TracebackType
+from typing import Any, NamedTuple, Self, Unpack
+
+from hosting.open_loop import Existing, RunArguments, open
+from hosting.tick_loop import TickLoop
+from memory.effects import Tell
+from memory.errors import InputError, quoted
+from memory.profile import Profile
+from memory.view import MemoryView
+from scheduler.budget.budget_lines import spent_of
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.vitals import budget_vitals
+from scheduler.intake.observations import Observation
+from scheduler.journal.history import Change
+from scheduler.tick.arguments import check_settings
+from scheduler.tick.loop import Tick
+from tasks.job import Cost
+
+Who = Callable[[Any], Profile | None]
+Seen = str | Observation
+Sees = Callable[[Any], Seen | Iterable[Seen] | None]
+AgentBrief = Callable[[Any], Mapping[str, object]]
+
+
+class Thought(NamedTuple):
+    """What an agent thought or decided, as of this step."""
+
+    agent: Any
+    text: str  # the plan, reflection or summary in words; for a decision, what the agent does
+    change: Change
+
+
+class Mind:
+    """What one agent remembers."""
+
+    def __init__(self, view: MemoryView) -> None:
+        self.view = view
+
+    def memories(self, limit: int = 10) -> list[str]:
+        """Return the texts of the newest memories, the newest last.
+
+        Raises:
+            InputError: for a limit that is none.
+        """
+        return [entry.text for entry in self.view.recent(limit)]
+
+
+class Minds:
+    """The minds of a model's agents, which `think` makes. Usage: `with think(model, …) as minds:`."""
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        who: Who,
+        sees: Sees | None,
+        brief: AgentBrief | None,
+        opened: Callable[..., TickLoop],
+    ) -> None:
+        self._who = who
+        self._sees = sees
+        self._brief = brief
+        self._agents: dict[str, weakref.ref[Any]] = {}  # by owner; an agent that is removed must not live on
+        self._unthinking: set[int] = set()  # ids of agents that never think
+        self._applied: list[tuple[str, str, Change]] = []
+        self._model = model
+        owners = dict(self._arrived())
+        self.loop = opened(owners=owners, brief=None if brief is None else self._brief_of)
+        with ExitStack() as stack:
+            stack.callback(self.loop.close, commit=False)
+            self._unhook = _after_each_step(model, self._stepped)
+            stack.pop_all()
+
+    @property
+    def applied(self) -> list[Thought]:
+        """What took effect with the last step, for agents that are still there."""
+        alive = (
+            (self._agents[owner](), text, change) for owner, text, change in self._applied if owner in self._agents
+        )
+        return [Thought(agent, text, change) for agent, text, change in alive if agent is not None]
+
+    @property
+    def spent(self) -> Cost:
+        """The calls, tokens and micro-dollars that the run has spent so far."""
+        lines = budget_vitals(self.loop.ledger.client, self.loop.ledger.run).windows
+        return spent_of(window.line for window in lines)
+
+    def __getitem__(self, agent: Any) -> Mind:
+        """Return the mind of an agent.
+
+        Raises:
+            InputError: for an agent that does not think, or has left.
+        """
+        owner = owner_of(agent)
+        if owner not in self._agents:
+            raise InputError(f"agent {agent.unique_id} has no mind: `who` returned None for it, or it has left")
+        return Mind(self.loop.memory(owner))
+
+    def close(self, *, commit: bool = True) -> None:
+        """Let go of the model, which goes on without minds, and leave the run.
+
+        Raises:
+            Fenced, LedgerUnavailable: as `TickLoop.close`.
+        """
+        self._unhook()
+        self.loop.close(commit=commit)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._unhook()
+        self.loop.__exit__(kind, error, trace)
+
+    def _brief_of(self, owner: str) -> Mapping[str, object]:
+        agent = self._agents[owner]() if owner in self._agents else None
+        return {} if agent is None or self._brief is None else self._brief(agent)
+
+    def _stepped(self) -> None:
+        """Pass a tick, after the model's own step."""
+        self._applied = []
+        if self.loop.over:
+            return
+        with self.loop.tick() as tick:
+            present = {owner_of(agent) for agent in self._model.agents}
+            for owner in [owner for owner in self._agents if owner not in present]:
+                del self._agents[owner]
+                self.loop.leave(owner)
+            for owner, profile in self._arrived():
+                self.loop.join(owner, profile)
+            self._applied = [
+                (change.owner, text, change)
+                for change in tick.applied
+                if (text := _text_of(change)) and change.owner in self._agents
+            ]
+            if self._sees is not None:
+                self._observe(self._sees, tick)
+
+    def _observe(self, sees: Sees, tick: Tick) -> None:
+        for owner, known in self._agents.items():
+            seen = sees(known())
+            for one in (seen,) if isinstance(seen, str | Observation) else seen or ():
+                self.loop.observe(owner, {"text": one, "minute": tick.minute} if isinstance(one, str) else one)
+
+    def _arrived(self) -> Iterable[tuple[str, Profile]]:
+        """Note the agents that are new, in the order of their ids; yield those that think."""
+        new = {
+            agent.unique_id: agent
+            for agent in self._model.agents
+            if agent.unique_id not in self._unthinking and owner_of(agent) not in self._agents
+        }
+        for number in sorted(new):
+            profile = self._who(new[number])
+            if profile is None:
+                self._unthinking.add(number)
+            else:
+                self._agents[owner_of(new[number])] = weakref.ref(new[number])
+                yield owner_of(new[number]), profile
+
+
+def think(
+    model: Any,
+    *,
+    run: str,
+    who: Who,
+    sees: Sees | None = None,
+    brief: AgentBrief | None = None,
+    minutes_per_step: int = 1,
+    exist: Existing = "create",
+    settings: Settings | None = None,
+    **more: Unpack[RunArguments],
+) -> Minds:
+    """Let the agents of a Mesa model think beside it: one step is one tick, passed after the model's own step.
+
+    Agents that the model adds or removes join and leave. A run is resumed with a model that is built as at its start:
+    the steps of before are repeated with the thoughts that the journal holds, without a call.
+
+    Args:
+        model: a Mesa model, unmodified, that has not been stepped yet.
+        run: the run's name.
+        who: returns the profile of an agent that is new, or None: it never thinks.
+        sees: returns what an agent perceives in a step: a text, an `Observation`, several of them, or None.
+        brief: returns what a job is told of an agent, such as {"location": …}.
+        minutes_per_step: the game time of a step, 1 to 60 minutes.
+        exist: as `cogitate.open` takes it.
+        settings: everything else; the defaults work.
+        more: as `TickLoop` takes them.
+
+    Raises:
+        ConfigurationError: for an argument or a setting that cannot be used, or what is no model of Mesa.
+        CogitateError: as `TickLoop` raises them.
+    """
+    if not (hasattr(model, "agents") and hasattr(model, "_user_step")):
+        raise ConfigurationError(f"think({quoted(model)}): give a model of Mesa 3.3 or later, after its own __init__")
+    if isinstance(minutes_per_step, bool) or not (isinstance(minutes_per_step, int) and 1 <= minutes_per_step <= 60):
+        raise ConfigurationError(f"minutes_per_step={quoted(minutes_per_step)}: give a whole number from 1 to 60")
+    chosen = check_settings(settings).model_copy(update={"minutes_per_tick": minutes_per_step})
+    opened = partial(open, run, exist=exist, settings=chosen, **more)
+    return Minds(model, who=who, sees=sees, brief=brief, opened=opened)
+
+
+def owner_of(agent: Any) -> str:
+    """Return the name of an agent as an owner of memories."""
+    return f"agent:{agent.unique_id}"
+
+
+def _text_of(change: Change) -> str:
+    if change.entry is not None:
+        return change.entry.text
+    if isinstance(change.effect, Tell):
+        return str(change.effect.data.get("doing") or change.effect.data.get("change") or "")
+    return ""
+
+
+def _after_each_step(model: Any, work: Callable[[], None]) -> Callable[[], None]:
+    """Do something after each step of a model, however it is stepped; return what ends that.
+
+    From Mesa 3.5 on a recurring event comes after the step, at the same time with a lower priority. Before, the model's
+    own step is wrapped where Mesa calls it: a simulator compares `model.step` with what it has scheduled.
+    """
+    if hasattr(model, "schedule_recurring"):
+        from mesa.time import Priority, Schedule
+
+        every = Schedule(interval=1.0, start=math.floor(model.time) + 1.0)
+        return model.schedule_recurring(work, every, priority=Priority.LOW).stop  # type: ignore[no-any-return]
+    step = model._user_step
+
+    def stepped(*args: Any, **named: Any) -> None:
+        step(*args, **named)
+        work()
+
+    model._user_step = stepped
+
+    def unhook() -> None:
+        if model._user_step is stepped:
+            model._user_step = step
+
+    return unhook

@@ -1,0 +1,271 @@
+"""Minds for the agents of Mesa's own examples: their trajectory stays theirs, agents come and go, and runs resume."""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mesa
+import pytest
+from fakeredis import FakeRedis
+from mesa.examples.advanced.epstein_civil_violence.model import EpsteinCivilViolence
+from mesa.examples.basic.boltzmann_wealth_model.model import BoltzmannWealth
+from mesa.examples.basic.schelling.model import Schelling
+
+from cogitate import ConfigurationError, InputError, Observation, Profile, TickLoop
+from cogitate.mesa import Minds, think
+from hosting import open_loop
+from scheduler.config.settings import PinnedSettings
+from scheduler.inspection.audit.audit import audit
+from tasks.job import Cost
+
+
+@pytest.fixture
+def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeRedis:
+    """A Redis in memory on which every run of the test lives, without processes."""
+    client = FakeRedis()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(open_loop, "TickLoop", lambda **given: TickLoop(**given, inline=True, client=client))
+    return client
+
+
+def resident(agent: Any) -> Profile:
+    return Profile(name=f"Resident {agent.unique_id}")
+
+
+def every_seventh(agent: Any) -> Profile | None:
+    return resident(agent) if agent.unique_id % 7 == 0 else None
+
+
+def built(kind: type[Any], *, seed: int, **sizes: int) -> Any:
+    """One of Mesa's examples; from 3.5 on they take a scenario."""
+    module = next(base.__module__ for base in kind.__mro__ if base.__module__.startswith("mesa.examples"))
+    named = [value for name, value in vars(sys.modules[module]).items() if re.fullmatch(r"\w+Scenario", name)]
+    return kind(scenario=named[0](rng=seed, **sizes)) if named else kind(seed=seed, **sizes)
+
+
+def minds_of(model: Any, **more: Any) -> Minds:
+    usual: dict[str, Any] = {"run": "town", "who": resident, "settings": PinnedSettings()}
+    return think(model, **(usual | more))
+
+
+def trajectory(model: Any) -> list[object]:
+    """Where every agent stands, what it is, and what the model's random numbers would be next."""
+    agents = [
+        (agent.unique_id, getattr(getattr(agent, "cell", None), "coordinate", None),
+         sorted((name, value) for name, value in vars(agent).items() if isinstance(value, int | float | str)))
+        for agent in model.agents
+    ]  # fmt: skip
+    return [agents, model.steps, model.random.getstate(), str(model.rng.bit_generator.state)]
+
+
+MODELS: list[Callable[[], Any]] = [
+    lambda: built(Schelling, width=8, height=8, seed=3),
+    lambda: built(BoltzmannWealth, n=20, seed=3),
+    lambda: built(EpsteinCivilViolence, width=8, height=8, seed=3),
+]
+
+
+@pytest.mark.parametrize("made", MODELS, ids=["schelling", "boltzmann", "epstein"])
+def test_a_model_goes_its_own_way_with_minds_as_without(made: Callable[[], Any], redis: FakeRedis) -> None:
+    alone, accompanied = made(), made()
+    thoughts = 0
+    for _ in range(40):
+        alone.step()
+    with minds_of(
+        accompanied, who=every_seventh, minutes_per_step=15, sees=lambda agent: f"I am number {agent.unique_id}.",
+        brief=lambda agent: {"activity": f"being number {agent.unique_id}"},
+    ) as minds:  # fmt: skip
+        for _ in range(40):
+            accompanied.step()
+            thoughts += len(minds.applied)
+    assert trajectory(accompanied) == trajectory(alone)
+    assert thoughts > 0
+    assert minds.loop.tick == 40
+    assert audit(redis, "town") == []
+
+
+def test_thoughts_name_their_agent_and_minds_can_be_read(redis: FakeRedis) -> None:
+    model = built(BoltzmannWealth, n=3, seed=1)
+    planned: dict[int, str] = {}
+    with minds_of(model, minutes_per_step=30, sees=lambda agent: f"My purse holds {agent.wealth} coins.") as minds:
+        for _ in range(20):
+            model.step()
+            for thought in minds.applied:
+                assert thought.agent in model.agents
+                if thought.change.kind == "plan":
+                    planned[thought.agent.unique_id] = thought.text
+        agent = model.agents[0]
+        newest = minds[agent].memories(200)
+        assert any("My purse holds" in text for text in newest)
+        assert planned.keys() == {1, 2, 3}
+        assert planned[agent.unique_id] in newest
+        assert minds[agent].memories(1) == newest[-1:]
+        assert minds.spent == Cost()
+
+
+class Flock(mesa.Model):
+    """A model in which agents come, go, and are counted by a set of their own, as in models of populations."""
+
+    def __init__(self) -> None:
+        super().__init__(rng=5)
+        self.watched: weakref.WeakSet[mesa.Agent] = weakref.WeakSet()
+        self.alive: list[int] = []
+        for _ in range(3):
+            self.watched.add(mesa.Agent(self))
+
+    def step(self) -> None:
+        if self.steps == 3:
+            next(iter(self.agents)).remove()
+        if self.steps == 5:
+            self.watched.add(mesa.Agent(self))
+        gc.collect()
+        self.alive.append(len(self.watched))
+
+
+def test_agents_that_come_and_go_join_and_leave(redis: FakeRedis) -> None:
+    model, seen = Flock(), list[set[str]]()
+    with minds_of(model, sees=lambda agent: "I am here.") as minds:
+        first = next(iter(model.agents)).unique_id
+        for _ in range(7):
+            model.step()
+            seen.append(set(minds.loop.state.streams))
+    assert seen[1] == {"agent:1", "agent:2", "agent:3"}
+    assert seen[2] == {"agent:2", "agent:3"}
+    assert seen[4] == {"agent:2", "agent:3", "agent:4"}
+    assert first == 1
+    assert audit(redis, "town") == []
+
+
+def test_an_agent_that_is_removed_is_not_kept_alive(redis: FakeRedis) -> None:
+    alone, accompanied = Flock(), Flock()
+    for _ in range(7):
+        alone.step()
+    with minds_of(accompanied):
+        for _ in range(7):
+            accompanied.step()
+    assert accompanied.alive == alone.alive
+    assert alone.alive[-1] == 3
+
+
+def test_a_removed_agent_and_one_that_never_thinks_have_no_mind(redis: FakeRedis) -> None:
+    model = built(BoltzmannWealth, n=8, seed=1)
+    with minds_of(model, who=every_seventh) as minds:
+        by_id = {agent.unique_id: agent for agent in model.agents}
+        with pytest.raises(InputError, match=r"agent 1 has no mind: `who` returned None"):
+            minds[by_id[1]]
+        assert minds[by_id[7]].memories() == []
+        by_id[7].remove()
+        model.step()
+        with pytest.raises(InputError, match="agent 7 has no mind"):
+            minds[by_id[7]]
+    assert sorted(minds.loop.state.streams) == []
+
+
+def test_a_model_that_is_stepped_further_goes_on_without_minds(redis: FakeRedis) -> None:
+    model = built(BoltzmannWealth, n=3, seed=1)
+    with minds_of(model) as minds:
+        model.step()
+    model.step()
+    assert (model.steps, minds.loop.tick) == (2, 1)
+
+
+def test_a_run_that_is_over_lets_the_model_go_on(redis: FakeRedis) -> None:
+    model = built(BoltzmannWealth, n=3, seed=1)
+    with minds_of(model, ticks=2, sees=lambda agent: "I am here.") as minds:
+        for _ in range(4):
+            model.step()
+        assert (model.steps, minds.loop.tick, minds.applied) == (4, 2, [])
+
+
+def test_a_step_that_fails_leaves_the_minds_as_they_were(redis: FakeRedis) -> None:
+    class Broken(BoltzmannWealth):  # type: ignore[misc]
+        def step(self) -> None:
+            super().step()
+            if self.steps == 3:
+                raise ZeroDivisionError
+
+    model = built(Broken, n=3, seed=1)
+    with minds_of(model) as minds:
+        model.step()
+        model.step()
+        with pytest.raises(ZeroDivisionError):
+            model.step()
+        assert minds.loop.tick == 2
+        model.step()
+        assert minds.loop.tick > 2  # Mesa 3.5 makes up for the event that the error had left
+
+
+def test_a_run_is_resumed_by_a_model_that_begins_again(redis: FakeRedis) -> None:
+    """The steps of before get the same thoughts again, from the journal, and so the same trajectory."""
+
+    def live(minds: Minds, model: Any, steps: int) -> None:
+        for _ in range(steps):
+            model.step()
+            for thought in minds.applied:
+                thought.agent.wealth += len(thought.text) % 3
+
+    def opened(model: Any, **more: Any) -> Minds:
+        return minds_of(model, minutes_per_step=30, sees=lambda agent: f"My purse holds {agent.wealth} coins.", **more)
+
+    straight = built(BoltzmannWealth, n=4, seed=2)
+    with opened(straight, run="straight") as minds:
+        live(minds, straight, 30)
+    digest = minds.loop.digest
+    with opened(model := built(BoltzmannWealth, n=4, seed=2)) as minds:
+        live(minds, model, 18)
+    with opened(again := built(BoltzmannWealth, n=4, seed=2), exist="resume") as minds:
+        live(minds, again, 30)
+    assert minds.loop.digest == digest
+    assert trajectory(again) == trajectory(straight)
+
+
+def test_an_observation_and_several_are_seen_as_they_are(redis: FakeRedis) -> None:
+    model = built(BoltzmannWealth, n=1, seed=1)
+    both = [Observation(text="A coin fell.", minute=1, importance=9), "It rolled away."]
+    seen = iter([both, None, both[0]])
+    with minds_of(model, sees=lambda agent: next(seen)) as minds:
+        for _ in range(3):
+            model.step()
+        found = minds[model.agents[0]].view.recent(9)
+        assert {(entry.text, entry.importance == 9) for entry in found} == {
+            ("A coin fell.", True), ("It rolled away.", False)
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("minutes", [0, 61, 1.5, True, "10"])
+def test_a_length_that_no_step_has_is_refused(minutes: Any, redis: FakeRedis) -> None:
+    with pytest.raises(ConfigurationError, match="minutes_per_step="):
+        minds_of(built(BoltzmannWealth, n=1, seed=1), minutes_per_step=minutes)
+
+
+def test_what_is_no_model_is_refused(redis: FakeRedis) -> None:
+    with pytest.raises(ConfigurationError, match="give a model of Mesa"):
+        minds_of(object())
+
+
+def test_time_that_passes_without_a_call_of_step_passes_ticks_too(redis: FakeRedis) -> None:
+    model = built(BoltzmannWealth, n=3, seed=1)
+    with minds_of(model) as minds:
+        model.step()
+        if hasattr(model, "run_for"):  # from Mesa 3.5 on
+            model.run_for(3)
+            model.run_until(6)
+    assert minds.loop.tick == model.steps
+
+
+def test_a_model_that_runs_itself_passes_ticks(redis: FakeRedis) -> None:
+    class Short(BoltzmannWealth):  # type: ignore[misc]
+        def step(self) -> None:
+            super().step()
+            self.running = self.steps < 4
+
+    model = built(Short, n=3, seed=1)
+    with minds_of(model) as minds:
+        model.run_model()
+    assert minds.loop.tick == 4

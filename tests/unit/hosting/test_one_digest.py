@@ -1,0 +1,125 @@
+"""The same observations through every way to host: one digest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mesa
+import pytest
+from fakeredis import FakeRedis
+
+from cogitate import Observation, Profile, Tick, TickLoop
+from cogitate.mesa import think
+from hosting import open_loop
+from scheduler.config.settings import PinnedSettings
+from scheduler.inspection.replay import replay
+
+Loops = Callable[..., TickLoop]
+
+TICKS = 140
+OWNERS = {f"agent:{number}": Profile(name=f"Smith {number}") for number in (1, 2, 3)}
+
+
+def seen_by(owner: str, tick: int) -> str | None:
+    """What an owner perceives at a tick."""
+    number = int(owner.partition(":")[2])
+    return f"Somebody asked me for {tick} ploughshares." if tick % (number + 2) == 0 else None
+
+
+def live(loop: TickLoop, tick: Tick) -> None:
+    for owner in OWNERS:
+        text = seen_by(owner, tick.number)
+        if text is not None:
+            loop.observe(owner, Observation(text=text, minute=tick.minute, importance=8))
+
+
+def plain(loop: TickLoop) -> None:
+    with loop:
+        for tick in loop:
+            live(loop, tick)
+
+
+def blocks(loop: TickLoop) -> None:
+    with loop:
+        while not loop.over:
+            with loop.tick() as tick:
+                live(loop, tick)
+
+
+def awaited(loop: TickLoop) -> None:
+    async def host() -> None:
+        async with loop:
+            async for tick in loop:
+                live(loop, tick)
+
+    asyncio.run(host())
+
+
+def all_three(loop: TickLoop) -> None:
+    """A host may change its way in the midst of a run."""
+
+    async def some() -> None:
+        async for tick in loop:
+            live(loop, tick)
+            if tick.number == 90:
+                break
+
+    with loop:
+        for tick in loop:
+            live(loop, tick)
+            if tick.number == 20:
+                break
+        asyncio.run(some())
+        while not loop.over:
+            with loop.tick() as tick:
+                live(loop, tick)
+
+
+class Smiths(mesa.Model):
+    """Three agents that do nothing but be there."""
+
+    def __init__(self) -> None:
+        super().__init__(rng=1)
+        for _ in OWNERS:
+            mesa.Agent(self)
+
+
+def of_mesa(settings: PinnedSettings) -> TickLoop:
+    model = Smiths()
+
+    def sees(agent: mesa.Agent) -> Observation | None:
+        text = seen_by(f"agent:{agent.unique_id}", model.steps)
+        return None if text is None else Observation(text=text, minute=15 * model.steps, importance=8)
+
+    with think(
+        model, run="test", who=lambda agent: OWNERS[f"agent:{agent.unique_id}"], sees=sees, minutes_per_step=15,
+        settings=settings, ticks=TICKS,
+    ) as minds:  # fmt: skip
+        for _ in range(TICKS):
+            model.step()
+    return minds.loop
+
+
+def test_every_way_to_host_has_one_digest(
+    cogitate_loop: Loops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {}
+    client = FakeRedis()
+    for way in (plain, blocks, awaited, all_three):
+        settings = PinnedSettings(data_dir=tmp_path, minutes_per_tick=15)
+        loop = cogitate_loop(owners=OWNERS, ticks=TICKS, settings=settings)
+        way(loop)
+        assert {kind for kind, _, _ in loop.ended} >= {"plan", "reflect"}
+        found[way.__name__] = (loop.tick, loop.digest)
+
+    def inline(**given: Any) -> TickLoop:
+        return TickLoop(**given, inline=True, client=client)
+
+    monkeypatch.setattr(open_loop, "TickLoop", inline)
+    loop = of_mesa(PinnedSettings(data_dir=tmp_path))
+    found["mesa"] = (loop.tick, loop.digest)
+    assert set(found.values()) == {(TICKS, found["plain"][1])}, found
+    assert replay(client, "test", FakeRedis()).digest == loop.digest
