@@ -48,6 +48,7 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
         "latency": dict(profile.latency), "wait": profile.wait, "tick_rate": None, "real_day_tokens": None,
         "real_day_usd": None, "job_deadline": 2.0, "breaker_failures": 3, "breaker_pause": 0.2,
         "breaker_longest_pause": 0.4, "repair_from": 1440, "journal_keep": None,
+        "spread": 0,  # of "day-boundary-storm" everybody plans at once
     }  # fmt: skip
     own = {"model": MODEL, "api_key": "any", "limit_tokens": 10**12, "endpoints": {}, "models": {}, "tiers": {},
            "kind_tiers": {}}  # fmt: skip
