@@ -270,6 +270,7 @@ REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
     [
         ("TargetDown", {f"up{{{WORKER}}}": "1x20 0x40"}, [WORKER]),
         ("TargetDown", {f"up{{{WORKER}}}": "1x60"}, []),
+        ("TargetDown", {'up{job="cogitate-host"}': "0x60"}, []),
         ("NoWorker", {"cogitate_workers_alive": "1x20 0x40"} | WAITING, [""]),
         ("NoWorker", {"cogitate_workers_alive": "1x60"} | WAITING, []),
         ("NoWorker", {"cogitate_workers_alive": "0x60", 'cogitate_open_jobs{state="waiting"}': "0x60"}, []),
