@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -56,3 +57,14 @@ def test_probes_say_whether_redis_answers_and_only_readiness_depends_on_it(serve
     for path, expected in (("/healthz", 200), ("/readyz", 503)):
         status, text = served.get(path)
         assert (status, json.loads(text)) == (expected, {"redis": "does not answer: ConnectionError"})
+
+
+def test_requests_are_served_by_a_named_thread_and_written_nowhere(
+    served: Served, capfd: pytest.CaptureFixture[str]
+) -> None:
+    served.get("/metrics")
+    served.get("/nowhere")
+    assert capfd.readouterr() == ("", "")
+    found = [thread for thread in threading.enumerate() if thread.name == "metrics"]
+    assert found
+    assert all(thread.daemon for thread in found)

@@ -108,6 +108,9 @@ def test_a_job_that_fails_leaves_its_place(slots: Slots) -> None:
         failing.result(30)
     slots.hint("m3")
     slots.wait_for("m1", "m2!", "m3")
+    slots.hint("m4").result(30)  # put aside: it has left one place
+    assert "m4" not in slots.began
+    slots.lane.close()
     slots.end("m1")
     other.result(30)
 
