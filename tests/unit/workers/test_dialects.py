@@ -225,6 +225,15 @@ def test_each_server_and_model_has_a_dialect_of_its_own_that_expires() -> None:
     assert all(0 < client.ttl(key) <= RELEARN_AFTER for key in client.scan_iter())
 
 
+def test_dialects_are_listed_in_one_order_whatever_that_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeRedis()
+    for model in "abc":
+        DialectStore(client).save("http://a", model, OBJECT)
+    keys = [f"{PREFIX}http://a {model}".encode() for model in "cab"]
+    monkeypatch.setattr(client, "scan_iter", lambda **_: iter(keys))
+    assert [one.model for one in known_dialects(client)] == ["a", "b", "c"]
+
+
 def test_one_that_was_written_over_is_learned_again() -> None:
     client = FakeRedis()
     client.set(f"{PREFIX}http://a m", "{")

@@ -50,6 +50,14 @@ def test_an_error_is_known_by_its_words_and_else_by_its_status(status: int, said
     assert from_status(status, {"error": {"message": said}}, {}).kind == kind
 
 
+def test_a_context_length_is_that_of_an_overflow_alone() -> None:
+    for status, said, context in (
+        (400, "maximum context length is 4096 tokens", 4_096),
+        (401, "your plan excludes this model, whose context length is 4096 tokens", 0),
+    ):
+        assert from_status(status, {"error": {"message": said}}, {}).context == context
+
+
 def test_which_failures_may_pass() -> None:
     never = {"auth", "quota_exhausted", "model_missing", "bad_request", "context_overflow", "filtered", "too_large"}
     assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == never
