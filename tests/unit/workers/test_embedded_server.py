@@ -352,12 +352,14 @@ def test_a_guard_that_lives_is_not_started_again(server: EmbeddedServer) -> None
     assert module._guards == {server.data_dir: guard}
 
 
+@pytest.mark.parametrize("before", [False, True])
 def test_a_guard_is_handed_the_locks_and_a_connection_and_ends_with_its_host(
-    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, before: bool
 ) -> None:
     ended: Any = Process()
     ended.returncode = 0
-    module._guards[server.data_dir] = ended
+    if before:
+        module._guards[server.data_dir] = ended
     started = Started(server, monkeypatch)
     seen: list[Any] = []
     start = started.start

@@ -29,6 +29,8 @@ def told(prompt: object = 100, output: object = 20, **more: Any) -> Usage | None
         ({"total_tokens": 170, "completion_tokens_details": {"reasoning_tokens": 50}}, Usage(100, 70, 0, 50)),
         ({"completion_tokens_details": {"reasoning_tokens": 50}}, Usage(100, 70, 0, 50)),
         ({"total_tokens": 150}, Usage(100, 50, 0)),
+        ({"total_tokens": 100_000_000}, Usage(100, 99_999_900, 0)),
+        ({"total_tokens": 100_000_001}, Usage(100, 20, 0)),  # no call has as many
         ({"total_tokens": 110}, Usage(100, 20, 0)),  # a total that is too small
         ({"total_tokens": float("nan"), "completion_tokens_details": {"reasoning_tokens": "many"}}, Usage(100, 20, 0)),
     ],

@@ -65,6 +65,21 @@ def test_a_job_id_has_at_most_512_characters(length: int, refused: bool) -> None
         assert check_hint(with_body([[job_id], {}, {}]), "plan") == job_id
 
 
+@pytest.mark.parametrize("kind", ["reflect", "act"])
+def test_a_hint_is_for_a_job_of_the_kind_of_its_task(kind: str) -> None:
+    with pytest.raises(MessageRefused, match=f"expected a job of kind 'plan', found 'plan' for {kind!r}"):
+        check_hint(with_body([[f"town/420/{kind}/agent:ann/0/0"], {}, {}]), "plan")
+
+
+@pytest.mark.parametrize(
+    "properties", [None, {}, {"delivery_tag": "t"}, HINT["properties"] | {"body_encoding": "utf-8"}]
+)
+def test_what_kombu_cannot_open_is_refused(properties: Any) -> None:
+    check_envelope({"headers": {}, "properties": HINT["properties"], "body": HINT["body"]})
+    with pytest.raises(MessageRefused):
+        check_envelope({"headers": {}, "properties": properties, "body": HINT["body"]})
+
+
 def refused_or_right(message: Any) -> None:
     with suppress(MessageRefused):
         job_id = check_hint(message, "plan")

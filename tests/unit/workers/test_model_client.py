@@ -281,6 +281,7 @@ def test_an_endpoint_is_there_if_it_lists_its_models(client: ModelClient, stand_
     assert client.find(time.monotonic() + FAR) is None
     ((method, path, body, headers),) = stand_in.asked
     assert (method, path, body, headers["Authorization"]) == ("GET", "/v1/models", None, f"Bearer {KEY}")
+    assert not {"Content-Length", "Transfer-Encoding"} & set(headers)
     stand_in.answers = [(401, error("no"), {})]
     refused = client.find(time.monotonic() + FAR)
     assert refused is not None
@@ -376,3 +377,10 @@ def test_an_endpoint_that_does_not_list_its_models_says_why_and_is_asked_once(st
     with pytest.raises(Unlisted, match="APIConnectionError") as away:
         offered_models(address_of(nobody), FAR)
     assert away.value.status is None
+
+
+def test_an_endpoint_that_does_not_list_its_models_in_time_is_left(stand_in: StandIn) -> None:
+    stand_in.may_answer.clear()
+    with pytest.raises(Unlisted, match="APITimeoutError"):
+        offered_models(address_of(Endpoint(base_url=stand_in.url, api_key=SecretStr(KEY))), 0.2)
+    assert stand_in.answering.acquire(timeout=FAR)

@@ -72,6 +72,11 @@ def test_what_cannot_be_sent_is_refused_with_its_field(prompt: Any, told: str) -
         check_prompt(prompt)
 
 
+@pytest.mark.parametrize("none", [None, (), []])
+def test_a_prompt_without_constraints_has_none(none: Any) -> None:
+    assert check_prompt(made(constraints=none)).constraints == ()
+
+
 def test_texts_and_numbers_of_other_classes_become_plain() -> None:
     class Word(str):
         """A text of a class of its own."""

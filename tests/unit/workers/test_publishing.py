@@ -104,6 +104,7 @@ def test_a_broker_that_is_away_is_told_of_once_in_each_outage_and_when_it_is_bac
         with capture_logs() as logs:
             accepted.append(publisher.publish([job()]))
         told.append([(log["event"], log["log_level"]) for log in logs])
+        assert all((log["jobs"], log.get("error")) == (1, "ConnectionError") for log in logs if not accepted[-1])
     assert accepted == [0, 0, 1, 1, 0, 1]
     failed, still, restored = ("hint.failed", "warning"), ("hint.failed", "debug"), ("hint.restored", "info")
     assert told == [[failed], [still], [restored], [], [failed], [restored]]

@@ -45,4 +45,6 @@ def test_it_tries_again_whatever_a_start_met(monkeypatch: pytest.MonkeyPatch, ev
     with capture_logs() as logs, ServerKeeper(server):
         eventually(server.alive, "the server to be started again")
     told = [entry["error"] for entry in logs if entry["event"] == "server.not_restarted"]
+    delays = [entry["delay"] for entry in logs if entry["event"] == "server.restarted"]
+    assert delays == [0.001, 0.002, 0.004, 0.008]
     assert told == ["it hangs", "[Errno 28] No space left on device", "gone again"]

@@ -139,6 +139,7 @@ def test_addresses_stay_as_they_are_and_lead_to_the_guarded_transport() -> None:
         redis_transport.register()
         assert kombu_transports.resolve_transport("redis") is Transport
         assert kombu_transports.resolve_transport("rediss") is Transport
+        assert kombu_transports.get_transport_cls("redis") is Transport, "kombu keeps what it has found once"
 
 
 # -- events ------------------------------------------------------------------------------------------
