@@ -273,6 +273,8 @@ def test_who_starts_a_server_again_does_nothing(server: EmbeddedServer, monkeypa
     assert record == {"socket": str(server.socket), "pid": 42}
     assert not (server.data_dir / f"{SERVER_FILE}.new").exists()
     assert server._users is not None
+    with (server.data_dir / "server.users").open("ab") as other, pytest.raises(BlockingIOError):
+        module.fcntl.flock(other, module.fcntl.LOCK_EX | module.fcntl.LOCK_NB)
     server._users.close()
 
 

@@ -174,16 +174,18 @@ def test_of_an_answer_without_usage_the_cost_is_estimated_and_that_is_logged(
     [
         (401, "auth", "error"), (402, "quota_exhausted", "error"), (404, "model_missing", "error"),
         (429, "rate_limited", "info"), (500, "server", "info"), (301, "bad_request", "info"),
+        (300, "bad_request", "info"),
     ],
 )  # fmt: skip
 def test_a_failure_is_logged_as_loudly_as_somebody_can_mend_it(
     client: ModelClient, stand_in: StandIn, status: int, kind: str, level: str
 ) -> None:
-    stand_in.answers = [(status, error("no", code=f"code {KEY}"), {"Retry-After": "7"})]
+    stand_in.answers = [(status, error("no", code=f"code {KEY}"), {"Retry-After": "7", "Location": "/v1/elsewhere"})]
     with capture_logs() as logs:
         answer = ask(client)
     assert answer.failure is not None
     assert (answer.failure.kind, answer.failure.status, answer.value) == (kind, status, None)
+    assert len(stand_in.asked) == 1, "it follows nobody elsewhere"
     (log,) = logs
     assert (log["event"], log["model"], log["kind"], log["status"]) == ("llm.failed", "default", kind, status)
     assert (log["log_level"], log["detail"]) == (level, answer.failure.detail)

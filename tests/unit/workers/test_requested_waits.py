@@ -37,6 +37,7 @@ def date(seconds: float) -> datetime:
         ({"x-ratelimit-reset-requests": "250ms"}, 0.25), ({"x-ratelimit-reset": "2d1h"}, DAY),
         ({"anthropic-ratelimit-tokens-reset": date(45).isoformat()}, 45.0),
         ({"x-ratelimit-tokens-reset": "3"}, 3.0), ({"y-ratelimit-reset": "20"}, None),
+        ({"x-ratelimit-reset": "1000000000000"}, DAY),  # still a time in seconds
         ({"x-ratelimit-reset": str(int(NOW) + 12)}, 12.0), ({"x-ratelimit-reset": str(int(NOW + 12) * 1000)}, 12.0),
         ({"x-ratelimit-reset": "999999999"}, DAY), ({"x-ratelimit-reset": "soon"}, None),
         # of several the one that is used up, and of those the longest; else the shortest

@@ -133,7 +133,9 @@ def test_only_hints_of_its_kind_and_messages_that_can_be_opened_are_delivered(
     assert all(log["why"] and len(log["why"]) <= 200 for log in logs)
 
 
-def test_addresses_stay_as_they_are_and_lead_to_the_guarded_transport() -> None:
+def test_addresses_stay_as_they_are_and_lead_to_the_guarded_transport(monkeypatch: pytest.MonkeyPatch) -> None:
+    for scheme in ("redis", "rediss"):
+        monkeypatch.setitem(kombu_transports.TRANSPORT_ALIASES, scheme, "kombu.transport.redis:Transport")
     kombu_transports._transport_cache["redis"] = kombu_redis.Transport
     for _ in range(2):
         redis_transport.register()

@@ -179,8 +179,9 @@ def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytes
 def test_a_runner_that_asks_no_model_loads_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = loaded_by(monkeypatch)
     unused: Any = None
-    Runner(FakeRedis(), unused, unused, Settings())
+    runner = Runner(FakeRedis(), unused, unused, Settings())
     assert loaded == []
+    assert runner._attempts._calls._gate._stopping is runner._stopping, "its end ends the waits of its attempts"
 
 
 def test_a_runner_closes_what_it_opened(monkeypatch: pytest.MonkeyPatch) -> None:
