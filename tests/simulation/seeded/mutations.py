@@ -376,4 +376,10 @@ FOCUS: dict[str, tuple[str, ...]] = {
 }
 
 #: Bugs in what is learned of latencies: other scenes have fixed due ticks, and cannot show them.
-OF_LATENCIES = frozenset({"latencies are forgotten on resume", "an answer is timed again"})
+OF_LATENCIES = frozenset(
+    {
+        "latencies are forgotten on resume",
+        "an answer is timed again",
+        "what an answer used is forgotten on resume",  # answers seldom wait for fixed due ticks: 8,000 seeds show none
+    }
+)
