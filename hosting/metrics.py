@@ -10,6 +10,7 @@ import time
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -20,13 +21,14 @@ from redis.exceptions import RedisError
 
 from scheduler.budget.budget import window_of
 from scheduler.config.limits import LimitName, parse_limit_name
+from scheduler.config.settings import Settings
 from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
 from scheduler.journal.lines import JournalError, reason_of
 from scheduler.ledger.errors import LedgerError
 from workers.jobs.failure_classes import UNMET, failure_class
-from workers.jobs.metrics import RunHosts, WorkerSigns
+from workers.jobs.metrics import RunHosts, WorkerSigns, serve
 
 MOST_TICKS = 20_000  # ticks whose times a host remembers
 STATES = ("waiting", "running", "staged", "dead", "held")
@@ -174,6 +176,17 @@ def _cadence(vitals: CadenceVitals, seconds_since: Callable[[int], float]) -> It
     cadence = GaugeMetricFamily("cogitate_reflection_cadence", "Share of the usual cadence.", labels=["run"])
     cadence.add_metric([vitals.run], vitals.steering.cadence)
     yield from (jobs, age, seconds, lag, cadence)
+
+
+def serve_metrics(
+    client: Redis, run: str, settings: Settings, unexported: Callable[[], bool], resources: ExitStack
+) -> HostMetrics:
+    """Serve the metrics of a host at the port of its settings until `resources` end, and return them."""
+    metrics = HostMetrics(client, run, unexported)
+    server = serve(settings, metrics.registry, client)
+    resources.callback(server.server_close)
+    resources.callback(server.shutdown)
+    return metrics
 
 
 def _endpoints(client: Redis) -> Iterator[Metric]:

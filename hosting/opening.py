@@ -13,7 +13,7 @@ from memory.errors import quoted
 from scheduler.config.kept_settings import keep_settings
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.journal.exported import remove_exported
+from scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
 from scheduler.latency.latencies import LatencyPrior
 from scheduler.latency.prior import prior_of
 from scheduler.ledger.deletion import delete_run
@@ -132,3 +132,10 @@ def check_model(settings: Settings) -> None:
         if name not in endpoints:
             raise ConfigurationError(f"the run asks models at the endpoint {name!r}, which is not configured any more")
         address_of(endpoints[name])
+
+
+def exported_journal(settings: Settings, ledger: HostLedger) -> ExportedJournal | None:
+    """Return where lines that are removed from the journal go; None: nowhere."""
+    if not settings.journal_export:
+        return None
+    return ExportedJournal(journal_folder(settings.data_dir, ledger.run, ledger.incarnation))
