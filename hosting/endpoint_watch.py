@@ -5,15 +5,18 @@ The cost is counted as the ticks are committed: a host that leaves, perhaps afte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 
 import structlog
 
 from hosting.shortfall_lines import shortfall_lines
+from scheduler.config.settings import Settings
 from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.summary import lines_of_shortfalls
 from scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from workers.gate.verdict import WHAT_TO_CHECK
+from workers.llm.address import servers_of
 
 AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})  # the rest may be one slow call: told when the breaker opens
 
@@ -64,3 +67,12 @@ class EndpointWatch:
             return
         self._said.add((endpoint, why))
         log.warning(event, run=self._run, **({"endpoint": endpoint} if endpoint else {}), why=why, tick=tick, then=then)
+
+
+def watch_endpoints(
+    settings: Settings, run: str, said: set[tuple[str, str]], tells: Callable[[], bool], resources: ExitStack
+) -> EndpointWatch:
+    """Return a watch on the endpoints of the settings; when `resources` end it tells the shortfalls, if it `tells`."""
+    watch = EndpointWatch(run, {model.name: model.endpoint for model in settings.asked_models()}, said)
+    resources.callback(lambda: watch.tell_shortfalls(servers_of(settings)) if tells() else None)
+    return watch

@@ -10,18 +10,20 @@ import msgspec
 from redis import Redis
 
 from memory.errors import quoted
-from scheduler.config.kept_settings import keep_settings
+from scheduler.config.kept_settings import keep_settings, kept_settings
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
 from scheduler.latency.latencies import LatencyPrior
 from scheduler.latency.prior import prior_of
 from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.errors import RunRolledBack
 from scheduler.ledger.ledger import HostLedger, Value
 from scheduler.ledger.presence import check_unheld
 from scheduler.ledger.run_store import RunStore, run_exists
 from scheduler.tick.arguments import check_flag
 from scheduler.tick.loop import let_go
+from scheduler.tick.unused_arguments import unused_settings
 
 Exist = Literal["refuse", "resume", "replace"]
 
@@ -100,6 +102,18 @@ def open_run(
     if settings.adapts():
         state["latency_prior"] = msgspec.json.encode(prior_now(client, settings))
     return Opened(HostLedger.create(client, run, state=state), False)
+
+
+def resumed_settings(ledger: HostLedger, given: Settings) -> tuple[Settings, list[str]]:
+    """Return the settings that a resumed run goes on with, and those given ones that it does not use, by name.
+
+    Raises:
+        RunRolledBack: when the server has lost the run since this host took it.
+    """
+    kept = ledger.store.field("state", "settings")
+    if kept is None:
+        raise RunRolledBack(f"run {ledger.run!r}: the ledger has forgotten it since this host took it; start it anew")
+    return kept_settings(kept, given), unused_settings(kept, given)
 
 
 def prior_now(client: Redis, settings: Settings) -> LatencyPrior:

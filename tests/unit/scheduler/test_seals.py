@@ -17,7 +17,7 @@ from scheduler.ledger.errors import RunAltered
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.run_store import RunStore
 from scheduler.tick.seals import Seals
-from tests.unit.scheduler.test_run_figures import ANN, BOB, CY, lines, store_of
+from tests.unit.scheduler.run_lines_case import ANN, BOB, CY, lines, store_of
 
 TICK = 6  # of the last line of the journal
 

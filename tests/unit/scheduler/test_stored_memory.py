@@ -19,7 +19,7 @@ from scheduler.inspection.stored_memory import StoredMemory, read_memory
 from scheduler.inspection.summary import _memories
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import write_streams
-from tests.unit.scheduler.test_run_figures import ANN, BOB, CY, store_of
+from tests.unit.scheduler.run_lines_case import ANN, BOB, CY, store_of
 
 NOW = 9  # the tick at which the run stands
 FACTS = Facts(start_minute=100, minutes_per_tick=10, names={ANN: "Ann Lee", BOB: "Bob Ray"})

@@ -28,7 +28,7 @@ from scheduler.ledger.errors import NewerSchema, RunMissing
 from scheduler.ledger.presence import this_process
 from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, JobKey
-from tests.unit.scheduler.test_run_figures import (
+from tests.unit.scheduler.run_lines_case import (
     ANN,
     BOB,
     CY,
