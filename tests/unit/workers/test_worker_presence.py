@@ -124,7 +124,9 @@ class Client:
 
 
 @pytest.mark.parametrize(
-    ("sender", "name"), [(type("Worker", (), {"hostname": "one@here"})(), "one@here"), (None, f"worker@{os.getpid()}")]
+    ("sender", "name"),
+    [(type("Worker", (), {"hostname": "one@here"})(), "one@here"), (None, f"worker@{os.getpid()}")],
+    ids=["named", "by its process"],
 )
 def test_a_worker_lives_from_its_first_message_to_its_end(
     monkeypatch: pytest.MonkeyPatch, sender: object, name: str
