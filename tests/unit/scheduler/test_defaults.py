@@ -128,7 +128,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {
             "locations": [], "minutes_per_tick": 1, "start_minute": 0, "morning": 360, "act_interval": 0, "names": {},
             "retrieval": None, "kind_retrieval": {}, "models": [], "ladders": {},
-            "scope_names": {},
+            "scope_names": {}, "spread": 0,
         },
     ),
     (Known, {}, {"samples": [], "asked": 0}),

@@ -26,12 +26,19 @@ class Stubborn:
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(str(address))
         self._listening.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._answering: list[threading.Thread] = []
+        self._accepting = threading.Thread(target=self._accept)
+        self._accepting.start()
 
     def end(self) -> None:
-        for one in (self._listening, *self._open):
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
+        for one in self._open:
             with suppress(OSError):  # whoever was connected has gone
                 one.shutdown(socket.SHUT_RDWR)
+        for thread in self._answering:
+            thread.join()
+        for one in (self._listening, *self._open):
             one.close()
 
     def _accept(self) -> None:
@@ -41,7 +48,8 @@ class Stubborn:
             except OSError:
                 return
             self._open.append(here)
-            threading.Thread(target=self._answer, args=(here,), daemon=True).start()
+            self._answering.append(threading.Thread(target=self._answer, args=(here,)))
+            self._answering[-1].start()
 
     def _answer(self, here: socket.socket) -> None:
         with suppress(ConnectionError):  # the guard was killed in the midst of it
