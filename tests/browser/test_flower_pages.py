@@ -129,14 +129,17 @@ def figures(page: Any) -> dict[str, dict[str, float]]:
 def told(status: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Return those figures that `cogitate status --json` has too."""
     today = f"day:{status['minute'] // 1440}"
-    (line,) = [
+    of_today = [
         line for line in status["budget"]
         if (line["window"], line["scope"], line["unit"]) == (today, "run", "usd_micros")
     ]  # fmt: skip
+    money = dict.fromkeys(("spent", "reserved", "held", "overrun"), 0)  # of a day that has asked for nothing yet
+    for line in of_today:
+        money |= {name: line[name] for name in money}
     (model,) = status["endpoints"]
     workers = status["workers"]
     return {
-        "money": {name: line[name] for name in ("spent", "reserved", "held", "overrun")},
+        "money": money,
         "model": {"p50": model["p50"], "p95": model["p95"]},
         "host": {"lag": status["steering"]["lag"], "host_ms": status["steering"]["host_ms"], "held": 1},
         "workers": {"alive": len(workers["alive"]), "expected": len(workers["alive"]) + len(workers["missing"])},
