@@ -17,13 +17,12 @@ class AsyncTicks:
     """The asynchronous iterator of a loop's ticks.
 
     Args:
-        begin: waits for what the first tick needs.
+        advance: returns the next tick; None after the last.
     """
 
-    def __init__(self, loop: RunLoop, begin: Callable[[], object]) -> None:
+    def __init__(self, loop: RunLoop, advance: Callable[[], Tick | None]) -> None:
         self._loop = loop
-        self._begin = begin
-        self._begun = False
+        self._advance = advance
         self._thread: ThreadPoolExecutor | None = None
         self._next: Future[Tick | None] | None = None  # that nobody was handed yet
 
@@ -59,12 +58,6 @@ class AsyncTicks:
                 self._loop.interrupt()
             thread.shutdown()
         return pending is None or (pending.exception() is None and pending.result() is None)
-
-    def _advance(self) -> Tick | None:
-        if not self._begun:
-            self._begin()
-            self._begun = True
-        return next(iter(self._loop), None)
 
 
 def _retrieve(waiting: asyncio.Future[Tick | None]) -> None:

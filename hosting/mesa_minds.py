@@ -36,7 +36,7 @@ AgentBrief = Callable[[Any], Mapping[str, object]]
 
 
 class Thought(NamedTuple):
-    """What an agent thought or decided, as of this step."""
+    """A thought or decision of an agent, as of this step."""
 
     agent: Any
     text: str  # the plan, reflection or summary in words; for a decision, what the agent does
@@ -44,7 +44,7 @@ class Thought(NamedTuple):
 
 
 class Mind:
-    """What one agent remembers."""
+    """The memories of one agent."""
 
     def __init__(self, view: MemoryView) -> None:
         self.view = view
@@ -86,7 +86,7 @@ class Minds:
 
     @property
     def applied(self) -> list[Thought]:
-        """What took effect with the last step, for agents that are still there."""
+        """Return what took effect with the last step, for agents that are still there."""
         alive = (
             (self._agents[owner](), text, change) for owner, text, change in self._applied if owner in self._agents
         )
@@ -94,7 +94,7 @@ class Minds:
 
     @property
     def spent(self) -> Cost:
-        """The calls, tokens and micro-dollars that the run has spent so far."""
+        """Return the calls, tokens and micro-dollars that the run has spent so far."""
         lines = budget_vitals(self.loop.ledger.client, self.loop.ledger.run).windows
         return spent_of(window.line for window in lines)
 

@@ -194,7 +194,7 @@ def _endpoints(client: Redis) -> Iterator[Metric]:
     here = ["endpoint"]
     breaker = GaugeMetricFamily("cogitate_endpoint_breaker_open", "1 unless the breaker is closed.", labels=here)
     held = GaugeMetricFamily(
-        "cogitate_endpoint_held_seconds", "Until when the endpoint asked for a pause.", labels=here
+        "cogitate_endpoint_held_seconds", "Seconds for which the endpoint still asks for a pause.", labels=here
     )
     flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, where they are capped.", labels=here)
     calls = CounterMetricFamily("cogitate_endpoint_calls", "Calls to the endpoint.", labels=here)

@@ -9,27 +9,37 @@ from memory.errors import UsageError
 from scheduler.tick.loop import RunLoop, Tick
 
 
+def one_by_one(loop: RunLoop, begin: Callable[[], object]) -> Callable[[], Tick | None]:
+    """Return a function that hands over the next tick, None after the last; before the first it calls `begin`."""
+    begun = False
+
+    def advance() -> Tick | None:
+        nonlocal begun
+        if not begun:
+            begin()
+            begun = True
+        return next(iter(loop), None)
+
+    return advance
+
+
 class TickBlock:
     """The block of one tick: what it did is committed when it ends, and after an error the tick never happened.
 
     Args:
-        begin: waits for what the first tick needs.
+        advance: returns the next tick; None after the last.
     """
 
-    def __init__(self, loop: RunLoop, begin: Callable[[], object]) -> None:
+    def __init__(self, loop: RunLoop, advance: Callable[[], Tick | None]) -> None:
         self._loop = loop
-        self._begin = begin
-        self._begun = False
+        self._advance = advance
         self._inside = False
 
     def __enter__(self) -> Tick:
         run = self._loop.ledger.run
         if self._inside:
             raise UsageError(f"run {run!r}: tick {self._loop.calls.present} is open; end its block before the next one")
-        if not self._begun:
-            self._begin()
-            self._begun = True
-        tick = next(iter(self._loop), None)
+        tick = self._advance()
         if tick is None:
             raise UsageError(f"run {run!r} is over at tick {self._loop.tick}: ask `loop.over` before each tick")
         self._inside = True

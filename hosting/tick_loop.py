@@ -23,7 +23,7 @@ from hosting.opening import (
     prior_now,
     resumed_settings,
 )
-from hosting.tick_block import TickBlock, TickNumber
+from hosting.tick_block import TickBlock, TickNumber, one_by_one
 from memory.effects import Effect
 from memory.entry import Entry
 from memory.errors import UsageError
@@ -187,8 +187,9 @@ class TickLoop:
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:
                     self.state.latencies.begin_anew(prior)
             self.settings = settings
-            self._block = TickBlock(self._loop, lambda: iter(self))
-            self._async_ticks = AsyncTicks(self._loop, lambda: iter(self))
+            advance = one_by_one(self._loop, lambda: iter(self))
+            self._block = TickBlock(self._loop, advance)
+            self._async_ticks = AsyncTicks(self._loop, advance)
             self._loop.calls.routing = settings.routing().with_types(given.event_types)
             if resumed:
                 tell_ignored(self.state, [*unused, *unused_arguments(self.state, given, description_of(client, run))])
@@ -398,7 +399,7 @@ class TickLoop:
 
     @property
     def over(self) -> bool:
-        """Whether no further tick comes: the last one has, an operator has ended the run, or the loop is left."""
+        """Return whether no further tick comes: the last has, this host has left the run, or an operator ended it."""
         return self._loop.over
 
     @property

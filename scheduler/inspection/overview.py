@@ -1,4 +1,4 @@
-"""What an operator wants to know of a run first: today's budget, its host and pace, and what its last hour came to.
+"""The figures of a run that an operator reads first: today's budget, its host and pace, and its last hour.
 
 An hour is one of game time, as the journal has no other. Asked again and again, this reads the newest lines only.
 """
@@ -42,7 +42,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """The status as people read it; it says so when the host is gone without having left its run."""
+        """Return the status as people read it; it says so when the host is gone without having left its run."""
         return format_state(self.status, self.held)
 
     @property

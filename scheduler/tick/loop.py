@@ -312,7 +312,7 @@ class RunLoop:
 
     @property
     def over(self) -> bool:
-        """Whether no further tick comes: the last one has, the run is left, or it was ended by an operator."""
+        """Return whether no further tick comes: the last has, this host has left the run, or an operator ended it."""
         return self._closed or self._left or self._leaving or (self._last is not None and self.tick >= self._last)
 
     @property

@@ -129,7 +129,7 @@ def host(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own_run(tmp_path: Path) -> dict[str, object]:
-    """What the same world comes to in the repository, with worker processes of its own."""
+    """Return what the same world comes to in the repository, with worker processes of its own."""
     folder = tmp_path / "repository"
     folder.mkdir()
     (folder / "world.py").write_text(WORLD)

@@ -4,33 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from cogitate import LedgerError, Observation, Profile, Tick, TickLoop
+from cogitate import LedgerError, TickLoop
 from scheduler.config.controls import SetMode
 from scheduler.inspection.audit.audit import audit
 from scheduler.steering.operators import ask
-
-Loops = Callable[..., TickLoop]
-
-OWNERS = {"agent:ada": Profile(name="Ada Smith")}
-LAST = 40
-
-
-def opened(loops: Loops, **more: Any) -> TickLoop:
-    return loops(**({"owners": OWNERS, "ticks": LAST} | more))
-
-
-def live(loop: TickLoop, tick: Tick) -> None:
-    loop.observe("agent:ada", Observation(text=f"The bell struck {tick.number} times.", minute=tick.minute))
-
-
-def state(loop: TickLoop) -> tuple[str, int]:
-    status, tick = loop.ledger.client.hmget(loop.ledger.store.key("state"), "status", "tick")
-    return status.decode(), int(tick)
+from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
 
 
 def ours() -> list[str]:
@@ -70,7 +52,7 @@ def test_the_ticks_are_those_of_the_plain_loop(cogitate_loop: Loops, straight: s
 
     loop = asyncio.run(host())
     assert loop.digest == straight
-    assert state(loop) == ("finished", LAST)
+    assert status(loop) == ("finished", LAST)
     assert ours() == []
 
 
@@ -84,7 +66,7 @@ def test_a_block_that_ends_commits_the_open_tick(cogitate_loop: Loops, straight:
         return loop
 
     loop = asyncio.run(host())
-    assert state(loop) == ("stopped", 5)
+    assert status(loop) == ("stopped", 5)
     assert ours() == []
     assert resumed_digest(cogitate_loop, loop) == straight
 
@@ -132,7 +114,7 @@ def test_a_host_that_is_cancelled_while_it_waits_leaves_a_run_that_goes_on(cogit
 
     loop = opened(cogitate_loop)
     asyncio.run(cancelled(loop))
-    assert state(loop) == ("stopped", 4)
+    assert status(loop) == ("stopped", 4)
     assert ours() == []
     ask(loop.ledger.client, "test", [SetMode("running")], wait=0)
     assert resumed_digest(cogitate_loop, loop) == straight
@@ -157,7 +139,7 @@ def test_a_host_that_is_cancelled_in_its_body_leaves_the_tick_undone(cogitate_lo
 
     loop = opened(cogitate_loop)
     asyncio.run(cancelled(loop))
-    assert state(loop) == ("stopped", 2)
+    assert status(loop) == ("stopped", 2)
     assert ours() == []
     assert resumed_digest(cogitate_loop, loop) == straight
 
@@ -191,7 +173,7 @@ def test_a_tick_that_nobody_was_handed_never_happened(cogitate_loop: Loops, stra
         return loop
 
     loop = asyncio.run(host())
-    assert state(loop) == ("stopped", 1)
+    assert status(loop) == ("stopped", 1)
     assert ours() == []
     assert resumed_digest(cogitate_loop, loop) == straight
 

@@ -55,7 +55,7 @@ def minds_of(model: Any, **more: Any) -> Minds:
 
 
 def trajectory(model: Any) -> list[object]:
-    """Where every agent stands, what it is, and what the model's random numbers would be next."""
+    """Return where every agent stands, what it is, and what the model's random numbers would be next."""
     agents = [
         (agent.unique_id, getattr(getattr(agent, "cell", None), "coordinate", None),
          sorted((name, value) for name, value in vars(agent).items() if isinstance(value, int | float | str)))

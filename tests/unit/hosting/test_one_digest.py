@@ -24,7 +24,7 @@ OWNERS = {f"agent:{number}": Profile(name=f"Smith {number}") for number in (1, 2
 
 
 def seen_by(owner: str, tick: int) -> str | None:
-    """What an owner perceives at a tick."""
+    """Return what an owner perceives at a tick."""
     number = int(owner.partition(":")[2])
     return f"Somebody asked me for {tick} ploughshares." if tick % (number + 2) == 0 else None
 

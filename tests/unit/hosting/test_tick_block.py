@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from cogitate import CogitateError, LedgerError, Observation, Profile, Tick, TickLoop, UsageError
+from cogitate import CogitateError, LedgerError, TickLoop, UsageError
 from scheduler.inspection.audit.audit import audit
-
-Loops = Callable[..., TickLoop]
-
-OWNERS = {"agent:ada": Profile(name="Ada Smith")}
-LAST = 40
-
-
-def opened(loops: Loops, **more: Any) -> TickLoop:
-    return loops(**({"owners": OWNERS, "ticks": LAST} | more))
-
-
-def live(loop: TickLoop, tick: Tick) -> None:
-    loop.observe("agent:ada", Observation(text=f"The bell struck {tick.number} times.", minute=tick.minute))
+from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened
 
 
 def committed(loop: TickLoop) -> int:

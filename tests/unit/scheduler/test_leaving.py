@@ -11,29 +11,10 @@ from typing import Any
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from cogitate import CogitateError, Fenced, LedgerError, Observation, Profile, Tick, TickLoop
+from cogitate import CogitateError, Fenced, LedgerError, Tick, TickLoop
 from scheduler.inspection.audit.audit import audit
 from scheduler.tick.loop import let_go
-
-Loops = Callable[..., TickLoop]
-
-OWNERS = {"agent:ada": Profile(name="Ada Smith")}
-LAST = 40
-
-
-def opened(loops: Loops, **more: Any) -> TickLoop:
-    return loops(**({"owners": OWNERS, "ticks": LAST} | more))
-
-
-def live(loop: TickLoop, tick: Tick) -> None:
-    """A world's turn that can be told from none."""
-    loop.observe("agent:ada", Observation(text=f"The bell struck {tick.number} times.", minute=tick.minute))
-
-
-def status(loop: TickLoop) -> tuple[str, int]:
-    """What the ledger says of the run: its status, and its last tick."""
-    left, tick = loop.ledger.client.hmget(loop.ledger.store.key("state"), "status", "tick")
-    return left.decode(), int(tick)
+from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
 
 
 def break_off(loop: TickLoop) -> None:
