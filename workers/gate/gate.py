@@ -34,7 +34,7 @@ from workers import lua
 from workers.gate.endpoint_reports import Report, Reports
 from workers.gate.verdict import verdict_of
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure
+from workers.llm.replies.failures import Failure
 
 SECOND = 1_000_000  # microseconds
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours

@@ -8,6 +8,7 @@ alike in every worker. The model is shown the fault once (`workers.jobs.repair`)
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
@@ -27,10 +28,27 @@ _DECLINES = re.compile(
     r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b",
     re.IGNORECASE,
 )
+_ADDRESSED = re.compile(r"you (?:decide|plan|reflect) (?:for|as)\b", re.IGNORECASE)  # as prompts address the model
+_ROLE = re.compile(
+    r"\b(?:the|this|a) character\b(?! (?:of|in an? |in the |from))|\bJSON\b|\b(?:previous|earlier) answer\b",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"^You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.MULTILINE)  # as built-in prompts begin
+_NEAR = re.compile(r"^Near [^:\n]+: (.+)$", re.MULTILINE)
+_IDENTIFIER = re.compile(r"\b[^\W_]+_\w+")
 _CLOCK = re.compile(r"\b(?:today|it) is day \d|\bit is \d{1,2}:\d\d [AP]M", re.IGNORECASE)
+_FORM = "with JSON only"  # as questions and repairs end
 _DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
 _BROKEN = re.compile(r"[.,;:|…\[\]{}*#_]|.*[,;:|(\[{]\s*$", re.DOTALL)
 _TYPE = re.compile(r" \([^()]*\)$")
+_SLOT = re.compile(
+    r"[\[{<](?:insert\b[^\]}>]{0,60}|(?:(?:your|my|the|a|first|last|full|character(?:['’]s)?)[ _])?"
+    r"(?:activity|agent|character|date|day|event|friend|location|name|person|place|time))[\]}>]",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"</?[^<>]{1,40}>")
+_STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}")
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # whose letters are no words
 _NO_LETTER = re.compile(r"[\W_]+")
 _SENTENCE = re.compile(r"[^.!?…]+")
 _RUN = 6  # words in a row that nobody writes twice by chance
@@ -50,10 +68,15 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
     chosen = {one.field for one in prompt.constraints if one.choices}
     texts = [t for field, t in _texts(value) if t and field not in chosen and not _TIME.fullmatch(t)]
     named = _names_of(choices, prompt)
+    material = prompt.user.replace(_FORM, "").lower()
     for text in texts:
         words = _WORD.findall(text.lower())
         if not any(character.isalnum() for character in text) or " ".join(words) in _FILLER:
             return f"{text[:40]!r} is a placeholder; write what the character would"
+        if (found := _SLOT.search(text) or _TAG.fullmatch(text)) is not None:
+            return f"{found[0]!r} is a placeholder; write what the character would"
+        if (not words and _STAMP.search(text) is not None) or _ISO.fullmatch(text) is not None:
+            return f"{text[:40]!r} is a date or a number; write what the character would"
         if _name(text) in named:
             return f"{text[:40]!r} only names a place or a person; say what happens"
         if _BROKEN.match(text):
@@ -62,7 +85,13 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return f"{found[0]!r} tells the time, which the character knows"
         if (found := _DECLINES.search(text)) is not None and found[0].lower() not in prompt.user.lower():
             return f"{found[0]!r} is not what the character would say; stay in the character's world"
-        if _copies(words, prompt.system):
+        if (found := _ROLE.search(text)) is not None and found[0].lower() not in material:
+            return f"{found[0]!r} speaks of the task; write what happens in the character's world"
+        if (found := _IDENTIFIER.search(text)) is not None and found[0].lower() not in material:
+            return f"{found[0]!r} is no word; write what the character would"
+        if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
+            return "a bracket in it has no other half"
+        if _ADDRESSED.match(text) is not None or _copies(words, prompt.system):
             return "it repeats the instructions instead of following them"
         if _repeats_a_sentence(text) or (len(words) >= _LONG and _variety(words) < _VARIED):
             return "it says the same words over and over"
@@ -85,14 +114,19 @@ def _choices(prompt: Prompt) -> frozenset[str]:
 
 
 def _names_of(choices: frozenset[str], prompt: Prompt) -> frozenset[str]:
-    """Return the choices, and the names that the prompt lists for them ("- cafe: The Copper Kettle (cafe)")."""
+    """Return the names of the one who is asked and of those near, and the choices with the names listed for them.
+
+    A prompt lists them as "- cafe: The Copper Kettle (cafe)".
+    """
+    people = (*_ASKED.findall(prompt.user), *(who for near in _NEAR.findall(prompt.user) for who in near.split(", ")))
     listed = (line[2:].partition(": ") for line in prompt.user.splitlines() if choices and line.startswith("- "))
-    return frozenset(map(_name, (*choices, *(name for choice, _, name in listed if choice in choices))))
+    return frozenset(map(_name, (*choices, *(name for choice, _, name in listed if choice in choices), *people))) - {""}
 
 
 def _name(text: str) -> str:
-    """Return what makes a name: "the Town_Hall (office)" is "townhall"."""
-    return _NO_LETTER.sub("", _TYPE.sub("", _bare(text)))
+    """Return what makes a name: "the Town_Hall (office)" is "townhall", and "Café" is "cafe"."""
+    letters = _NO_LETTER.sub("", _TYPE.sub("", _bare(text)))
+    return "".join(c for c in unicodedata.normalize("NFD", letters) if not unicodedata.combining(c))
 
 
 def _bare(text: str) -> str:

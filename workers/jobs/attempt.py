@@ -32,12 +32,12 @@ from workers.jobs.answer_faults import fault_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
 from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following, within_context
-from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repair_of
+from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repairs_of
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
-from workers.llm.prompt_check import WrongPrompt
-from workers.llm.tokens import PromptDoesNotFit, corrected_tokens, fit, is_plain, prompt_tokens
+from workers.llm.requests.prompt_check import WrongPrompt
+from workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, is_plain, prompt_tokens
 
 log = structlog.get_logger()
 
@@ -51,7 +51,7 @@ class Adjustment(NamedTuple):
     halved: bool = False  # show half of the memories: the endpoint refused the prompt as too long
     longer: bool = False  # leave more room for the answer: the model had not finished at its cap
     corrected: bool = False  # one answer was unusable already: the next one is the last
-    repair: Rendered | None = None  # shows the model that answer and its faults
+    repairs: tuple[Rendered, ...] = ()  # show the model that answer and its faults; of those that fit, the first does
     model: str = ""  # ask this one of the run's ladder; empty: the job's own
 
 
@@ -69,12 +69,13 @@ class AttemptOutcome(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """What an answer is good for."""
+    """The verdict on an answer."""
 
     effects: tuple[Effect, ...] | None  # None: it has none
     failure: str = ""  # the class of the failure
     fault: str = ""  # in words for the model; "" where its text shows it
     cut: tuple[Effect, ...] | None = None  # the effects of one that is only too long, without its oldest part
+    junk: bool = False  # the answer is no thought at all
 
 
 class Attempts:
@@ -169,7 +170,7 @@ class Attempts:
         judged = self._judge(kind, claim, prompt, asked.answer)
         if judged.failure == UNUSABLE and judged.cut is None and not asked.saved:
             self._calls.count_unusable(model)
-        self._capture.keep(claim, prompt, asked, judged.failure)
+        self._capture.keep(claim, prompt, asked, judged.failure, judged.fault)
         if judged.effects is not None:
             return AttemptOutcome(_result_of(model, prompt, asked, judged.effects), _spent(asked))
         elsewhere = following(candidates, candidate, judged.failure) if judged.failure in OF_ENDPOINTS else None
@@ -181,7 +182,7 @@ class Attempts:
             return _Judged(None, answer.failure.kind if answer.failure is not None else "empty")
         if (fault := fault_of(answer.value, prompt)) is not None:
             log.info("job.answer_unusable", job=claim.job.id, error="junk")
-            return _Judged(None, UNUSABLE, fault)
+            return _Judged(None, UNUSABLE, fault, junk=True)
         try:
             return _Judged(check_effects(effects_of(kind, claim.case, answer.value, prompt)))
         except KeyboardInterrupt:
@@ -218,8 +219,8 @@ class Attempts:
         elif failure in OF_ANSWERS:
             again = not adjustment.corrected
             fault = judged.fault or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
-            repair = repair_of(self._templates, answer.text, fault)
-            adjustment = adjustment._replace(corrected=True, longer=failure == "truncated", repair=repair)
+            repairs = repairs_of(self._templates, answer.text, fault, junk=judged.junk)
+            adjustment = adjustment._replace(corrected=True, longer=failure == "truncated", repairs=repairs)
         elif elsewhere is not None:
             again, adjustment = True, adjustment._replace(model=elsewhere.model.name)
         else:
@@ -283,8 +284,8 @@ class Attempts:
 def _fit_prompt(kind: Kind, claim: Claim, asked: Candidate, adjustment: Adjustment) -> tuple[Prompt, int]:
     """Return the prompt and the cap of its answer within their reservation.
 
-    The prompt leaves out the failed answer where that leaves no room. After an answer that was not finished, it takes
-    half of its cap if it can, and the answer what the prompt leaves of the reservation.
+    The prompt leaves out the failed answer where that leaves no room, and then its faults. After an answer that was not
+    finished, it takes half of its cap if it can, and the answer what the prompt leaves of the reservation.
 
     Raises:
         PromptDoesNotFit: when it is too long even without memories.
@@ -292,9 +293,9 @@ def _fit_prompt(kind: Kind, claim: Claim, asked: Candidate, adjustment: Adjustme
 
     def fitted(cap: int) -> Prompt:
         fit_into = partial(fit, kind, claim.case, cap, correction=asked.correction, halved=adjustment.halved)
-        if adjustment.repair is not None:
+        for repair in adjustment.repairs:
             with contextlib.suppress(PromptDoesNotFit):
-                return fit_into(addition=adjustment.repair)
+                return fit_into(addition=repair)
         return fit_into()
 
     if not adjustment.longer:

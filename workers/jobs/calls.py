@@ -72,7 +72,7 @@ class Calls:
         """Probe an endpoint whose breaker is open; this spends nothing."""
         with contextlib.suppress(ConfigurationError, KeyError):  # not configured here: this worker cannot call it
             self._models.prepare(endpoint)
-            self._gate.probe(endpoint, partial(self._models.find, endpoint), time.monotonic() + PROBE_WITHIN)
+            self._gate.probe(endpoint, partial(self._models.probe, endpoint), time.monotonic() + PROBE_WITHIN)
 
     def count_unusable(self, model: Model) -> None:
         """Count an answer of this model's endpoint that was well-formed and of no use."""

@@ -31,6 +31,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     user: str
     answer: str = ""
     failure: str = ""  # why the answer could not be used, or why there is none
+    fault: str = ""  # what was wrong with an unusable answer, in the words that the model is shown
     saved: bool = False  # shared from an identical call
 
 
@@ -42,7 +43,9 @@ class Capture:
         self._on = settings.capture
         self._texts = _texts(client, settings)
 
-    def keep(self, claim: Claim, prompt: Prompt, asked: CallResult | CallRefused, failure: str) -> None:
+    def keep(
+        self, claim: Claim, prompt: Prompt, asked: CallResult | CallRefused, failure: str, fault: str = ""
+    ) -> None:
         """Store an attempt's prompt, and its answer or the reason why there is none."""
         if not self._on:
             return
@@ -55,6 +58,7 @@ class Capture:
             user=prompt.user,
             answer=text[:MOST_ANSWER],
             failure=failure,
+            fault=fault,
             saved=saved,
         )
         keys = [*RunStore.of(self._client, job.run, claim.incarnation).captured_keys(), incarnation_key(job.run)]

@@ -15,7 +15,7 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import upper_bound
 from scheduler.ledger.claims import Claim
 from tasks.kind import Kind
-from workers.llm.failures import FailureKind
+from workers.llm.replies.failures import FailureKind
 
 #: Failures of an endpoint, or of a model at it: another one may answer.
 OF_ENDPOINTS: frozenset[FailureKind] = frozenset(

@@ -9,7 +9,7 @@ from scheduler.ledger.real_day import Refused as DayRefused
 from workers.gate.gate import Why
 from workers.jobs.calls import ASKING_FAILED
 from workers.jobs.repair import UNUSABLE
-from workers.llm.failures import FAILURE_KINDS
+from workers.llm.replies.failures import FAILURE_KINDS
 
 UNMET = "unmet"  # the precondition of a result did not hold at its boundary
 OTHER = "other"  # a text that no version of this product writes

@@ -3,7 +3,9 @@
 A job that asks a model may wait for its endpoint's limits, or for an answer, as long as its deadline allows. If all
 slots did that, a job without a model would wait with them, although it takes milliseconds. So jobs that ask a model
 take one of a number of places, and one more slot is left for the others. A hint that finds no place is put aside,
-unclaimed, and its slot is free at once; a job that leaves its place hands it to the next one. Nothing depends on it: a
+unclaimed, and its slot is free at once; a job that leaves its place hands it to the next one. Few wait so, as the
+transport takes such hints only while there is `room`: others wait in their queue, for the turn of their run and for
+whichever worker has a place first. Nothing depends on it: a
 hint that is put aside in a process that ends, or whose job another worker claims first, costs nothing, since the ledger
 is the truth and hosts repeat the hints of unclaimed jobs.
 """
@@ -12,20 +14,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from celery import signals
 
 if TYPE_CHECKING:
     from celery.apps.worker import Worker
 
+T = TypeVar("T")
+
 MOST = 10_000  # hints that are put aside; further ones are dropped, and their hosts repeat them
 SPARE = 1  # slots in which no job waits for a model
+FEWEST_AHEAD = 2  # hints put aside for each process, so that a place that gets free need not wait for the next
+PLACES_AHEAD = 4  # places for each further one
 
 _slots: list[int] = []  # of this worker, once Celery reports them
 
 
-class ModelLane:
+class ModelLane(Generic[T]):
     """The places of one process. Thread-safe.
 
     Args:
@@ -34,30 +40,37 @@ class ModelLane:
         run: runs a job to its end.
     """
 
-    def __init__(self, slots: int, asks_model: Callable[[str], bool], run: Callable[[str], object]) -> None:
+    def __init__(self, slots: int, asks_model: Callable[[str], bool], run: Callable[[str], T]) -> None:
         self._free = max(1, slots - SPARE)
+        self._ahead = max(FEWEST_AHEAD, self._free // PLACES_AHEAD)
         self._asks_model = asks_model
         self._run = run
         self._aside: dict[str, None] = {}  # in order of arrival
         self._lock = threading.Lock()
         self._closed = False
 
-    def run(self, job_id: str) -> None:
-        """Run a job and then those that were put aside meanwhile, or put it aside."""
+    def run(self, job_id: str) -> T | None:
+        """Run a job and then those that were put aside meanwhile, or put it aside; return what came of the job."""
         if not self._enter(job_id, may_wait=False):
             if not self._asks_model(job_id):
-                self._run(job_id)
-                return
+                return self._run(job_id)
             if not self._enter(job_id, may_wait=True):
-                return
-        turn: str | None = job_id
-        while turn is not None:
-            try:
-                self._run(turn)
-            except BaseException:
-                self._leave()
-                raise
-            turn = self._next()
+                return None
+        outcome = self._run_in_place(job_id)
+        while (turn := self._next()) is not None:
+            self._run_in_place(turn)
+        return outcome
+
+    def _run_in_place(self, job_id: str) -> T:
+        try:
+            return self._run(job_id)
+        except BaseException:
+            self._leave()
+            raise
+
+    def room(self) -> bool:
+        """Return whether a further job that asks a model may come: to a free place, or to be next at one."""
+        return self._free > 0 or len(self._aside) < self._ahead
 
     def close(self) -> None:
         """Drop the jobs that were put aside, and accept no more: this process is about to end."""

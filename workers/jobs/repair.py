@@ -1,7 +1,7 @@
 """The repair of an answer: a second attempt shows the model its own answer and its faults, once per job and worker.
 
 The attempt has a reservation of its own from the retry pool, and its prompt keeps to the same cap. The answer is data:
-it is cut, put on one line and fenced, as memories are.
+it is cut, put on one line and fenced, as memories are. Junk is not shown again: models repeat what they read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 from pydantic import BaseModel, ValidationError
 
 from prompts.render import Rendered, Templates
-from workers.llm.extract import json_objects
+from workers.llm.replies.extract import json_objects
 
 UNUSABLE = "unusable"  # well-formed, and refused by its kind: unknown places or agents, too few items, …
 
@@ -23,12 +23,16 @@ MOST_FAULT = 400  # characters of its fault
 _PLACES = 5  # wrong values that a fault names
 
 
-def repair_of(templates: Templates, text: str, fault: str) -> Rendered | None:
-    """Return the addition to the prompt, with the answer and its faults; None if there is no answer to show."""
+def repairs_of(templates: Templates, text: str, fault: str, *, junk: bool = False) -> tuple[Rendered, ...]:
+    """Return the additions to the prompt, the best first: with the answer and its faults, and with the faults alone.
+
+    Junk has the second one alone; where there is no answer, there is none.
+    """
     if not text.strip():
-        return None
-    shown = {"answer": _cut(text, MOST_ANSWER), "complaint": _cut(fault, MOST_FAULT)}
-    return templates.render("repair", shown)
+        return ()
+    shown = ("",) if junk else (_cut(text, MOST_ANSWER), "")
+    complaint = _cut(fault, MOST_FAULT)
+    return tuple(templates.render("repair", {"answer": answer, "complaint": complaint}) for answer in shown)
 
 
 def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -> str:

@@ -25,9 +25,9 @@ from tasks.kind import Prompt
 from workers.jobs.kept_texts import KeptTexts
 from workers.jobs.repair import OF_ANSWERS
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure, FailureKind
-from workers.llm.reply import Reply, validated
-from workers.llm.schema import full_schema
+from workers.llm.replies.failures import Failure, FailureKind
+from workers.llm.replies.reply import Reply, validated
+from workers.llm.requests.schema import full_schema
 
 
 class _Kept(msgspec.Struct, frozen=True):

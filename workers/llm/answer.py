@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from tasks.job import Cost
-from workers.llm.failures import Failure
+from workers.llm.replies.failures import Failure
 
 
 @dataclass(frozen=True, kw_only=True)

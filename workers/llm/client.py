@@ -22,20 +22,20 @@ import structlog
 
 from scheduler.config.endpoints import Endpoint, Model
 from tasks.kind import Prompt
-from workers.llm.address import address_of
 from workers.llm.answer import ModelAnswer
-from workers.llm.context_lengths import ContextLengths
-from workers.llm.dialect import Dialect, Dialects
-from workers.llm.dialect_store import DialectStore
-from workers.llm.error_responses import error_text, from_status
-from workers.llm.event_loop import EventLoopThread
-from workers.llm.failures import Failure, charged_in_doubt
-from workers.llm.http import Call, HttpResponse, NoResponse, PooledRequest
-from workers.llm.reply import Reply, cost_of, read_completion, validated
-from workers.llm.request import request_to
-from workers.llm.schema import full_schema
-from workers.llm.tokens import prompt_tokens
-from workers.llm.usage import read_usage
+from workers.llm.connections.event_loop import EventLoopThread
+from workers.llm.connections.http import Call, HttpResponse, NoResponse, PooledRequest
+from workers.llm.replies.context_lengths import ContextLengths
+from workers.llm.replies.error_responses import error_text, from_status
+from workers.llm.replies.failures import Failure, charged_in_doubt
+from workers.llm.replies.reply import Reply, cost_of, read_completion, validated
+from workers.llm.replies.usage import read_usage
+from workers.llm.requests.address import address_of
+from workers.llm.requests.dialect import Dialect, Dialects
+from workers.llm.requests.dialect_store import DialectStore
+from workers.llm.requests.request import request_to
+from workers.llm.requests.schema import full_schema
+from workers.llm.requests.tokens import prompt_tokens
 
 CONNECT_TIMEOUT = 10.0  # seconds
 _CLOSED = Failure(kind="connection", detail="closed")
@@ -100,7 +100,7 @@ class ModelClient:
         elif response.status >= 300:
             reply = _refused(response)
         else:
-            reply = read_completion(self._address.without_key(response.content), response.headers)
+            reply = read_completion(response.content, response.headers)
             self._dialects.accepted(model.model, dialect)
         if reply.failure is not None and reply.failure.kind == "context_overflow":
             size = prompt_tokens(prompt)
@@ -117,7 +117,6 @@ class ModelClient:
             )
         value, failure = validated(reply, prompt.answer)
         if failure is not None:
-            failure = replace(failure, detail=failure.detail.replace(self._address.api_key, "[key]"))
             log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
             log(
                 "llm.failed",
@@ -143,7 +142,7 @@ class ModelClient:
         """Return the tokens that prompt and answer may have together, as far as an overflow has shown it; else 0."""
         return self._contexts.of(model.model)
 
-    def find(self, deadline: float) -> Failure | None:
+    def probe(self, deadline: float) -> Failure | None:
         """Return why the endpoint does not answer, or None; the request for its models costs nothing."""
         response = self._loop.run(self._exchange(b"", Call(deadline), models=True))
         if isinstance(response, Failure):
@@ -168,7 +167,7 @@ class ModelClient:
     # -- on the event loop -----------------------------------------------------------------------------
 
     async def _exchange(self, body: bytes, call: Call, *, models: bool = False) -> HttpResponse | Failure:
-        """Send one request; return its response if all of it came before the deadline."""
+        """Send one request; return its response, which does not hold the key, if all of it came before the deadline."""
         if self._closed.is_set():
             return _CLOSED
         if call.remaining() <= 0:
@@ -178,7 +177,8 @@ class ModelClient:
         self._calls.add(task)
         try:
             async with asyncio.timeout_at(call.deadline):  # the loop's clock is time.monotonic()
-                return await (self._listed(call) if models else self._pooled().send(body, call))
+                response = await (self._listed(call) if models else self._pooled().send(body, call))
+            return response._replace(content=self._address.without_key(response.content))
         except TimeoutError:
             return Failure(kind="timeout", detail="not all of the answer before the deadline")
         except NoResponse as error:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from scheduler.config.endpoints import Endpoint, Model
 from tasks.kind import Prompt
 from workers.llm.answer import ModelAnswer
-from workers.llm.dialect_store import DialectStore
-from workers.llm.event_loop import EventLoopThread
-from workers.llm.failures import Failure
+from workers.llm.connections.event_loop import EventLoopThread
+from workers.llm.replies.failures import Failure
+from workers.llm.requests.dialect_store import DialectStore
 
 if TYPE_CHECKING:
     from workers.llm.client import ModelClient
@@ -62,14 +62,14 @@ class ModelClients:
         """
         return self._client(model.endpoint).context_of(model)
 
-    def find(self, endpoint: str, deadline: float) -> Failure | None:
-        """Return why the endpoint does not answer, or None; it costs nothing. See `ModelClient.find`.
+    def probe(self, endpoint: str, deadline: float) -> Failure | None:
+        """Return why the endpoint does not answer, or None; it costs nothing. See `ModelClient.probe`.
 
         Raises:
             ConfigurationError: when its key or URL cannot be used.
             KeyError: when it is not configured.
         """
-        return self._client(endpoint).find(deadline)
+        return self._client(endpoint).probe(deadline)
 
     def prepare(self, endpoint: str) -> None:
         """Create the client of an endpoint before its first call.

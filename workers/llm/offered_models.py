@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory.errors import CogitateError
-from workers.llm.address import Address
+from workers.llm.requests.address import Address
 
 
 class Unlisted(CogitateError):

@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple
 
 import aiohttp
 
-from workers.llm.connections import SilentConnections
-from workers.llm.request import Request
-from workers.llm.stale_answers import REQUEST_ID, StaleAnswers
+from workers.llm.connections.pool import SilentConnections
+from workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
+from workers.llm.requests.request import Request
 
 MAX_RESPONSE_BYTES = 4 * 2**20  # the body of one response; the longest useful answer is far below
 _KEEPALIVE = 4.0  # seconds an idle connection is kept: less than the 5 s after which common servers close it

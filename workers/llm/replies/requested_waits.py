@@ -6,42 +6,55 @@ Endpoints name it in many ways: `Retry-After` (RFC 9110, section 10.2.3) in seco
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 _LONGEST = 86_400.0  # seconds; a longer wait counts as this one
 _EPOCH = 1_000_000_000.0  # a larger number of seconds is a time, not a wait
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
-_IN_TEXT = re.compile(
-    r"(?:retry in|try again in|retryDelay:?) ?((?:\d{1,6}(?:\.\d{1,9})?(?:ms|[dhms]))+)", re.IGNORECASE
-)
+_ASKS = r"(?:retry (?:in|after)|try again (?:in|after)|wait(?: for)?|retryDelay:?) ?"
+_IN_TEXT = re.compile(_ASKS + r"((?:\d{1,6}(?:\.\d{1,15})?(?:ms|[dhms])(?![a-z]))+)", re.IGNORECASE)
+_IN_WORDS = re.compile(_ASKS + r"(\d{1,6}(?:\.\d{1,15})?) ?(milli)?(second|minute|hour|day)", re.IGNORECASE)
+_UNITS = {"day": 86_400.0, "hour": 3_600.0, "minute": 60.0, "second": 1.0}
 _RESET = re.compile(r"x-ratelimit-reset(-.+)?|(x|anthropic)-ratelimit-.+-reset")
 
 
-def requested_wait(headers: Mapping[str, str], error_text: str = "") -> float | None:
+def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited: bool = True) -> float | None:
     """Return the seconds to wait, or None if the response names no time.
 
     Args:
         error_text: the words of the error, see `failures.error_text`.
+        limited: whether a limit is the reason for the error. If not, only a limit that is used up counts: many
+            providers say with every response when their limits are renewed.
     """
     named = {name.lower(): value.strip() for name, value in headers.items()}
-    if "retry-after-ms" in named:
-        wait = _number(named["retry-after-ms"], 0.001)
-    elif "retry-after" in named:
-        wait = _number(named["retry-after"]) if _is_number(named["retry-after"]) else _until_date(named["retry-after"])
-    elif (said := _IN_TEXT.search(error_text)) is not None:
-        wait = _duration(said[1])
-    else:
-        wait = _reset(named)
+    wait = _milliseconds(named.get("retry-after-ms", ""))
+    if wait is None:
+        wait = _until(named.get("retry-after", ""))
+    if wait is None:
+        wait = _in_words(error_text)
+    if wait is None:
+        wait = _reset(named, limited)
     return None if wait is None else min(max(wait, 0.0), _LONGEST)
 
 
-def _reset(headers: Mapping[str, str]) -> float | None:
-    """Return the wait until the limit that is used up is renewed; the shortest one if no limit says what is left."""
+def _in_words(text: str) -> float | None:
+    """Return the seconds that the words of an error name: "try again in 1m30s", "retry after 20 seconds"."""
+    if (found := _IN_TEXT.search(text)) is not None:
+        return _duration(found[1])
+    if (found := _IN_WORDS.search(text)) is not None:
+        return float(found[1]) * _UNITS[found[3].lower()] * (0.001 if found[2] else 1.0)
+    return None
+
+
+def _reset(headers: Mapping[str, str], limited: bool) -> float | None:
+    """Return the wait until the limit that is used up is renewed.
+
+    If no limit says what is left, it is the shortest wait that a response to a `limited` request names.
+    """
     waits, used_up = [], []
     for name, value in headers.items():
         if _RESET.fullmatch(name) is None or (wait := _until(value)) is None:
@@ -51,23 +64,27 @@ def _reset(headers: Mapping[str, str]) -> float | None:
             used_up.append(wait)
     if used_up:
         return max(used_up)
-    return min(waits, default=None)
+    return min(waits, default=None) if limited else None
 
 
 def _until(value: str) -> float | None:
-    """Return the seconds that a value of a reset header names: a number, a duration, a date, or a time since 1970."""
+    """Return the seconds that a header names: as a number, a duration, a date, or a time since 1970."""
     if not _is_number(value):
-        return _duration(value) if _DURATION.fullmatch(value) else _until_date(value)
-    number = _number(value)
-    if number is None or number < _EPOCH:
+        return _duration(value) if _DURATION.fullmatch(value.lower()) else _until_date(value)
+    number = float(value)
+    if number < _EPOCH:
         return number
     return (number / 1000 if number > 1000 * _EPOCH else number) - time.time()
+
+
+def _milliseconds(value: str) -> float | None:
+    return float(value) / 1000 if _is_number(value) else None
 
 
 def _until_date(value: str) -> float | None:
     try:
         at = datetime.fromisoformat(value) if value[:4].isdigit() else parsedate_to_datetime(value)
-        return at.timestamp() - time.time()
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - time.time()
     except (ValueError, TypeError, OverflowError):
         return None
 
@@ -76,18 +93,10 @@ def _is_number(value: str) -> bool:
     return value.replace(".", "", 1).isdigit() and value.isascii()
 
 
-def _number(value: str, unit: float = 1.0) -> float | None:
-    try:
-        number = float(value) * unit
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
 def _duration(value: str) -> float | None:
     """Return the seconds of a duration such as "1m30.5s" or "120ms"."""
     found = _DURATION.fullmatch(value.lower())
     if found is None or not value:
         return None
-    units = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
+    units = (*_UNITS.values(), 0.001)
     return sum(float(part) * unit for part, unit in zip(found.groups(), units, strict=True) if part)

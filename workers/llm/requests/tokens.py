@@ -28,9 +28,9 @@ from memory.errors import CogitateError
 from prompts.constraints import Constraint
 from prompts.render import Rendered
 from tasks.kind import Case, Kind, Prompt
-from workers.llm.dialect import schema_instruction
-from workers.llm.prompt_check import check_prompt
-from workers.llm.schema import full_schema
+from workers.llm.requests.dialect import schema_instruction
+from workers.llm.requests.prompt_check import check_prompt
+from workers.llm.requests.schema import full_schema
 
 MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a user message
 _SLACK = 3  # tokens; a short text may be denser than its language usually is

@@ -6,12 +6,13 @@ import json
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from tasks.kind import Prompt
-from workers.llm.schema import full_schema, plain_schema
+from workers.llm.requests.schema import full_schema, plain_schema
 
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
@@ -105,13 +106,13 @@ class Store(Protocol):
 
 
 class _Known:
-    """What this process knows of one model."""
+    """The knowledge of this process about one model."""
 
     def __init__(self, dialect: Dialect, now: float) -> None:
         self.dialect = dialect
         self.since = now  # when it became the known one
         self.trial: Dialect | None = None  # of the next call alone
-        self.refusals: dict[Dialect, int] = {}
+        self.refusals = Counter[Dialect]()
         self.is_stored = False
 
 
@@ -163,8 +164,8 @@ class Dialects:
         """Record that `refused` was refused; return False if no dialect is left to try."""
         with self._lock:
             known = self._known(model)
-            known.refusals[refused] = known.refusals.get(refused, 0) + 1
-            if known.refusals.get(better, 0) >= _CONFIRMED:
+            known.refusals[refused] += 1
+            if known.refusals[better] >= _CONFIRMED:
                 return False
             if known.refusals[refused] < _CONFIRMED:
                 known.trial = better
@@ -179,5 +180,5 @@ class Dialects:
             known = self._models[model] = _Known(found or self._first, self._clock())
         elif known.dialect != self._first and self._clock() - known.since > RELEARN_AFTER:
             known.dialect, known.since, known.is_stored = self._first, self._clock(), False
-            known.refusals = dict.fromkeys(known.refusals, _CONFIRMED - 1)  # one more confirms it again
+            known.refusals = Counter(dict.fromkeys(known.refusals, _CONFIRMED - 1))  # one more confirms it again
         return known

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from memory.errors import InputError
 from prompts.constraints import MOST_CHOICES, Constraint
 from tasks.kind import Prompt
-from workers.llm.schema import full_schema
+from workers.llm.requests.schema import full_schema
 
 MAX_VERSION = 500  # characters
 MAX_USED = 100_000  # entries that a prompt may name

@@ -14,11 +14,31 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost
 from tasks.job import Cost
 from tasks.kind import Prompt
-from workers.llm.error_responses import from_status
-from workers.llm.extract import json_objects
-from workers.llm.failures import Failure, describe_places
-from workers.llm.tokens import estimate_tokens, prompt_tokens
-from workers.llm.usage import Usage, read_usage
+from workers.llm.replies.error_responses import from_status
+from workers.llm.replies.event_stream import is_stream, joined
+from workers.llm.replies.extract import json_objects
+from workers.llm.replies.failures import Failure, FailureKind, describe_places
+from workers.llm.replies.usage import Usage, read_usage
+from workers.llm.requests.tokens import estimate_tokens, prompt_tokens
+
+#: Why a generation ended before it was complete, in the words of OpenAI and of those who are compatible with it.
+_ENDS: Mapping[str, FailureKind] = {
+    "length": "truncated",
+    "max_tokens": "truncated",  # Anthropic and Gemini, behind a gateway
+    "model_length": "truncated",  # Mistral
+    "model_context_window_exceeded": "truncated",  # Z.AI
+    "content_filter": "filtered",
+    "sensitive": "filtered",  # Z.AI
+    "safety": "filtered",  # Gemini, behind a gateway, as those that follow
+    "recitation": "filtered",
+    "blocklist": "filtered",
+    "prohibited_content": "filtered",
+    "spii": "filtered",
+    "refusal": "refused",  # Anthropic, behind a gateway
+    "error": "server",  # OpenRouter, when a provider breaks off
+    "network_error": "server",  # Z.AI
+    "insufficient_system_resource": "overloaded",  # DeepSeek
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +74,19 @@ def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_to
     return call_cost(model, prompt_tokens(prompt), output, calls=sent, percent=percent), True
 
 
+_ERROR_STATUSES = frozenset(map(str, range(400, 600)))
+
+
 def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     """Return the first choice of a chat completion, whatever its shape."""
+    streamed = is_stream(content)
     try:
-        body = json.loads(content)
+        body = joined(content) if streamed else json.loads(content)
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        if body is None and content.lstrip().startswith(b"{"):  # a completion that broke on its way was paid for
+        # A completion that broke on its way was paid for.
+        if body is None and (streamed or content.lstrip().startswith(b"{")):
             return Reply(failure=Failure(kind="not_json", detail="broken JSON in the response"), unreported="all")
         return Reply(failure=Failure(kind="no_completion", detail="the response is not a JSON object"))
     usage = read_usage(body)
@@ -76,12 +101,12 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
     text, thought = _text(message.get("content")), _text(message.get("reasoning_content") or message.get("reasoning"))
-    ended = _ended(choice.get("finish_reason"), bool(message.get("refusal")), text)
+    ended = _ended(choice, bool(message.get("refusal")), text, headers)
     return Reply(
         text=text,
         failure=ended,
         usage=usage,
-        unreported="all" if ended is not None and ended.kind == "truncated" else "text",
+        unreported="text" if ended is None or ended.kind in ("filtered", "refused", "empty") else "all",
         thought=thought,
         service_tier=_text(body.get("service_tier")),
     )
@@ -92,25 +117,29 @@ def _error_with_status_200(body: Mapping[str, object], headers: Mapping[str, str
     error = body.get("error")
     if not error:
         return None
-    code = error.get("code") if isinstance(error, dict) else None
-    return from_status(code if isinstance(code, int) and 400 <= code < 600 else 500, body, headers)
+    code = str(error.get("code")) if isinstance(error, dict) else ""
+    return from_status(int(code) if code in _ERROR_STATUSES else 500, body, headers)
 
 
-def _ended(finish_reason: object, refusal: bool, text: str) -> Failure | None:
+def _ended(choice: Mapping[str, object], refusal: bool, text: str, headers: Mapping[str, str]) -> Failure | None:
     """Return why the answer is unusable, if it is. Half an object may hold complete ones: truncation fails."""
-    if finish_reason == "content_filter":
-        return Failure(kind="filtered", detail="finish_reason content_filter")
+    reason = choice.get("finish_reason") or ("error" if choice.get("error") else "")
+    kind = _ENDS.get(str(reason).lower())
+    if kind == "server" and (failure := _error_with_status_200(choice, headers)) is not None:
+        return failure
+    if kind is not None and (kind == "filtered" or not refusal):
+        return Failure(kind=kind, detail=f"finish_reason {str(reason).lower()}")
     if refusal:
         return Failure(kind="refused")
-    if finish_reason == "length":
-        return Failure(kind="truncated", detail="finish_reason length")
     return None if text.strip() else Failure(kind="empty", detail="no text")
 
 
 def _text(content: object) -> str:
-    """Return a message's content: a string, or the joined strings of a list of parts."""
+    """Return a message's content: a string, the joined strings of a list of parts, or an object as JSON."""
     if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+        return "".join(text for part in content if isinstance(part, dict) and isinstance(text := part.get("text"), str))
+    if isinstance(content, dict):
+        return json.dumps(content)
     return content if isinstance(content, str) else ""
 
 

@@ -30,6 +30,7 @@ _FIGURES = re.compile(
     r"must be <= ?(\d[\d,]{0,11})|must have less than (\d[\d,]{0,11})|"  # text-generation-inference, Together
     r"(?<![\d,])(\d[\d,]{0,11}) maximum(?: context length)?|"  # Anthropic, Mistral
     r"maximum number of (?:input )?tokens(?: allowed)? \(?(\d[\d,]{0,11})|"  # Gemini
+    r"limit (\d[\d,]{0,11}), requested|"  # Groq and OpenAI, of tokens per minute
     r"n_ctx (\d{1,12})",  # llama.cpp, as a field
     re.IGNORECASE,
 )

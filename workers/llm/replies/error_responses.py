@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from workers.llm.context_lengths import named_context
-from workers.llm.failures import Failure, FailureKind
-from workers.llm.requested_waits import requested_wait
+from workers.llm.replies.context_lengths import named_context
+from workers.llm.replies.failures import Failure, FailureKind
+from workers.llm.replies.requested_waits import requested_wait
 
 
 class Wording(NamedTuple):
@@ -41,13 +41,15 @@ WORDINGS = (
     # A limit of a day, or of nothing at all, does not pass while a job waits.
     _wording(
         "quota_exhausted",
-        "400 402 403 429",
+        "400 402 403 412 429",
         r"insufficient[ _](quota|balance|funds|credits?)",
         r"credit balance is too low",
         r"(used|exhausted) (all|your) (available |your )*(credits|monthly)",
         r"exceeded_current_quota",
+        r"spending limit",
     ),
     _wording("quota_exhausted", "429", r"limit: 0\b", r"PerDay"),
+    _wording("context_overflow", "413 429", r"request too large for"),  # larger than what a minute allows
     _wording("rate_limited", "429", r"PerMinute", r"retryDelay", r"(retry|try again) in \d"),
     _wording("quota_exhausted", "403 429", r"exceeded your current quota"),
     _wording(
@@ -110,7 +112,8 @@ def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failur
     code, text = _read(body)
     kind = _kind(status, text)
     context = named_context(text) if kind == "context_overflow" else 0
-    return Failure(kind=kind, status=status, retry_after=requested_wait(headers, text), context=context, detail=code)
+    wait = requested_wait(headers, text, limited=kind in ("rate_limited", "quota_exhausted", "overloaded"))
+    return Failure(kind=kind, status=status, retry_after=wait, context=context, detail=code)
 
 
 def error_text(body: object) -> str:
@@ -121,13 +124,14 @@ def error_text(body: object) -> str:
 def _read(body: object) -> tuple[str, str]:
     """Return an error body's code, if it looks like one, and its words."""
     error: object = body[0] if isinstance(body, list) and body else body  # Gemini sends a list of one error
-    if isinstance(error, Mapping) and isinstance(error.get("error"), str | Mapping):
+    if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
         error = error["error"]  # the usual shape; others are the inner part alone
     if not isinstance(error, Mapping):
         return "", str(error or "")[:_READ]
     codes = [str(error.get(key) or "") for key in ("code", "type")]
     code = next((c for c in codes if _CODE.fullmatch(c)), "")
-    return code, " ".join(_words(error, _DEEPEST))[:_READ]
+    named = error.get("error")  # text, beside what says more of it
+    return code, " ".join([*([named] if isinstance(named, str) else []), *_words(error, _DEEPEST)])[:_READ]
 
 
 def _words(node: object, depth: int) -> Iterator[str]:
@@ -139,7 +143,9 @@ def _words(node: object, depth: int) -> Iterator[str]:
         for key in _SCALARS:
             if value := node.get(key):
                 prefix = f"{key} " if key in ("retryDelay", "n_ctx") else ""
-                yield prefix + (value if isinstance(value, str) else str(value))[:_READ]
+                yield prefix + str(value)[:_READ]
+        if isinstance(loading := node.get("estimated_time"), int | float):  # Hugging Face, in seconds
+            yield f"retryDelay {loading:.3f}s"
         for key in _PARTS:
             yield from _words(node.get(key), depth - 1)
 

@@ -18,7 +18,7 @@ class Usage(NamedTuple):
 
 
 def read_usage(response: Mapping[str, object]) -> Usage | None:
-    """Return the usage in a chat completion, or None when it is missing, negative, NaN, absurd or all zero.
+    """Return the usage in a chat completion, or None when it is missing, negative, NaN, absurd, or of no prompt.
 
     Some providers leave reasoning out of `completion_tokens`. Where the total has more than prompt and completion, or
     the reasoning alone is more than the completion, that is output too. A cached count above the prompt counts as none.
@@ -28,7 +28,9 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    if prompt is None or output is None or prompt + output == 0:
+    if prompt is None and output is None:  # Anthropic's names, behind some gateways
+        prompt, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
+    if not prompt or output is None:  # no call has an empty prompt; some servers leave out what they had cached
         return None
     total = _count(usage.get("total_tokens"))
     reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
@@ -47,6 +49,8 @@ def _detail(usage: Mapping[str, object], group: str, name: str) -> int:
 
 
 def _count(value: object) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
+        return int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value <= _MOST and value == int(value) else None  # NaN fails the first comparison

@@ -8,7 +8,11 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-_THOUGHT_BEGINS, _THOUGHT_ENDS = re.compile(r"<think(?:ing)?>"), re.compile(r"</think(?:ing)?>")
+_THOUGHT_BEGINS = re.compile(r"<(?:think(?:ing)?|thought|reasoning)>|\[THINK\]")
+_THOUGHT_ENDS = re.compile(
+    r"</(?:think(?:ing)?|thought|reasoning)>|\[/THINK\]|"
+    r"<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>"  # gpt-oss
+)
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _MAX_STARTS = 64  # opening braces tried; an answer made of braces must not cost quadratic time
 
@@ -45,10 +49,14 @@ def json_objects(text: str) -> Iterator[dict[str, object]]:
 
 
 def _without_thoughts(text: str) -> str:
-    """Return the text without reasoning in tags; in linear time, also if a tag never closes."""
+    """Return the text without reasoning in tags; in linear time, also if a tag never closes.
+
+    Several templates put the first tag into the prompt, so an answer may have the last alone: all before it is thought.
+    """
     kept, at = [], 0
-    while (begins := _THOUGHT_BEGINS.search(text, at)) and (ends := _THOUGHT_ENDS.search(text, begins.end())):
-        kept.append(text[at : begins.start()])
+    while (ends := _THOUGHT_ENDS.search(text, at)) is not None:
+        if (begins := _THOUGHT_BEGINS.search(text, at, ends.start())) is not None:
+            kept.append(text[at : begins.start()])
         at = ends.end()
     return "".join([*kept, text[at:]])
 

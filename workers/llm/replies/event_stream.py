@@ -1,0 +1,50 @@
+"""Completions that come as a stream of server-sent events, although none was asked for: some gateways always stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")  # what a line of a stream begins with; the last is a comment
+_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
+
+
+def is_stream(content: bytes) -> bool:
+    """Return whether the body of a response is a stream of events."""
+    return content[:1_000].lstrip().startswith(_BEGINS)
+
+
+def joined(content: bytes) -> dict[str, Any] | None:
+    """Return the completion that the chunks of a stream make together; None if it breaks off or holds none.
+
+    A stream is complete when it gives the reason why the answer ended, or an error.
+    """
+    texts, ended = dict.fromkeys(_TEXTS, ""), None
+    whole: dict[str, Any] = {}
+    for chunk in _chunks(content):
+        whole |= {key: value for key, value in chunk.items() if value is not None and key != "choices"}
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, Mapping):
+            continue
+        ended = choice.get("finish_reason") or ended
+        said = choice.get("delta") or choice.get("message")
+        if isinstance(said, Mapping):
+            texts |= {name: texts[name] + part for name in _TEXTS if isinstance(part := said.get(name), str)}
+    if ended is None and "error" not in whole:
+        return None
+    if ended is not None or any(texts.values()):
+        whole["choices"] = [{"message": texts, "finish_reason": ended or "error"}]
+    return whole
+
+
+def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
+    for line in content.splitlines():
+        if line.startswith(b"data:"):
+            try:
+                chunk = json.loads(line.removeprefix(b"data:"))
+            except (ValueError, RecursionError):  # "[DONE]", or a line that breaks off
+                continue
+            if isinstance(chunk, dict):
+                yield chunk
