@@ -14,6 +14,7 @@ from tasks.registry import kinds
 from workers.jobs.model_lane import SPARE
 from workers.processes import import_paths
 from workers.transport.broker_url import kombu_url, tls
+from workers.transport.turns import ASKING, QUICK
 
 
 def __getattr__(name: str) -> object:
@@ -75,8 +76,8 @@ broker_transport_options = {
     # kombu would record each message that a worker holds in Redis and delete it again, two round trips a job, to
     # redeliver it when the worker vanishes. The host repeats hints anyway, and sooner.
     "ack_emulation": False,
-    # One list a queue; the default of four makes each BRPOP four times as long.
-    "priority_steps": [0],
+    # Two lists a queue (workers.transport.turns); the default of four makes each BRPOP twice as long.
+    "priority_steps": [QUICK, ASKING],
     # Without these a stalled server blocks for as long as it stalls. Above kombu's own BRPOP of one second.
     "socket_timeout": max(2.0, _settings.socket_timeout),
     "socket_connect_timeout": _settings.socket_timeout,

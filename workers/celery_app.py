@@ -1,6 +1,6 @@
-"""The Celery app: one task per kind of job, named like the kind, whose only argument is a job's id.
+"""The Celery app: one task per kind of job, named like the kind, whose arguments are ids of jobs, usually one.
 
-Settings are in `celeryconfig`. A task only passes the id to `workers.jobs.runner.run_job`, which claims the job from
+Settings are in `celeryconfig`. A task only passes the ids to `workers.jobs.runner.run_jobs`, which claims the jobs from
 the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not hints.
 """
 
@@ -53,11 +53,11 @@ def make_app(broker: str | None = None) -> Celery:
     return made
 
 
-def _task() -> Callable[[str], None]:
-    def run(job_id: str) -> None:
-        from workers.jobs.runner import run_job  # here, as neither publishing nor Flower needs the model's client
+def _task() -> Callable[..., str]:
+    def run(*job_ids: str) -> str:
+        from workers.jobs.runner import run_jobs  # here, as neither publishing nor Flower needs the model's client
 
-        run_job(job_id)
+        return run_jobs(job_ids)
 
     return run
 

@@ -9,10 +9,12 @@ import contextlib
 import os
 import threading
 import time
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import msgspec
 import structlog
 from celery import signals
 from redis import Redis
@@ -21,24 +23,52 @@ from redis.exceptions import RedisError
 from scheduler.budget.rules import use_prompts
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.versions import SCHEMA
-from scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled
+from scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled, Source, Tried
 from scheduler.ledger.connect import connect
 from scheduler.ledger.keys import new_nonce
 from scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
 from tasks.job import Cost, JobKey, split_job_id
 from workers.jobs.attempt import NO_ADJUSTMENT, Attempts
+from workers.jobs.batches import Batches
 from workers.jobs.combined import CombinedRedis
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.kept_results import KeptResults
 from workers.jobs.metrics import attempted
 from workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
 from workers.llm.clients import ModelClients
-from workers.llm.dialect_store import DialectStore
+from workers.llm.requests.dialect_store import DialectStore
 from workers.processes.interpreter import tune
+from workers.transport import redis_transport
 
 log = structlog.get_logger()
 
 SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries when the ledger is away
+
+
+class Outcome(NamedTuple):
+    """The outcome of running a job."""
+
+    settled: Settled | Refusal | Literal["ready"]
+    source: Source = "none"  # of the result of the last attempt
+    failure: str = ""  # class of its failure
+
+    def words(self) -> str:
+        """Return it in a few words, which Flower shows as the result of the task."""
+        why = f": {self.failure}" if self.failure else ""
+        match self.settled:
+            case "ready":
+                return "ready"
+            case "staged":
+                return f"{self.source}{why}"
+            case "offered":
+                return f"late: {self.source}"
+            case "freed" | "accounted" | "already" | "unknown":
+                return f"no result{why}"
+            case refusal:
+                return f"not run: {refusal}"
+
+
+ASIDE = "put aside: another task runs it"
 
 
 class Runner:
@@ -76,25 +106,31 @@ class Runner:
         self._attempts.close()
         self._heartbeat.close()
 
-    def run(self, job_id: str) -> Settled | Refusal | Literal["ready"]:
+    def run(self, job_id: str) -> Outcome:
         """Run a job until an attempt succeeds or no other attempt can help, within its deadline."""
         run, key = split_job_id(job_id)
         if is_trial_hint(key):
             self._answer_trial(run, key)
-            return "ready"
+            return Outcome("ready")
         deadline = time.monotonic() + self._settings.job_deadline
         adjustment = NO_ADJUSTMENT
+        tries: list[Tried] = []
         while True:
             claim = self._claims.claim(job_id)
             if not isinstance(claim, Claim):
                 log.debug("job.refused", job=job_id, why=claim)
                 if claim == "newer":
                     self._warn_of_newer(job_id)
-                return claim
+                return Outcome(claim)
             began = time.monotonic()
             where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
             with where, self._heartbeat.of(claim.job.run, claim.incarnation):
+                asked = adjustment.model or claim.job.model
                 result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
+                asked = result.model if result is not None and result.model else asked
+                if claim.job.model:
+                    tries.append(Tried(claim.number, _ms_since(began), used, asked, failure))
+                    result = result and msgspec.structs.replace(result, tries=tuple(tries))
                 settled = self._settle(claim, result, used, failure)
                 if settled == "staged" and result is not None and result.source in ("llm", "cached"):
                     self._keep(claim, result, used)
@@ -106,7 +142,7 @@ class Runner:
                 settled=settled, source=source, tokens=used.tokens,
             )  # fmt: skip
             if settled != "freed" or self._stopping.wait(pause):
-                return settled
+                return Outcome(settled, source, failure)
 
     def _answer_trial(self, run: str, key: JobKey) -> None:
         endpoint = endpoint_of(key)
@@ -137,8 +173,12 @@ class Runner:
         return self._claims.settle(claim, result, used, failure)
 
 
+def _ms_since(began: float) -> int:
+    return round(1000 * (time.monotonic() - began))
+
+
 @cache
-def _lane(pid: int) -> ModelLane:
+def _lane(pid: int) -> ModelLane[Outcome]:
     """Return this process's lane with its runner; a forked child creates its own."""
     tune()
     settings = Settings()
@@ -154,9 +194,18 @@ def _lane(pid: int) -> ModelLane:
         lane.close()
         runner.stop()
 
+    redis_transport.take_while(lane.room)
     signals.worker_shutting_down.connect(stop, weak=False)
     signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # Celery sends it when no job runs any more
     return lane
+
+
+@cache
+def _batches(pid: int) -> Batches:
+    """Return the batches of this process; a forked child creates its own."""
+    batches = Batches(slots_of_worker(Settings().concurrency + SPARE), run_job)
+    signals.worker_shutting_down.connect(lambda **_: batches.close(), weak=False)
+    return batches
 
 
 _lock = threading.Lock()
@@ -168,13 +217,23 @@ def warm_up() -> None:
         _lane(os.getpid())
 
 
-def run_job(job_id: str) -> None:
-    """Run the job of a Celery task's message; log and drop a foreign or tampered id."""
+def run_job(job_id: str) -> str:
+    """Run the job of a Celery task's message and say what came of it; log and drop a foreign or tampered id."""
     try:
         split_job_id(job_id)
     except (ValueError, AttributeError, TypeError) as error:
         log.warning("message.refused", error=str(error)[:200])
-        return
+        return "not run: refused"
     with _lock:
         lane = _lane(os.getpid())
-    lane.run(job_id)
+    outcome = lane.run(job_id)
+    return outcome.words() if outcome is not None else ASIDE
+
+
+def run_jobs(job_ids: Sequence[str]) -> str:
+    """Run the jobs of a Celery task's message, and return in words what came of them."""
+    if len(job_ids) == 1:
+        return run_job(job_ids[0])
+    with _lock:
+        batches = _batches(os.getpid())
+    return ", ".join(f"{count} {words}" for words, count in batches.run(job_ids).most_common())

@@ -20,6 +20,7 @@ from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.trial_hints import endpoint_hints, trial_hints
+from scheduler.ledger.worker_signs import workers_seen
 from scheduler.tick.result_collector import Publish
 from tasks.job import JobKey
 from workers.processes.supervisor import WorkerPool
@@ -27,7 +28,7 @@ from workers.processes.supervisor import WorkerPool
 OWN = 15.0  # seconds in which workers that the host has just started answer, even on a busy machine
 SLOW = 3.0  # seconds after which a host logs that it waits
 OTHERS = 1.0  # the same for workers that should run already
-ALL = 1.0  # seconds after the first answer in which all kinds that workers know are answered
+ALL = 1.0  # seconds after the first answer in which every worker has said whose jobs it takes
 TRIED = 6.0  # seconds after that in which an endpoint is probed
 EVERY = 0.02  # seconds between two checks while the host waits for nothing else
 RARELY = 0.5  # the same while it waits for results
@@ -129,9 +130,19 @@ class Readiness:
         if self._answered and not self._first:
             self._first = now
         missing = [hint.key.kind for hint in self._hints if hint.key not in self._answered]
+        settled = bool(self._answered) and now - self._first >= ALL
         if self._told or not missing:
             self._told = True
-        elif not self._answered and now - self._asked >= self._limit:
+        elif settled and (unknown := self._unknown(missing)):
+            self._told = True
+            log.warning(
+                "workers.unknown_kind",
+                run=self._ledger.run,
+                kinds=unknown,
+                then="no worker takes them: their jobs are late and done by heuristic",
+                check="name the modules that register them in `kinds`, for host and workers",
+            )
+        elif (settled or not self._answered) and now - self._asked >= self._limit:
             self._told = True
             log.warning(
                 "workers.not_ready",
@@ -140,15 +151,14 @@ class Readiness:
                 then="the run goes on; what no worker does in time is done by heuristic",
                 check="start workers for this server: cogitate worker" if self._pool is None else "worker-1.log",
             )
-        elif self._answered and now - self._first >= ALL:
-            self._told = True
-            log.warning(
-                "workers.unknown_kind",
-                run=self._ledger.run,
-                kinds=missing,
-                then="no worker takes them: their jobs are late and done by heuristic",
-                check="name the modules that register them in `kinds`, for host and workers",
-            )
+
+    def _unknown(self, kinds: Sequence[str]) -> list[str]:
+        """Return those of the kinds that no living worker takes; none while Redis is away."""
+        try:
+            taken = workers_seen(self._ledger.client).kinds
+        except RedisError:
+            return []
+        return [kind for kind in kinds if kind not in taken]
 
     def _say_unreachable(self) -> None:
         for one in endpoint_vitals(self._ledger.client) if self._endpoints else ():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Sequence
 
 import structlog
 from celery import signals
+from celery.worker.consumer import Consumer
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -23,9 +25,10 @@ log = structlog.get_logger()
 class WorkerPresence:
     """A thread that renews the sign of life of this worker process until it is stopped."""
 
-    def __init__(self, client: Redis, worker: str) -> None:
+    def __init__(self, client: Redis, worker: str, kinds: Sequence[str]) -> None:
         self._client = client
         self._worker = worker
+        self._kinds = kinds
         self._supervisor = process_of(int(os.environ[lifeline.PARENT_VARIABLE])) if lifeline.is_child() else None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="worker-presence", daemon=True)
@@ -45,7 +48,7 @@ class WorkerPresence:
         first = True
         while True:
             try:
-                give_sign(self._client, self._worker, self._supervisor)
+                give_sign(self._client, self._worker, self._supervisor, self._kinds)
                 if first:
                     forget_workers(self._client)
                     first = False
@@ -60,13 +63,13 @@ def register() -> None:
     signals.worker_ready.connect(_start)
 
 
-def _start(sender: object = None, **_: object) -> None:
+def _start(sender: Consumer, **_: object) -> None:
     settings = Settings()
     try:
         client = connect(settings.state_url(), settings.socket_timeout, retries=0)
     except ConfigurationError:  # the jobs say so
         return
-    presence = WorkerPresence(client, str(getattr(sender, "hostname", "")) or f"worker@{os.getpid()}")
+    presence = WorkerPresence(client, sender.hostname, sorted(sender.app.amqp.queues.consume_from))
     presence.start()
 
     def stop(**_: object) -> None:

@@ -8,12 +8,12 @@ message without an id takes down Celery's connection, returns to the queue, and 
 from __future__ import annotations
 
 import binascii
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from memory.errors import CogitateError
-from scheduler.config.settings import check_run_name
+from scheduler.config.settings import MAX_BATCH, check_run_name
 from tasks.job import split_job_id
 
 MAX_JOB_ID = 512  # characters; longer than any run name, kind and owner
@@ -68,33 +68,40 @@ class _Embedded(msgspec.Struct):
     chord: None = None
 
 
-_BODY = msgspec.json.Decoder(tuple[tuple[str], dict[str, None], _Embedded])
+_JobIds = Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=MAX_BATCH)]
+_BODY = msgspec.json.Decoder(tuple[_JobIds, dict[str, None], _Embedded])
 
 
 class MessageRefused(CogitateError, ValueError):
     """A message on the broker is not a hint for a job of its kind; the worker drops it and logs why."""
 
 
-def check_hint(message: object, kind: str) -> str:
-    """Return the id of the job that a message in this kind's queue hints at.
+def check_hint(message: object, kind: str) -> tuple[str, ...]:
+    """Return the ids of the jobs that a message in this kind's queue hints at, usually one.
 
     Raises:
-        MessageRefused: when the message is not a hint for one job of this kind.
+        MessageRefused: when the message is not a hint for jobs of this kind.
     """
     try:
         found = msgspec.convert(message, _Message)
         body = binascii.a2b_base64(found.body, strict_mode=True)
-        (job_id,), keywords, _ = _BODY.decode(body)
-        if len(job_id) > MAX_JOB_ID:
-            raise MessageRefused(f"a job id of {len(job_id)} characters is longer than {MAX_JOB_ID}")
-        run, key = split_job_id(job_id)
-        check_run_name(run)
-        job_id.encode()  # a lone surrogate cannot be sent to Redis
+        job_ids, keywords, _ = _BODY.decode(body)
+        kinds = {_kind_of(job_id) for job_id in job_ids}
     except (ValueError, RecursionError) as error:  # msgspec's, binascii's and our own
         raise MessageRefused(str(error)) from None
-    if keywords or found.headers.task != kind or key.kind != kind:
-        raise MessageRefused(f"expected a job of kind {kind!r}, found {found.headers.task!r} for {key.kind!r}")
-    return job_id
+    if keywords or found.headers.task != kind or kinds != {kind}:
+        others = " and ".join(map(repr, sorted(kinds)))
+        raise MessageRefused(f"expected a job of kind {kind!r}, found {found.headers.task!r} for {others}")
+    return job_ids
+
+
+def _kind_of(job_id: str) -> str:
+    if len(job_id) > MAX_JOB_ID:
+        raise MessageRefused(f"a job id of {len(job_id)} characters is longer than {MAX_JOB_ID}")
+    run, key = split_job_id(job_id)
+    check_run_name(run)
+    job_id.encode()  # a lone surrogate cannot be sent to Redis
+    return key.kind
 
 
 def check_envelope(message: object) -> None:

@@ -9,24 +9,32 @@ It works around two faults of kombu 5.7.0 that end a worker:
   ends the worker, or makes it reconnect and take the same item for ever. The transport drops it and logs
   `message.refused`.
 
+It also hands out the hints of a queue by the turns of their runs (`workers.transport.turns`), and none of jobs that ask
+a model while this process has no room for them: another worker may have.
+
 A third fault costs time: kombu creates a client object for each command, which with redis-py 8 takes longer than the
 command.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from queue import Empty
+from time import monotonic
 from typing import Any
 
 import structlog
 from kombu import transport as kombu_transports
 from kombu.transport import redis as kombu_redis
+from kombu.utils.json import loads
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tasks.registry import is_kind
 from workers.transport.envelope import MessageRefused, check_envelope, check_hint
+from workers.transport.turns import ASKING, DRAWN, QUICK, next_hints, tickets_key
 
 SCHEMES = ("redis", "rediss")  # "redis+socket://" is kombu's "redis" with a path
+ROOM_INTERVAL = 0.05  # seconds between two looks whether there is room again
 
 log = structlog.get_logger()
 
@@ -38,6 +46,7 @@ class Channel(kombu_redis.Channel):
     do_restore = False
 
     _shared: tuple[Any, Any] | None = None  # a pool and the client over it
+    _turned = False
 
     def _create_client(self, asynchronous: bool = False) -> Any:
         if asynchronous:
@@ -51,7 +60,27 @@ class Channel(kombu_redis.Channel):
             raise RedisConnectionError("the transport of this channel was closed")
         return super()._connparams(asynchronous=asynchronous)  # type: ignore[no-untyped-call]
 
+    def _brpop_start(self, timeout: float | None = None) -> None:
+        """Block on the lists of all queues; kombu's own way knows one order of them, and no list to leave out."""
+        queues = self._queue_cycle.consume(len(self.active_queues))
+        if not queues:
+            return
+        lists = (ASKING, QUICK) if self._turned else (QUICK, ASKING)  # the first one that is not empty is served
+        self._turned = not self._turned
+        seconds = self.brpop_timeout if timeout is None else timeout
+        keys = [tickets_key(queue, priority) for queue in queues for priority in lists]
+        if not _room():
+            keys, seconds = [tickets_key(queue, QUICK) for queue in queues], ROOM_INTERVAL
+        self._in_poll = connection = self.client.connection
+        self._brpop_sent_at = monotonic()  # type: ignore[assignment]  # None in the class
+        command = ["BRPOP", *keys, seconds or 0]
+        if self.global_keyprefix:
+            command = self.client._prefix_args(command)
+        connection.send_command(*command)
+
     def _brpop_read(self, **options: Any) -> Any:
+        if self.connection is not None:
+            self.connection.reader = self
         try:
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
         except (ValueError, RecursionError) as error:  # not JSON; connection errors are of another class
@@ -63,8 +92,16 @@ class Transport(kombu_redis.Transport):
     """kombu's Redis transport with guarded channels."""
 
     Channel = Channel
+    reader: Any  # the channel that has read what is delivered
 
     def _deliver(self, message: Any, queue: str) -> None:
+        if isinstance(message, str) and message in DRAWN and is_kind(queue):
+            for hint in next_hints(self.reader._create_client(), queue, DRAWN[message]):
+                self._deliver_checked(loads(hint), queue)
+        else:
+            self._deliver_checked(message, queue)
+
+    def _deliver_checked(self, message: Any, queue: str) -> None:
         try:
             if is_kind(queue):
                 check_hint(message, queue)
@@ -74,6 +111,19 @@ class Transport(kombu_redis.Transport):
             log.warning("message.refused", queue=queue[:80], why=str(refusal)[:200])
             return
         super()._deliver(message, queue)  # type: ignore[no-untyped-call]
+
+
+def _always() -> bool:
+    return True
+
+
+_room: Callable[[], bool] = _always
+
+
+def take_while(room: Callable[[], bool]) -> None:
+    """Take hints of jobs that ask a model only while this process has room for them."""
+    global _room
+    _room = room
 
 
 def register() -> None:

@@ -10,9 +10,12 @@ import asyncio
 import gzip
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import formatdate
 from types import TracebackType
 from typing import Any, Literal
 
@@ -22,6 +25,7 @@ from tests.repository import ROOT
 
 PROMPT_TOKENS, OUTPUT_TOKENS = 700, 90  # as a completion tells them unless it lies
 CAP = 800  # tokens of a plan
+BEGUN = time.time()
 MARK = "zither"  # in every item of a plan that the endpoint wrote
 
 _DEEDS = ("Tune the", "Practise the", "Polish the", "Teach the", "Carry home the", "Dream of the")
@@ -49,7 +53,8 @@ class Behaviour:
     failure: str = ""  # class of the job's last failure; "": the answer is stored
     charge: Charge = "told"  # for the last call
     tokens: int = PROMPT_TOKENS + OUTPUT_TOKENS  # if the charge is "told"
-    wait: float | None = None  # seconds that the endpoint asked for
+    wait: float | None = None  # seconds that the endpoint asked for, from `BEGUN` if it is `dated`
+    dated: bool = False  # it names a date, to which less time is left when the job asks
     claims: int = 1  # attempts that the job may have, and has
     deadline: float = 60.0
     reasoning: int = 0
@@ -91,6 +96,41 @@ def _chunked(response: bytes, size: int) -> bytes:
 
 def _delivered(delivery: Any, response: bytes | None = None) -> FakeResponse:
     return FakeResponse(status=200, body=_body(response or said()), delivery=delivery)
+
+
+def _streamed(*, done: bool = True, usage: object = USAGE, finish: str = "stop", until: int = len(GOOD)) -> bytes:
+    """Return a completion as a stream of events, which nobody asked for."""
+    parts = [{"delta": {"role": "assistant", "content": ""}}]
+    parts += [{"delta": {"content": GOOD[at : min(at + 60, until)]}} for at in range(0, until, 60)]
+    parts += [{"delta": {}, "finish_reason": finish}] if done else []
+    chunks: list[dict[str, object]] = [{"choices": [{"index": 0, **part}]} for part in parts]
+    chunks += [{"choices": [], "usage": usage}] if done else []
+    events = [": PROCESSING", *(f"data: {json.dumps({'id': 'c-1', **chunk})}" for chunk in chunks)]
+    body = "\r\n\r\n".join([*events, "data: [DONE]"] if done else events)
+    return raw(200, body.encode(), Content_Type="text/event-stream")
+
+
+def _at(seconds: float, form: Literal["http", "iso", "epoch", "ms"]) -> str:
+    """Return the instant that many seconds after `BEGUN`, as a header names it."""
+    then = BEGUN + seconds
+    if form == "http":
+        return formatdate(then, usegmt=True)
+    if form == "iso":
+        return datetime.fromtimestamp(then, UTC).replace(tzinfo=None).isoformat() + "Z"
+    return str(int(then)) if form == "epoch" else str(int(then * 1_000))
+
+
+def _nested(depth: int) -> object:
+    found: object = GOOD
+    for _ in range(depth):
+        found = [{"type": "text", "text": found}]
+    return found
+
+
+def _ended(finish: object, **error: object) -> bytes:
+    """Return a completion that breaks off: its choice has an odd end, or an error."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": GOOD[:30]}, "finish_reason": finish, **error}
+    return whole(choices=[choice], usage=USAGE)
 
 
 def _plan(*descriptions: str) -> bytes:
@@ -138,7 +178,31 @@ BEHAVIOURS = (
         tokens=PROMPT_TOKENS + OUTPUT_TOKENS + 300, reasoning=300,
     ),
     _row("with a total that has more", said(usage=USAGE | {"total_tokens": 1_000}), tokens=1_000),
+    _row("behind a byte order mark", raw(200, b"\xef\xbb\xbf" + _body(said()))),
+    _row("in another encoding", raw(200, _body(said()).decode().encode("utf-16"))),
+    _row("after padding that keeps the connection", raw(200, b"\n" * 100_000 + _body(said()))),
+    _row("after a hundred continues", b"HTTP/1.1 100 Continue\r\n\r\n" * 100 + said()),
+    _row("in chunks with trailers", _chunked(said(), 50).replace(b"0\r\n\r\n", b"0\r\nX-Usage: 7\r\n\r\n")),
+    _row("with keys that come twice", said('{"activities": [], ' + GOOD[1:])),
+    _row("behind a byte order mark of its own", said("\ufeff" + GOOD)),
+    _row("as an object instead of text", said(PLAN)),
+    _row("after thoughts whose tag never opens", said(f'{GOOD.replace(MARK, "lute")} No, rather:</think>{GOOD}')),
+    _row("after thoughts in other tags", said(f'[THINK]{GOOD.replace(MARK, "lute")}[/THINK]{GOOD}')),
+    _row(
+        "after a channel of thoughts",
+        said(f'<|channel|>analysis<|message|>{GOOD.replace(MARK, "lute")}<|end|><|channel|>final<|message|>{GOOD}'),
+    ),
+    _row("with thoughts of another name", said(thoughts="Hm.", thinking={"text": "Hm."})),
+    _row("beside an empty error", whole(error=None, choices=json.loads(_body(said()))["choices"], usage=USAGE)),
+    _row("as a stream that nobody asked for", _streamed()),
+    _row("as a stream without usage", _streamed(usage=None), charge="estimate"),
     # usage that cannot be believed
+    _row("with usage in floats", said(usage={key: float(count) for key, count in USAGE.items()})),
+    _row("with usage by other names", said(usage={"input_tokens": PROMPT_TOKENS, "output_tokens": OUTPUT_TOKENS})),
+    _row("with usage in digits", said(usage={key: str(count) for key, count in USAGE.items()})),
+    _row("with a prompt for nothing", said(usage=USAGE | {"prompt_tokens": 0, "total_tokens": 90}), charge="estimate"),
+    _row("with usage in a list", said(usage=[USAGE]), charge="estimate"),
+    _row("with an infinite usage", raw(200, _body(said()).replace(b": 700", b": Infinity")), charge="estimate"),
     _row("without usage", said(usage=None), charge="estimate"),
     _row("with negative usage", said(usage=dict.fromkeys(USAGE, -5)), charge="estimate"),
     _row("with usage in words", said(usage={"prompt_tokens": "many", "completion_tokens": "some"}), charge="estimate"),
@@ -161,6 +225,21 @@ BEHAVIOURS = (
     _failed("a refusal", "refused", "told", said(None, refusal="I cannot help with that.")),
     _failed("a filtered answer", "filtered", "told", said("", finish="content_filter")),
     _failed("an answer that broke on its way", "not_json", "bound", raw(200, _body(said())[:-40])),
+    _failed("nested beyond reading", "empty", "told", said(_nested(300))),
+    _failed("an object nested beyond reading", "not_json", "told", said('{"activities":' * 5_000)),
+    _failed("a response nested beyond reading", "not_json", "bound", raw(200, b'{"choices":' * 50_000)),
+    _failed("half a stream", "not_json", "bound", _streamed(done=False, until=90)),
+    _failed("a stream cut at its cap", "truncated", "told", _streamed(finish="length", until=90)),
+    _failed(
+        "a stream that ends in an error", "overloaded", "none",
+        raw(200, b'data: {"error": {"message": "Overloaded", "code": 529}}\n\n', Content_Type="text/event-stream"),
+    ),
+    _failed("cut at its cap in capitals", "truncated", "told", said(GOOD[:100], finish="MAX_TOKENS")),
+    _failed("cut where the context ends", "truncated", "told", _ended("model_context_window_exceeded")),
+    _failed("filtered by another name", "filtered", "told", said("", finish="SAFETY")),
+    _failed("broken off by its provider", "server", "told", _ended("error", error={"message": "x", "code": 502})),
+    _failed("broken off without a reason", "server", "told", _ended("network_error")),
+    _failed("out of resources", "overloaded", "told", _ended("insufficient_system_resource")),
     # answers that say nothing
     _failed("junk: a refusal in prose", "unusable", "told", _plan(*["I am an AI language model"] * 6)),
     _failed("junk: placeholders", "unusable", "told", _plan(*["..."] * 6)),
@@ -168,6 +247,7 @@ BEHAVIOURS = (
     _failed("junk: days that are counted", "unusable", "told", _plan(*[f"Day {n} of the {MARK}" for n in range(6)])),
     _failed("junk: an unknown place", "unusable", "told", said(json.dumps({"activities": [_JUNK_ITEM] * 5}))),
     _failed("junk: too few items", "unusable", "told", _plan(f"Tune the {MARK}", f"Polish the {MARK}")),
+    _failed("junk: two things at once", "unusable", "told", said(GOOD.replace("8:00 AM", "7:00 AM"))),
     _row("junk that is mended", _plan(*["..."] * 6), said(), claims=2),
     _failed("junk twice", "unusable", "told", _plan(*["..."] * 6), claims=2),
     # what is no answer of a model
@@ -179,6 +259,9 @@ BEHAVIOURS = (
     _failed("bytes that are no text", "no_completion", "none", raw(200, b"\xff\xfe\x00\x01")),
     _failed("an error with status 200", "server", "none", whole(error={"message": "upstream failed"})),
     _failed("an error with its own code", "rate_limited", "none", whole(error={"message": "slow down", "code": 429})),
+    _failed("an error whose code is text", "rate_limited", "none", whole(error={"message": "slow", "code": "429"})),
+    _failed("an error in words alone", "server", "none", whole(error="upstream failed")),
+    _failed("an error beside no choices", "overloaded", "none", whole(error={"code": 503}, choices=[], usage=None)),
     _failed("another address", "bad_request", "none", raw(302, b"", Location="http://127.0.0.1:1/v1")),
     # the wire
     _failed("compressed", "not_json", "bound", raw(200, gzip.compress(_body(said())), Content_Encoding="gzip")),
@@ -199,6 +282,62 @@ BEHAVIOURS = (
         refused(429, "slow", x_ratelimit_reset_requests="1m30s", x_ratelimit_remaining_requests="0"), wait=90.0,
     ),
     _failed("limited in words", "rate_limited", "none", refused(429, "Please try again in 6s."), wait=6.0),
+    _failed("limited in longer words", "rate_limited", "none", refused(429, "Try again in 20 seconds."), wait=20.0),
+    _failed("limited in minutes", "rate_limited", "none", refused(429, "Please wait 2 minutes."), wait=120.0),
+    _failed(
+        "limited until a date", "rate_limited", "none",
+        refused(429, "slow", Retry_After=_at(3_600, "http")), wait=3_600.0, dated=True,
+    ),
+    _failed(
+        "limited until a date in ISO 8601", "rate_limited", "none",
+        refused(429, "slow", Retry_After=_at(3_600, "iso")), wait=3_600.0, dated=True,
+    ),
+    _failed(
+        "limited until a number of seconds", "rate_limited", "none",
+        refused(429, "slow", Retry_After=_at(3_600, "epoch")), wait=3_600.0, dated=True,
+    ),
+    _failed(
+        "limited until a date that is past", "rate_limited", "none",
+        refused(429, "slow", Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"), wait=0.0,
+    ),
+    _failed(
+        "limited for longer than a day", "rate_limited", "none",
+        refused(429, "slow", Retry_After="99999999"), wait=86_400.0,
+    ),
+    _failed(
+        "limited beyond all numbers", "rate_limited", "none",
+        refused(429, "slow", Retry_After="9" * 400), wait=86_400.0,
+    ),
+    _failed("limited for a duration", "rate_limited", "none", refused(429, "slow", Retry_After="1m30s"), wait=90.0),
+    _failed(
+        "limited for nonsense and until a reset", "rate_limited", "none",
+        refused(429, "slow", Retry_After="soon", x_ratelimit_reset="12"), wait=12.0,
+    ),
+    _failed("limited for less than nothing", "rate_limited", "none", refused(429, "slow", Retry_After="-5")),
+    _failed(
+        "limited until a reset in ISO 8601", "rate_limited", "none",
+        refused(
+            429, "slow", anthropic_ratelimit_requests_reset=_at(3_600, "iso"),
+            anthropic_ratelimit_requests_remaining="0",
+        ),
+        wait=3_600.0, dated=True,
+    ),
+    _failed(
+        "limited until a reset in ms since 1970", "rate_limited", "none",
+        refused(429, "slow", X_RateLimit_Reset=_at(3_600, "ms"), X_RateLimit_Remaining="0"), wait=3_600.0, dated=True,
+    ),
+    _failed(
+        "limited until a reset of ms", "rate_limited", "none",
+        refused(429, "slow", x_ratelimit_reset_tokens="120ms"), wait=0.12,
+    ),
+    _failed(
+        "failing far from its limits", "server", "none",
+        refused(500, "oops", x_ratelimit_reset_requests="6m0s", x_ratelimit_remaining_requests="59"),
+    ),
+    _failed(
+        "refusing far from its limits", "bad_request", "none",
+        refused(400, "no", x_ratelimit_reset_tokens="90s", x_ratelimit_remaining_tokens="149984"),
+    ),
     _failed("overloaded for a while", "overloaded", "none", refused(503, "busy", Retry_After="5"), wait=5.0),
     _failed("overloaded", "overloaded", "none", refused(529, "busy")),
     _failed("failing", "server", "none", refused(500, "oops")),

@@ -13,7 +13,7 @@ from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 from tasks.job import Cost
 from workers.gate.gate import Entered, Gate, Refused
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure, FailureKind
+from workers.llm.replies.failures import Failure, FailureKind
 
 NAME = "town-llm"
 MakeGate = Callable[..., Gate]

@@ -17,7 +17,7 @@ from tasks.kind import Prompt
 from workers.llm import client as llm  # noqa: F401 - loaded now: that takes a second, and some deadlines here are shorter
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
-from workers.llm.tokens import prompt_tokens
+from workers.llm.requests.tokens import prompt_tokens
 
 MODEL = Model(name="default", model="stand-in", input_price=150_000, cached_input_price=75_000, output_price=600_000)
 KEY = "sk-planted-5f1d2c"

@@ -14,7 +14,7 @@ from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.ledger.keys import endpoint_keys
 from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
 from workers.gate.gate import Entered, Gate
-from workers.llm.failures import Failure, FailureKind
+from workers.llm.replies.failures import Failure, FailureKind
 
 
 def test_failures_in_a_row_open_the_breaker_for_all_and_one_probe_closes_it(

@@ -19,7 +19,7 @@ from tasks.registry import kind_of, kinds
 from tests.integration.workers.failure_case import CLAIMS, KINDS, Outcome, publish_at_once, think
 from tests.repository import ROOT
 from workers.jobs.inline import InlinePublisher
-from workers.llm.failures import FAILURE_KINDS, FailureKind
+from workers.llm.replies.failures import FAILURE_KINDS, FailureKind
 from workers.processes.embedded import EmbeddedServer
 
 PAGE = (ROOT / "docs" / "reference" / "failures.md").read_text()

@@ -18,7 +18,7 @@ from scheduler.config.settings import Settings
 from scheduler.ledger.keys import endpoint_keys
 from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
 from workers.gate.gate import Entered, Gate, Refused
-from workers.llm.failures import FailureKind
+from workers.llm.replies.failures import FailureKind
 
 
 def test_requests_leave_no_closer_than_the_limit_says_and_in_turn(gate_of: MakeGate, client: Redis) -> None:

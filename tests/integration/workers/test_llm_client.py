@@ -33,10 +33,10 @@ from tests.integration.workers.llm_case import (
     completion,
     server_saying,
 )
-from workers.llm.address import address_of
-from workers.llm.failures import FAILURE_KINDS
-from workers.llm.http import Call, HttpResponse, PooledRequest
-from workers.llm.tokens import prompt_tokens
+from workers.llm.connections.http import Call, HttpResponse, PooledRequest
+from workers.llm.replies.failures import FAILURE_KINDS
+from workers.llm.requests.address import address_of
+from workers.llm.requests.tokens import prompt_tokens
 
 
 class Row(NamedTuple):

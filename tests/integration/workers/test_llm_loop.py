@@ -17,8 +17,8 @@ from scheduler.config.endpoints import Endpoint
 from tasks.job import Cost
 from tests.integration.workers.llm_case import BOUND, KEY, MODEL, PROMPT, Mood, ask, client_of
 from workers.llm.clients import ModelClients
-from workers.llm.dialect import Dialect
-from workers.llm.dialect_store import DialectStore, KnownDialect, known_dialects
+from workers.llm.requests.dialect import Dialect
+from workers.llm.requests.dialect_store import DialectStore, KnownDialect, known_dialects
 
 
 def at(endpoint: FakeEndpoint) -> Endpoint:

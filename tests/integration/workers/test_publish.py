@@ -20,6 +20,7 @@ from workers.celery_app import make_app
 from workers.processes.embedded import EmbeddedServer
 from workers.publish import Publisher, display_args, display_kwargs
 from workers.transport.envelope import check_hint
+from workers.transport.turns import hints_key
 
 KINDS = [kind.name for kind in kinds()]
 RANDOM = {"delivery_tag", "reply_to"}  # of the properties: new for every message, and for every app
@@ -38,7 +39,10 @@ def settings_of(server: EmbeddedServer) -> Settings:
 def taken(server: EmbeddedServer, kind: str) -> list[dict[str, Any]]:
     """The messages of a queue in the order in which a worker would take them."""
     with server.client(1) as client:
-        return [json.loads(text) for text in reversed(client.lrange(PREFIX + kind, 0, -1))]
+        drawn = [json.loads(text) for text in reversed(client.lrange(PREFIX + kind, 0, -1))]
+        hints = client.lrange(hints_key(PREFIX + kind, "town", 1), 0, -1)
+        assert [one for one in drawn if isinstance(one, str)] == ["~"] * len(hints)
+        return [one for one in drawn if not isinstance(one, str)] + [json.loads(text) for text in reversed(hints)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,6 +71,28 @@ def test_every_field_equals_what_kombu_publishes(valkey: EmbeddedServer, kind: s
     assert ours == theirs
 
 
+def test_a_batch_equals_what_kombu_publishes(valkey: EmbeddedServer) -> None:
+    jobs = [job(owner=owner) for owner in ("agent:isabella", 'group:"50 % off" é日本', "agent:bob")]
+    publisher = Publisher(settings_of(valkey).model_copy(update={"batch": 3}))
+    assert publisher.publish(jobs) == 3
+    publisher.close()
+    (ours,) = taken(valkey, "plan")
+    with valkey.client(1) as client:
+        client.flushdb()
+    app = make_app(settings_of(valkey).messages_url())
+    ids = tuple(one.id for one in jobs)
+    app.tasks["plan"].apply_async(
+        ids, task_id=ids[0], argsrepr=f"{display_args(jobs[0])} · and 2 more", kwargsrepr=display_kwargs(jobs[0])
+    )
+    app.close()
+    (theirs,) = taken(valkey, "plan")
+    assert check_hint(ours, "plan") == check_hint(theirs, "plan") == ids
+    for message in (ours, theirs):
+        for name in RANDOM:
+            del message["properties"][name]
+    assert ours == theirs
+
+
 def test_a_worker_reads_the_job_id_out_of_it(valkey: EmbeddedServer) -> None:
     publisher = Publisher(settings_of(valkey))
     jobs = [job(kind, f"agent:{name}") for kind in KINDS for name in ("ayesha", "jörg", 'q"x')]
@@ -75,7 +101,7 @@ def test_a_worker_reads_the_job_id_out_of_it(valkey: EmbeddedServer) -> None:
     for kind in KINDS:
         messages = taken(valkey, kind)
         expected = [one.id for one in jobs if one.key.kind == kind]
-        assert [check_hint(message, kind) for message in messages] == expected
+        assert [check_hint(message, kind) for message in messages] == [(one,) for one in expected]
         assert [message["headers"]["id"] for message in messages] == expected
 
 
@@ -145,6 +171,6 @@ def test_no_memory_reaches_a_message(valkey: EmbeddedServer) -> None:
     publisher.publish([job(params={"topic": "a secret affair"})])
     publisher.close()
     with valkey.client(1) as client:
-        (raw,) = client.lrange(PREFIX + "plan", 0, -1)
+        (raw,) = client.lrange(hints_key(PREFIX + "plan", "town", 1), 0, -1)
     assert b"secret" not in raw
     assert len(raw) < 1500

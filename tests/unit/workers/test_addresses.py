@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import ConfigurationError, Settings
-from workers.llm.address import OPENAI, Address, address_of, servers_of
+from workers.llm.requests.address import OPENAI, Address, address_of, servers_of
 
 KEY = "sk-planted-5f1d2c"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")

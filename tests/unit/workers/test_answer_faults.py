@@ -54,6 +54,26 @@ BABBLE = (
         (reflection("…"), "placeholder"),
         (plan("Bake", "Sell bread", "...", "Rest", "Sleep"), "placeholder"),
         (ActionAnswer(location="", doing="string", reason="Hungry"), "placeholder"),
+        (reflection("You reflect as Ada, a baker."), "instructions"),
+        (ActionAnswer(location="", doing="Bake bread", reason="you decide for Ada, 9:00 PM"), "instructions"),
+        (reflection("The character has learned that bread matters."), "speaks of the task"),
+        (ActionAnswer(location="", doing="Bake bread", reason="This character likes Ben"), "speaks of the task"),
+        (ActionAnswer(location="", doing="Bake bread (rye)'}' is incorrect", reason="Ben"), "no other half"),
+        (reflection("Ben asked for bread]"), "no other half"),
+        (reflection("The bread ends on a note of [character_name]', but no."), "placeholder"),
+        (ActionAnswer(location="", doing="Bake bread", reason="2023-07-18T09:45:36Z"), "a date or a number"),
+        (ActionAnswer(location="", doing="Bake bread", reason="The previous answer was wrong"), "speaks of the task"),
+        (reflection("Bread requires two json objects to use."), "speaks of the task"),
+        (ActionAnswer(location="", doing="to_townLibrary(1)", reason="Bread"), "is no word"),
+        (plan("Bake bread", "day_2", "Sell bread"), "is no word"),
+        (reflection("ADA."), "only names"),
+        (ActionAnswer(location="", doing="<plan>", reason="Bread"), "placeholder"),
+        (reflection("I asked [name] for the recipe of the honey bread."), "[name]"),
+        (reflection("Ben told [Your Name] of the bread."), "[Your Name]"),
+        (reflection("Cleo met <insert person here> at noon."), "placeholder"),
+        (ActionAnswer(location="", doing="Bake bread", reason="12/04/2018"), "a date or a number"),
+        (ActionAnswer(location="", doing="2019-04-15 17:36:58.733+0000", reason="Bread"), "a date or a number"),
+        (reflection(",1587324609_13-10-2018_11-22-21"), "a date or a number"),
         (reflection("I am an AI language model and cannot reflect on personal experiences."), "AI"),
         (SummaryAnswer(summary="As a large language model, I have no memories."), "language model"),
         (reflection("I'm sorry, but I'm not able to reflect on this."), "world"),
@@ -99,6 +119,13 @@ def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
         ),
         reflection("Ben asked me for the recipe of the honey bread."),
         reflection("I feel tired."),
+        reflection("Ben is a character in a book that Cleo reads; he has the character of a baker."),
+        reflection("You plan bread, Ben plans cake."),
+        reflection("<Ben> wants bread"),
+        reflection("Ada is who I am, and Ben _really_ likes the bread."),
+        reflection("Ben said [softly] that the bread was {very} good."),
+        ActionAnswer(location="", doing="Sell 12/2 loaves", reason="7:30-9:00"),
+        SummaryAnswer(summary="42"),
         reflection("Бен попросил у меня рецепт медового хлеба, а Клео одолжила мне щётку для трубы."),
         reflection("本恩向我要了蜂蜜面包的食谱,克莱奥借给我她的烟囱刷,我应该感谢她们两个人。"),
         plan("Bake bread", "Sell bread", "Sweep the chimney", "Lunch", "Bake bread"),
@@ -136,6 +163,21 @@ def test_a_place_is_no_deed(doing: str) -> None:
     assert "only names" in found
 
 
+@pytest.mark.parametrize(
+    ("who", "wrong"), [("Linden Cafe", True), ("JONAS Lindqvist", True), ("Cleo Hart", True), ("Ada Pike", False)]
+)
+def test_a_name_is_no_deed_however_its_letters_are_written(who: str, wrong: bool) -> None:
+    more = (
+        "- here: Linden Café (restaurant)\nYou decide for Jonas Lindqvist, 40 years old.\nNear Jonas: Ben, Cleo Hart\n"
+    )
+    assert (act(who, more=more) is not None) is wrong
+
+
+def test_an_identifier_that_was_shown_is_a_word() -> None:
+    assert act("Go to Oak_Hill with Ben", more="Ben asked me to oak_hill.") is None
+    assert act("Go to oak_hill with Ben") is not None
+
+
 @pytest.mark.parametrize("doing", ["Have tea at the Copper Kettle", "tea", "Tea (with Ben)", '"Tea!"'])
 def test_a_deed_may_name_a_place_and_a_choice_is_no_text(doing: str) -> None:
     assert act(doing) is None
@@ -162,6 +204,24 @@ def planned(*activities: tuple[str, str]) -> str | None:
 def test_a_choice_within_a_list_is_no_text_and_makes_no_difference_between_items() -> None:
     assert planned(("Have tea", "cafe"), ("Sleep", "home-1")) is None
     assert planned(*[("Have tea", "cafe"), ("Have tea", "home-1")] * 2) == "4 of 4 items are the same"
+
+
+def test_fields_repeat_each_other_within_an_object_of_a_list_wherever_it_stands() -> None:
+    class Pair(BaseModel):
+        one: str
+        two: str
+
+    class Pairs(BaseModel):
+        pairs: list[Pair]
+
+    def wrong(*pairs: tuple[str, str]) -> str | None:
+        value = Pairs(pairs=[Pair(one=one, two=two) for one, two in pairs])
+        return fault_of(value, prompt(Pairs))
+
+    fine = ("Ben asked for the honey bread.", "Cleo lent her chimney brush.")
+    same = ("The oven smoked again.", "The oven smoked again, as ever.")
+    assert wrong(fine) is None
+    assert wrong(same) == wrong(fine, same) == wrong(same, fine) is not None
 
 
 def test_a_character_who_is_a_machine_may_say_so() -> None:

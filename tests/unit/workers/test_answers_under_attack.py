@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from prompts import answers
-from workers.llm.extract import json_objects
+from workers.llm.replies.extract import json_objects
 
 MODELS = sorted(
     (one for one in vars(answers).values() if isinstance(one, type) and issubclass(one, answers.Answer)),

@@ -6,7 +6,7 @@ import dataclasses
 import threading
 import time
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -14,7 +14,7 @@ from fakeredis import FakeRedis
 from pydantic import BaseModel
 from structlog.testing import capture_logs
 
-from memory.effects import Archive, Effect, ReplaceSummary
+from memory.effects import Append, Archive, Effect, ReplaceSummary
 from memory.profile import Profile
 from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
@@ -26,12 +26,12 @@ from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, Prompt, WorldFacts
 from tasks.registry import register
 from tasks.shown import within
-from tests.unit.tasks.own_kind_case import Own, Said
+from tests.unit.tasks.own_kind_case import Own, Said, remembered
 from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure, FailureKind
-from workers.llm.tokens import prompt_tokens
+from workers.llm.replies.failures import Failure, FailureKind
+from workers.llm.requests.tokens import prompt_tokens
 
 RESERVED, USED = Cost(calls=1, tokens=500), Cost(calls=1, tokens=120)
 JOB = Job(
@@ -218,6 +218,22 @@ def test_a_prompt_that_the_endpoint_finds_too_long_is_halved_once() -> None:
     assert (second.result.source, second.result.failure) == ("heuristic", "context_overflow")
 
 
+@pytest.mark.parametrize("kind", get_args(FailureKind))
+def test_after_a_failure_that_a_shorter_prompt_may_avoid_the_kind_asks_for_less(kind: FailureKind) -> None:
+    own: Any = Own(output_cap=50)
+    own.halve = lambda case: remembered(case, text="Less.")
+    register(own)
+    outcome = attempt(failed(kind), number=4)
+    assert outcome.result is not None
+    (effect,) = outcome.result.effects
+    assert isinstance(effect, Append)
+    shorter = {
+        "context_overflow", "filtered", "too_large", "refused", "truncated", "empty", "not_json", "wrong_schema",
+        "unusable",
+    }  # fmt: skip
+    assert effect.entry.text == ("Less." if kind in shorter else "I hummed.")
+
+
 @pytest.mark.parametrize("kind", ["refused", "truncated", "empty", "not_json", "wrong_schema"])
 def test_an_answer_that_cannot_be_used_is_shown_to_the_model_once(kind: FailureKind) -> None:
     trying = Trying(unusable(kind))
@@ -339,8 +355,34 @@ def test_prompts_are_captured_with_what_came_of_them() -> None:
         kept: list[Any] = []
         trying.attempts._capture = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]  # noqa: B023
         trying.make()
-        told = [(claim.number, prompt, asked, failure) for claim, prompt, asked, failure in kept]
+        told = [(claim.number, prompt, asked, failure) for claim, prompt, asked, failure, *_ in kept]
         assert told == ([] if why is None else [(1, trying.calls.prompts[0], gives, why)])
+
+
+def test_junk_is_not_shown_again_and_an_answer_that_its_kind_refuses_is() -> None:
+    def second(text: str, kind: Own) -> str:
+        answer = ModelAnswer(usage=USED, value=Said(text=text), text=f"<<{text}>>")
+        trying = Trying(CallResult(answer, saved=False), kind)
+        trying.make(trying.make().adjustment, number=2)
+        return trying.calls.prompts[1].user
+
+    def refuse(case: Case, answer: BaseModel) -> tuple[Effect, ...]:
+        raise ValueError("nobody is called Zoe")
+
+    assert "<<...>>" not in second("...", Own(output_cap=50))
+    told = second("Ask Zoe about it.", Own(output_cap=50, answers=refuse))
+    assert "Ask Zoe about it." in told
+    assert "nobody is called Zoe" in told
+
+
+def test_what_is_wrong_with_an_unusable_answer_is_captured_in_words() -> None:
+    trying = Trying(CallResult(ModelAnswer(usage=USED, value=Said(text="...")), saved=False))
+    kept: list[Any] = []
+    trying.attempts._capture = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]
+    trying.make()
+    ((*_, failure, fault),) = kept
+    assert failure == "unusable"
+    assert fault.startswith("'...' is a placeholder")
 
 
 def test_a_probe_is_made_by_the_calls() -> None:
@@ -370,6 +412,17 @@ def test_where_the_failed_answer_leaves_no_room_it_is_not_shown() -> None:
     trying = Trying(unusable("not_json", "la " * 400))
     tight = msgspec.structs.replace(JOB, prompt_cap=200)
     trying.make(trying.make(job=tight).adjustment, job=tight, number=2)
+    one, other = trying.calls.prompts
+    assert other.user.startswith(one.user)
+    assert "la la la" not in other.user
+    assert "there is no complete JSON object in it" in other.user
+
+
+def test_where_not_even_the_faults_of_an_answer_have_room_they_are_not_shown() -> None:
+    trying = Trying(unusable("not_json", "la " * 400))
+    failed_once = trying.make()
+    tight = msgspec.structs.replace(JOB, prompt_cap=prompt_tokens(trying.calls.prompts[0]))
+    trying.make(failed_once.adjustment, job=tight, number=2)
     one, other = trying.calls.prompts
     assert one.user == other.user
 

@@ -21,7 +21,7 @@ from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
 from workers.jobs.calls import ASKING_FAILED, PROBE_WITHIN, Calls
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure
+from workers.llm.replies.failures import Failure
 
 RESERVED = Cost(calls=1, tokens=500, usd_micros=90)
 USED = Cost(calls=1, tokens=120, usd_micros=21)
@@ -63,7 +63,7 @@ class Models:
             raise answer
         return answer
 
-    def find(self, endpoint: str, deadline: float) -> Failure | None:
+    def probe(self, endpoint: str, deadline: float) -> Failure | None:
         self.probed.append((endpoint, deadline - time.monotonic()))
         return self.found
 

@@ -181,6 +181,14 @@ def test_our_events_follow_the_workers_level(level: int | None, heard: list[str]
     assert events == heard
 
 
+@pytest.mark.parametrize(("log", "quiet"), [("json", True), ("text", False)])
+def test_a_worker_that_logs_json_prints_no_banner(log: str, quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COGITATE_LOG", log)
+    worker = SimpleNamespace(quiet=False)
+    module._leave_out_banner(instance=worker)
+    assert worker.quiet is quiet
+
+
 REGISTERED = """
 import weakref
 import flower.utils.broker

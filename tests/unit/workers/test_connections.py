@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from workers.llm.connections import SilentConnections, _is_silent
+from workers.llm.connections.pool import SilentConnections, _is_silent
 
 
 @pytest.fixture

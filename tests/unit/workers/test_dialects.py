@@ -15,8 +15,8 @@ from redis.retry import Retry
 
 from prompts.constraints import Constraint
 from tasks.kind import Prompt
-from workers.llm.dialect import RELEARN_AFTER, Dialect, Dialects, schema_instruction
-from workers.llm.dialect_store import PREFIX, DialectStore, known_dialects
+from workers.llm.requests.dialect import RELEARN_AFTER, Dialect, Dialects, schema_instruction
+from workers.llm.requests.dialect_store import PREFIX, DialectStore, known_dialects
 
 FIRST = Dialect()
 OBJECT, TEXT = Dialect(form="json_object"), Dialect(form="text")

@@ -470,6 +470,9 @@ def test_a_child_of_ours_lives_until_it_has_ended(server: EmbeddedServer, monkey
     assert not server.alive()
     monkeypatch.setattr(server, "_state", lambda: "ready")
     assert server.alive(), "another process has started one"
+    said = iter(["absent", "loading", "absent", "absent"])
+    monkeypatch.setattr(server, "_state", lambda: next(said))
+    assert [server.alive(), server.alive()] == [True, False], "an operator may cut off one client"
 
 
 def test_what_a_server_logged_is_told_or_that_it_logged_nothing(server: EmbeddedServer) -> None:

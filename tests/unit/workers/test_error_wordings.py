@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from workers.llm.dialect import Dialect
-from workers.llm.error_responses import error_text, from_status
+from workers.llm.replies.error_responses import error_text, from_status
+from workers.llm.requests.dialect import Dialect
 
 ROOT = Path(__file__).parents[3]
 SEEN: list[dict[str, Any]] = json.loads((ROOT / "tests/fixtures/error-wordings.json").read_text())

@@ -25,7 +25,7 @@ from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Atte
 from workers.jobs.failover import Candidate, candidates_of, within_context
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure, FailureKind
+from workers.llm.replies.failures import Failure, FailureKind
 
 USED = Cost(calls=1, tokens=120)
 LARGE = Model(name="large", model="l", endpoint="near", input_price=2_000_000, output_price=8_000_000)

@@ -20,7 +20,7 @@ from workers.gate import endpoint_reports
 from workers.gate.endpoint_reports import Report, Reports
 from workers.gate.gate import Entered, Gate, Refused, ahead, pace, per_token
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure
+from workers.llm.replies.failures import Failure
 
 FAR = 30.0  # seconds
 USED = Cost(calls=1, tokens=120)
@@ -271,3 +271,14 @@ def test_counters_add_up_over_processes() -> None:
     found = {name.decode(): int(value) for name, value in counters.items() if value.isdigit()}
     assert (found["requests"], found["tokens"], found["estimated"]) == (2, 240, 120)
     assert client.smembers("cogitate:endpoints") == {b"ours"}
+
+
+def test_each_report_that_can_wait_is_sent_after_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one finds a thread that waits for whatever comes."""
+    sender = Sender(monkeypatch)
+    monkeypatch.setattr(endpoint_reports, "EVERY", 0.001)
+    for token in ("one", "two"):
+        sender.reports.add(report(token))
+        sender.wait()
+    assert sender.batches == [["one"], ["two"]]
+    sender.reports.close()

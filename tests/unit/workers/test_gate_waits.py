@@ -17,7 +17,7 @@ from scheduler.config.settings import Settings
 from scheduler.ledger.keys import endpoint_keys
 from workers.gate import gate as module
 from workers.gate.gate import Entered, Gate, Refused, ahead, pace
-from workers.llm.failures import Failure
+from workers.llm.replies.failures import Failure
 
 GO = [b"go", b"1000", 0, b"0", b"0"]
 

@@ -14,7 +14,7 @@ from tests.integration.workers.llm_case import MODEL, PROMPT
 from workers.llm import client as llm
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
-from workers.llm.event_loop import EventLoopThread
+from workers.llm.connections.event_loop import EventLoopThread
 
 FAR = 30.0  # seconds
 
@@ -36,8 +36,8 @@ class Client:
     def get_ready(self, prompt: Any, **named: Any) -> None:
         self.calls.append(("get_ready", prompt, named))
 
-    def find(self, deadline: float) -> str:
-        self.calls.append(("find", deadline))
+    def probe(self, deadline: float) -> str:
+        self.calls.append(("probe", deadline))
         return "found"
 
     def close(self) -> None:
@@ -58,13 +58,13 @@ def test_each_endpoint_has_one_client_whoever_asks_first(made: list[Client]) -> 
     assert clients.ask(PROMPT, model=MODEL, max_output_tokens=300, deadline=5.0) == "answer"
     clients.get_ready(PROMPT, model=MODEL)
     clients.prepare("other")
-    assert clients.find("other", 6.0) == "found"
+    assert clients.probe("other", 6.0) == "found"
     assert [(one.endpoint, one.connections, one.store) for one in made] == [(here, 7, store), (there, 7, store)]
     assert made[0].calls == [
         ("ask", PROMPT, {"model": MODEL, "max_output_tokens": 300, "deadline": 5.0}),
         ("get_ready", PROMPT, {"model": MODEL}),
     ]
-    assert made[1].calls == [("find", 6.0)]
+    assert made[1].calls == [("probe", 6.0)]
     clients.close()
     assert [one.calls[-1] for one in made] == ["closed"] * 2
     assert "llm" not in [thread.name for thread in threading.enumerate()]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workers.llm import http
-from workers.llm.http import NoResponse
+from workers.llm.connections import http
+from workers.llm.connections.http import NoResponse
 
 
 class Response:

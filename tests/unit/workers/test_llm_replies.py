@@ -6,6 +6,7 @@ import json
 from email.utils import formatdate
 from typing import Any, Literal
 
+import msgspec
 import pytest
 from pydantic import BaseModel, Field
 
@@ -14,19 +15,19 @@ from scheduler.config.prices import call_cost
 from tasks.job import Cost
 from tasks.kind import Prompt
 from workers.llm.answer import ModelAnswer
-from workers.llm.error_responses import error_text, from_status
-from workers.llm.extract import clean, json_objects
-from workers.llm.failures import (
+from workers.llm.replies.error_responses import error_text, from_status
+from workers.llm.replies.extract import clean, json_objects
+from workers.llm.replies.failures import (
     FAILURE_KINDS,
     RETRYABLE,
     Failure,
     charged_in_doubt,
     describe_places,
 )
-from workers.llm.reply import Reply, cost_of, read_completion, validated
-from workers.llm.schema import full_schema, plain_schema
-from workers.llm.tokens import estimate_tokens, prompt_tokens
-from workers.llm.usage import Usage
+from workers.llm.replies.reply import Reply, cost_of, read_completion, validated
+from workers.llm.replies.usage import Usage
+from workers.llm.requests.schema import full_schema, plain_schema
+from workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,9 @@ def test_which_failures_may_pass() -> None:
         ({"error": {"code": "x"}}, "", "x"),
         ({"error": {"code": "x" * 48}}, "x" * 48, "x" * 48),
         ({"error": {"code": "x" * 49}}, "", "x" * 49),
-        ({"error": "no", "message": "other"}, "", "no"),
+        ({"error": "no", "message": "other"}, "", "no other"),
+        ({"error": "loading", "estimated_time": 20.5}, "", "loading retryDelay 20.500s"),
+        ({"error": "loading", "estimated_time": "soon"}, "", "loading"),
         ({"error": 3, "message": "other"}, "", "other"),
         ({"param": "p", "detail": "d"}, "", "p d"),
         ("no", "", "no"),
@@ -94,7 +97,7 @@ def test_of_an_error_its_code_is_kept_and_its_words_are_read(body: Any, code: st
     [
         ({}, None), ({"retry-after": "7"}, 7.0), ({"retry-after": " 1.5 "}, 1.5), ({"retry-after": "0"}, 0.0),
         ({"retry-after-ms": "250", "retry-after": "7"}, 0.25), ({"retry-after-ms": "x"}, None),
-        ({"retry-after-ms": "-3"}, 0.0), ({"retry-after-ms": "nan"}, None), ({"retry-after-ms": "inf"}, None),
+        ({"retry-after-ms": "-3"}, None), ({"retry-after-ms": "nan"}, None), ({"retry-after-ms": "inf"}, None),
         ({"retry-after": "86401"}, 86_400.0), ({"retry-after": "1.2.3"}, None), ({"retry-after": "soon"}, None),
         ({"retry-after": formatdate(0, usegmt=True)}, 0.0), ({"retry-after": formatdate(4e9, usegmt=True)}, 86_400.0),
         ({"Retry-After": "7"}, 7.0),
@@ -141,6 +144,8 @@ def test_at_most_three_places_are_told_in_plain_names() -> None:
         ('<think>{"b": 2}</think>{"a": 1}', [{"a": 1}]),
         ('<thinking>x</thinking> y <think>{"b": 2}</think> {"a": 1}', [{"a": 1}]),
         ('<think>{"b": 2} {"a": 1}', [{"b": 2}, {"a": 1}]),
+        ('{"b": 2}</think>{"a": 1}', [{"a": 1}]),  # the template has put the first tag into the prompt
+        ('{"a": 1}<think>{"b": 2}</think>', [{"a": 1}]),
         ('{"a": {"b": 1}', []),  # it breaks off: what is whole in it is a part
         ('{"a": "x', []),
         ('{x} {"a": 1}', [{"a": 1}]),
@@ -179,7 +184,15 @@ USED = {"prompt_tokens": 7, "completion_tokens": 3}
         ({"message": {"content": None}}, "", "empty", "text"),
         ({"message": "tea"}, "", "empty", "text"),
         ({}, "", "empty", "text"),
+        ({"message": {"content": {"tea": 1}}}, '{"tea": 1}', None, "text"),
+        ({"message": {"content": [{"text": ["tea"]}]}}, "", "empty", "text"),
         ({"message": {"content": "tea"}, "finish_reason": "length"}, "tea", "truncated", "all"),
+        ({"message": {"content": "tea"}, "finish_reason": "LENGTH"}, "tea", "truncated", "all"),
+        ({"message": {"content": "tea"}, "finish_reason": "end_turn"}, "tea", None, "text"),
+        ({"message": {"content": "tea"}, "finish_reason": ["stop"]}, "tea", None, "text"),
+        ({"message": {"content": "tea"}, "finish_reason": "error"}, "tea", "server", "all"),
+        ({"message": {"content": "tea"}, "error": {"code": 429}}, "tea", "rate_limited", "all"),
+        ({"message": {"content": "tea"}, "finish_reason": "stop", "error": {"code": 429}}, "tea", None, "text"),
         ({"message": {"content": "tea"}, "finish_reason": "content_filter"}, "tea", "filtered", "text"),
         ({"message": {"content": "tea", "refusal": "no"}}, "tea", "refused", "text"),
         ({"message": {"content": "tea", "refusal": ""}}, "tea", None, "text"),
@@ -235,7 +248,8 @@ def test_a_response_of_another_service_costs_nothing_and_a_broken_completion_all
         ({"error": {"code": 399}}, "server", 500, "nothing"),
         ({"error": {"code": 599}}, "server", 599, "nothing"),
         ({"error": {"code": 600}}, "server", 500, "nothing"),
-        ({"error": {"code": "429"}}, "server", 500, "nothing"),
+        ({"error": {"code": "429"}}, "rate_limited", 429, "nothing"),
+        ({"error": {"code": "x429"}}, "server", 500, "nothing"),
     ],
 )
 def test_an_error_in_the_place_of_choices_is_an_error(
@@ -414,3 +428,10 @@ class Nothing(BaseModel):
 def test_what_no_plain_schema_can_say_is_refused_by_name(model: type[BaseModel], told: str) -> None:
     with pytest.raises(TypeError, match=told):
         plain_schema(model)
+
+
+@pytest.mark.parametrize(("tier", "percent"), [("", 50), ("default", 100), ("priority", 50), ("flex", 30)])
+def test_a_call_in_a_tier_that_is_not_named_costs_what_its_model_does(tier: str, percent: int) -> None:
+    model = msgspec.structs.replace(MODEL, percent=50, service_tiers={"flex": 30})
+    reply = Reply(text="tea", usage=Usage(700, 30, 0), service_tier=tier)
+    assert cost_of(model, PROMPT, reply, 1, CAP)[0].usd_micros == (700 * 10 + 30 * 100) * percent // 100

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workers.llm.usage import Usage, read_usage
+from workers.llm.replies.usage import Usage, read_usage
 
 
 def told(prompt: object = 100, output: object = 20, **more: Any) -> Usage | None:
@@ -39,7 +39,7 @@ def test_cached_input_and_reasoning_are_read(more: dict[str, Any], usage: Usage)
     assert told(**more) == usage
 
 
-@pytest.mark.parametrize("wrong", [-1, float("nan"), "12", None, True, 1.5, 10**9])
+@pytest.mark.parametrize("wrong", [-1, float("nan"), "12.5", "-3", "٣", None, True, 1.5, 10**9])
 def test_counts_that_are_none_are_no_usage(wrong: object) -> None:
     assert told(prompt=wrong) is None
     assert told(output=wrong) is None

@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from scheduler.config.settings import MAX_BATCH
 from tasks.job import Job, JobKey, split_job_id
 from workers.celery_app import make_app
 from workers.jobs.runner import run_job
@@ -62,13 +63,27 @@ def test_a_job_id_has_at_most_512_characters(length: int, refused: bool) -> None
         with pytest.raises(MessageRefused, match="513 characters is longer than 512"):
             check_hint(with_body([[job_id], {}, {}]), "plan")
     else:
-        assert check_hint(with_body([[job_id], {}, {}]), "plan") == job_id
+        assert check_hint(with_body([[job_id], {}, {}]), "plan") == (job_id,)
 
 
 @pytest.mark.parametrize("kind", ["reflect", "act"])
 def test_a_hint_is_for_a_job_of_the_kind_of_its_task(kind: str) -> None:
     with pytest.raises(MessageRefused, match=f"expected a job of kind 'plan', found 'plan' for {kind!r}"):
         check_hint(with_body([[f"town/420/{kind}/agent:ann/0/0"], {}, {}]), "plan")
+
+
+@pytest.mark.parametrize(
+    "job_ids",
+    [
+        [],
+        [f"town/1/plan/agent:a{n}/0/0" for n in range(MAX_BATCH + 1)],
+        ["town/1/plan/agent:a/0/0", "town/1/act/agent:a/0/0"],
+    ],
+    ids=["none", "too many", "two kinds"],
+)
+def test_a_message_hints_at_a_bounded_number_of_jobs_of_one_kind(job_ids: list[str]) -> None:
+    with pytest.raises(MessageRefused):
+        check_hint(with_body([job_ids, {}, {}]), "plan")
 
 
 @pytest.mark.parametrize(
@@ -82,13 +97,13 @@ def test_what_kombu_cannot_open_is_refused(properties: Any) -> None:
 
 def refused_or_right(message: Any) -> None:
     with suppress(MessageRefused):
-        job_id = check_hint(message, "plan")
-        assert split_job_id(job_id)[1].kind == "plan"
-        job_id.encode()
+        for job_id in check_hint(message, "plan"):
+            assert split_job_id(job_id)[1].kind == "plan"
+            job_id.encode()
 
 
 def test_an_untouched_hint_passes() -> None:
-    assert check_hint(HINT, "plan") == JOB.id
+    assert check_hint(HINT, "plan") == (JOB.id,)
 
 
 @given(json_values)
@@ -109,6 +124,7 @@ def test_any_field_changed(path: tuple[Any, ...], value: Any) -> None:
 @given(json_values)
 @example([["town/1/plan/agent:ann/0/0"], {}, {"chain": ["rm"]}])
 @example([["town/1/plan/agent:ann/0/0", "more"], {}, {}])
+@example([["town/1/plan/agent:ann/0/0", "town/1/plan/agent:ben/0/0"], {}, {}])
 @example([["town/1/plan/\ud800/0/0"], {}, {}])
 @example([["../{x}:/1/plan/agent:ann/0/0"], {}, {}])
 @example([["town/" + "9" * 450 + "/plan/agent:ann/0/0"], {}, {}])

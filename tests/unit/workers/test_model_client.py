@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,18 +17,18 @@ from typing import Any
 import msgspec
 import pytest
 from fakeredis import FakeRedis
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
 from scheduler.config.endpoints import Endpoint
 from tests.integration.workers.llm_case import CAP, GOOD, KEY, MODEL, PROMPT, Mood, completion
-from workers.llm.address import address_of
 from workers.llm.answer import ModelAnswer
 from workers.llm.client import ModelClient, _tls
-from workers.llm.dialect_store import DialectStore
-from workers.llm.event_loop import EventLoopThread
-from workers.llm.failures import Failure
+from workers.llm.connections.event_loop import EventLoopThread
 from workers.llm.offered_models import Unlisted, offered_models
+from workers.llm.replies.failures import Failure
+from workers.llm.requests.address import address_of
+from workers.llm.requests.dialect_store import DialectStore
 
 FAR = 60.0  # seconds
 ANSWER = completion(json.dumps(GOOD))
@@ -275,20 +276,46 @@ def test_where_nothing_else_is_left_to_try_the_failure_is_the_endpoints(client: 
     assert kinds[-1] == "bad_request"
 
 
+@pytest.mark.parametrize(("key", "shown"), [("sk_planted_5f1d2c", ""), ("none", "no_none")])
+def test_an_error_that_repeats_a_real_key_is_told_without_it(
+    key: str, shown: str, stand_in: StandIn, loop: EventLoopThread
+) -> None:
+    stand_in.answers = [(400, {"error": {"code": f"no_{key}", "message": "?"}}, {})]
+    client = ModelClient(Endpoint(base_url=stand_in.url, api_key=SecretStr(key)), 1, loop)
+    for failure in (ask(client).failure, client.probe(time.monotonic() + FAR)):
+        assert failure is not None
+        assert failure.detail == shown, "no code has brackets"
+    client.close()
+
+
+def test_a_word_of_our_own_that_is_like_the_key_of_a_local_server_stays(
+    stand_in: StandIn, loop: EventLoopThread
+) -> None:
+    class Nothing(BaseModel):
+        word: None
+
+    client = ModelClient(Endpoint(base_url=stand_in.url, api_key=SecretStr("none")), 1, loop)
+    prompt = replace(PROMPT, answer=Nothing)
+    answer = client.ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + FAR)
+    assert answer.failure is not None
+    assert answer.failure.detail == "word: none_required"
+    client.close()
+
+
 # -- whether it is there -----------------------------------------------------------------------------
 
 
 def test_an_endpoint_is_there_if_it_lists_its_models(client: ModelClient, stand_in: StandIn) -> None:
     stand_in.answers = [(200, {"data": []}, {})]
-    assert client.find(time.monotonic() + FAR) is None
+    assert client.probe(time.monotonic() + FAR) is None
     ((method, path, body, headers),) = stand_in.asked
     assert (method, path, body, headers["Authorization"]) == ("GET", "/v1/models", None, f"Bearer {KEY}")
     assert not {"Content-Length", "Transfer-Encoding"} & set(headers)
     stand_in.answers = [(401, error("no"), {})]
-    refused = client.find(time.monotonic() + FAR)
+    refused = client.probe(time.monotonic() + FAR)
     assert refused is not None
     assert (refused.kind, refused.status) == ("auth", 401)
-    late = client.find(time.monotonic() - 1)
+    late = client.probe(time.monotonic() - 1)
     assert late is not None
     assert late.kind == "timeout"
 
@@ -338,7 +365,7 @@ def test_a_call_that_somebody_else_cancels_is_cancelled(client: ModelClient, sta
 
 
 def _call() -> Any:
-    from workers.llm.http import Call
+    from workers.llm.connections.http import Call
 
     return Call(time.monotonic() + FAR)
 

@@ -128,6 +128,25 @@ def test_what_was_put_aside_is_not_begun_any_more_once_the_process_ends(slots: S
     slots.wait_for("m1", "m2")
 
 
+@pytest.mark.parametrize(("places", "ahead"), [(1, 2), (8, 2), (16, 4)])
+def test_there_is_room_for_a_free_place_and_for_the_next_at_one(places: int, ahead: int) -> None:
+    slots = Slots(places + 1)
+    try:
+        for number in range(places):
+            assert slots.lane.room()
+            slots.hint(f"m{number}")
+            slots.wait_for(*(f"m{began}" for began in range(number + 1)))
+        for number in range(places, places + ahead):
+            assert slots.lane.room()
+            slots.hint(f"m{number}").result(30)
+        assert not slots.lane.room()
+        slots.end("m0")
+        slots.wait_for(*(f"m{began}" for began in range(places + 1)))
+        assert slots.lane.room(), "one that was next has a place now"
+    finally:
+        slots.close()
+
+
 def test_a_single_slot_is_a_place() -> None:
     ran: list[str] = []
     lane = ModelLane(1, lambda job: True, ran.append)

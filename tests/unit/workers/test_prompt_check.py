@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import Field, create_model
 
 from prompts.constraints import Constraint
 from tasks.kind import Prompt
 from tests.integration.workers.llm_case import PROMPT, Mood
-from workers.llm.prompt_check import WrongPrompt, check_prompt
+from workers.llm.requests.prompt_check import WrongPrompt, check_prompt
 
 HALF = "a \ud800"
 
@@ -55,6 +56,7 @@ def test_a_prompt_that_can_be_sent_stays_as_it_is(prompt: Prompt) -> None:
         (made(user=HALF), "user has a half of a character"),
         (made(user=b"x"), "user is a bytes: give a string"),
         (made(answer=dict), "answer is dict: give a class"),
+        (made(answer=create_model("Half", word=(str, Field(description=HALF)))), "the schema of answer has a half"),
         (made(answer=Mood(word="grey", strength=3)), "answer is a Mood: give a class"),
         (made(constraints={"field": "word"}), "constraints are no tuple of Constraint"),
         (made(constraints=(Constraint(field="word"), "word")), "constraints are no tuple of Constraint"),

@@ -17,13 +17,14 @@ from tasks.job import Cost, Job, JobKey
 from workers import publish as module
 from workers.publish import Publisher, display_args, display_kwargs
 from workers.transport.envelope import check_hint
+from workers.transport.turns import ASKING, DRAWN, QUICK, hints_key, tickets_key
 
 SETTINGS = Settings(redis_url="redis://localhost:1/0", socket_timeout=7.0)
 
 
-def job(owner: str = "agent:ada", kind: str = "plan", reserved: Cost | None = None) -> Job:
+def job(owner: str = "agent:ada", kind: str = "plan", reserved: Cost | None = None, model: str = "") -> Job:
     key = JobKey(420, kind, owner, 0, 0)
-    return Job(run="town", key=key, minute=420, due=425, reads=(), reserved=reserved or Cost())
+    return Job(run="town", key=key, minute=420, due=425, reads=(), reserved=reserved or Cost(), model=model)
 
 
 class Broker:
@@ -48,15 +49,24 @@ class Broker:
             raise Away("away")
         pipe = self.redis.pipeline(transaction=False)
         push = pipe.lpush
-        pipe.lpush = lambda key, *texts: self.pushed.append(len(texts)) or push(key, *texts)
+
+        def counted(key: str, *texts: str) -> Any:
+            if ":of:" in key:
+                self.pushed.append(len(texts))
+            return push(key, *texts)
+
+        pipe.lpush = counted
         return pipe
 
     def close(self) -> None:
         self.closed = True
 
-    def hints(self, kind: str) -> list[dict[str, Any]]:
-        """The messages of a kind's queue, the oldest first."""
-        (key,) = [key for key in self.redis.scan_iter() if key.endswith(kind.encode())]
+    def hints(self, kind: str, priority: int = QUICK) -> list[dict[str, Any]]:
+        """The messages of a list of a kind's queue, the oldest first."""
+        tickets = tickets_key(f"cogitate:{kind}", priority)
+        key = hints_key(tickets, "town", 1)
+        drawn = [json.loads(ticket) for ticket in self.redis.lrange(tickets, 0, -1)]
+        assert [DRAWN[ticket] for ticket in drawn] == [priority] * self.redis.llen(key)  # a ticket for each
         return [json.loads(text) for text in reversed(self.redis.lrange(key, 0, -1))]
 
 
@@ -68,12 +78,39 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
 def test_each_hint_lies_in_the_queue_of_its_kind_in_order(broker: Broker) -> None:
     jobs = [job("agent:ada"), job("agent:ben", "reflect"), job("agent:cleo")]
     assert Publisher(SETTINGS).publish(jobs) == 3
-    assert [check_hint(hint, "plan") for hint in broker.hints("plan")] == [jobs[0].id, jobs[2].id]
-    assert [check_hint(hint, "reflect") for hint in broker.hints("reflect")] == [jobs[1].id]
+    assert [check_hint(hint, "plan") for hint in broker.hints("plan")] == [(jobs[0].id,), (jobs[2].id,)]
+    assert [check_hint(hint, "reflect") for hint in broker.hints("reflect")] == [(jobs[1].id,)]
     tags = [hint["properties"]["delivery_tag"] for kind in ("plan", "reflect") for hint in broker.hints(kind)]
     assert [tag[-8:] for tag in tags] == ["00000000", "00000002", "00000001"]
     assert len({tag[:-8] for tag in tags}) == 1
     assert {len(tag) for tag in tags} == {36}
+
+
+def test_a_batch_is_one_message_for_several_jobs_of_a_kind(broker: Broker) -> None:
+    jobs = [job('agent:"ada" \u65e5'), job("agent:ben", "reflect"), *(job(f"agent:c{n}") for n in range(4))]
+    assert Publisher(SETTINGS.model_copy(update={"batch": 2})).publish(jobs) == 6
+    plans = [one.id for one in jobs if one.key.kind == "plan"]
+    assert [check_hint(hint, "plan") for hint in broker.hints("plan")] == [
+        tuple(plans[:2]), tuple(plans[2:4]), tuple(plans[4:])
+    ]  # fmt: skip
+    assert [check_hint(hint, "reflect") for hint in broker.hints("reflect")] == [(jobs[1].id,)]
+    first, _, last = broker.hints("plan")
+    assert first["headers"]["id"] == plans[0]
+    assert first["headers"]["argsrepr"] == f"{display_args(jobs[0])} · and 1 more"
+    assert last["headers"]["argsrepr"] == display_args(jobs[-1])
+    tags = {hint["properties"]["delivery_tag"] for kind in ("plan", "reflect") for hint in broker.hints(kind)}
+    assert len(tags) == 4
+
+
+@pytest.mark.parametrize("batch", [1, 10])
+def test_hints_of_jobs_that_ask_a_model_lie_in_a_list_of_their_own(broker: Broker, batch: int) -> None:
+    jobs = [job("agent:ada", model="m"), job("agent:ben"), job("agent:cleo", model="m")]
+    assert Publisher(SETTINGS.model_copy(update={"batch": batch})).publish(jobs) == 3
+    found = {
+        priority: [job_id for hint in broker.hints("plan", priority) for job_id in check_hint(hint, "plan")]
+        for priority in (QUICK, ASKING)
+    }
+    assert found == {QUICK: [jobs[1].id], ASKING: [jobs[0].id, jobs[2].id]}
 
 
 def test_two_ticks_have_no_tag_in_common(broker: Broker) -> None:
@@ -140,4 +177,4 @@ def test_what_flower_shows_is_in_the_message(broker: Broker) -> None:
     (hint,) = broker.hints("plan")
     headers = hint["headers"]
     assert (headers["argsrepr"], headers["kwargsrepr"]) == ('"50%(id)s" é · tick 420 · ≤ 1 call', "town · due 425")
-    assert (headers["id"], check_hint(hint, "plan")) == (odd.id, odd.id)
+    assert (headers["id"], check_hint(hint, "plan")) == (odd.id, (odd.id,))

@@ -18,7 +18,7 @@ from workers.gate.gate import Entered, Refused
 from workers.jobs.calls import Calls
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure
+from workers.llm.replies.failures import Failure
 
 JOB = Job(
     run="town", key=JobKey(420, "plan", "agent:ada", 0, 0), minute=420, due=425, reads=(), model="default",

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from workers.jobs.repair import describe_fault
-from workers.llm.reply import Reply, validated
+from workers.llm.replies.reply import Reply, validated
 
 
 class Exploding(ValueError):

@@ -11,6 +11,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
 from scheduler.config.settings import ConfigurationError
+from scheduler.ledger.worker_signs import WorkersSeen
 from tasks.job import Job, JobKey
 from workers.processes import readiness as module
 from workers.processes.readiness import ALL, EVERY, OTHERS, OWN, RARELY, SLOW, TRIED, Readiness
@@ -30,11 +31,17 @@ class Machine:
         self.asked: list[JobKey] = []
         self.published: list[JobKey] = []
         self.looks: list[tuple[float, int]] = []
+        self.taken: list[str] = []  # kinds that a worker names as its own
+        monkeypatch.setattr(module, "workers_seen", self.seen)
         monkeypatch.setattr(module, "time", SimpleNamespace(sleep=self.sleep))
 
     def sleep(self, seconds: float) -> None:
         assert seconds == EVERY
         self.now = round(self.now + seconds, 6)
+
+    def seen(self, client: object) -> WorkersSeen:
+        assert client is self.client
+        return WorkersSeen(alive=["one"], missing=[], kinds=self.taken)
 
     def publish(self, jobs: Sequence[Job]) -> int:
         self.published += [job.key for job in jobs]
@@ -137,6 +144,22 @@ def test_kinds_that_no_worker_knows_are_named_a_second_after_the_first_answer(mo
         ready.wait(lambda: False, for_workers=True)
     assert round(machine.now - 1000.0, 3) == 0.5 + ALL
     assert [(log["event"], log["run"], log["kinds"]) for log in logs] == [("workers.unknown_kind", "town", ["reflect"])]
+
+
+def test_a_kind_that_a_worker_names_as_its_own_is_not_unknown_but_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    for answered, then in ((OWN - 0.1, (OWN - 0.1, [])), (1e9, (OWN, ["workers.not_ready"]))):
+        machine = Machine(monkeypatch, plan=0.5, reflect=answered)
+        machine.taken = ["plan", "reflect"]
+        assert machine.waited(machine.readiness(pool=Pool())) == then
+
+
+def test_nothing_is_said_of_kinds_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(client: object) -> WorkersSeen:
+        raise RedisConnectionError("away")
+
+    machine = Machine(monkeypatch, plan=0.5)
+    monkeypatch.setattr(module, "workers_seen", away)
+    assert machine.waited(machine.readiness(pool=Pool())) == (OWN, ["workers.not_ready"])
 
 
 def test_a_host_that_is_to_stop_waits_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from time import tzset
 from types import SimpleNamespace
 
 import pytest
 
-from workers.llm import requested_waits as module
-from workers.llm.requested_waits import requested_wait
+from workers.llm.replies import requested_waits as module
+from workers.llm.replies.requested_waits import requested_wait
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
@@ -29,6 +30,9 @@ def date(seconds: float) -> datetime:
     [
         ({}, None), ({"Retry-After": "7"}, 7.0), ({"retry-after": " 1.5 "}, 1.5), ({"retry-after": "0"}, 0.0),
         ({"retry-after-ms": "250", "retry-after": "7"}, 0.25), ({"retry-after-ms": "soon"}, None),
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0), ({"retry-after": "1m30s"}, 90.0),
+        ({"retry-after": "9" * 400}, DAY), ({"retry-after": str(int(NOW) + 12)}, 12.0), ({"retry-after": "-5"}, None),
+        ({"retry-after": "soon", "x-ratelimit-reset": "9"}, 9.0),
         ({"retry-after": "99999999"}, DAY), ({"retry-after": format_datetime(date(30), usegmt=True)}, 30.0),
         ({"retry-after": format_datetime(date(-30), usegmt=True)}, 0.0), ({"retry-after": "soon"}, None),
         ({"retry-after": "1.2.3"}, None), ({"retry-after": "٣"}, None),
@@ -58,10 +62,31 @@ def test_a_wait_is_read_from_the_headers(headers: dict[str, str], seconds: float
     [
         ("Rate limit reached. Please try again in 6m0s.", 360.0), ("please retry in 1.5s", 1.5),
         ("Retry in 20ms, please", 0.02), ('{"retryDelay: 34s"}', 34.0), ("try again in 1h2m3s", 3723.0),
-        ("try again later", None), ("retry in 2 days", None), ("retry in 3d", DAY),
+        ("try again later", None), ("retry in 2 days", DAY), ("retry in 3d", DAY),
+        ("Please retry after 20 seconds.", 20.0), ("Try again in 2 Minutes", 120.0), ("wait 1 hour", 3_600.0),
+        ("wait for 1.5 seconds", 1.5), ("retry after 250 milliseconds", 0.25), ("wait and retry after 20", None),
     ],
 )  # fmt: skip
 def test_a_wait_is_read_from_the_words_of_an_error(words: str, seconds: float | None) -> None:
     assert requested_wait({}, words) == (None if seconds is None else pytest.approx(seconds))
     assert requested_wait({"retry-after": "5"}, words) == 5.0, "a header that says so comes first"
     assert requested_wait({"x-ratelimit-reset": "8"}, words) == pytest.approx(8.0 if seconds is None else seconds)
+
+
+def test_only_a_limit_that_is_used_up_holds_back_after_an_error_of_another_kind() -> None:
+    left = {"x-ratelimit-reset-a": "9", "x-ratelimit-remaining-a": "5", "x-ratelimit-reset-b": "4"}
+    assert requested_wait(left) == 4.0
+    assert requested_wait(left, limited=False) is None
+    assert requested_wait(left | {"x-ratelimit-remaining-b": "0"}, limited=False) == 4.0
+    assert requested_wait(left | {"retry-after": "3"}, limited=False) == 3.0
+
+
+def test_a_date_without_a_zone_is_in_universal_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    tzset()
+    try:
+        assert requested_wait({"retry-after": date(45).replace(tzinfo=None).isoformat()}) == pytest.approx(45.0)
+        assert requested_wait({"retry-after": date(45).strftime("%a, %d %b %Y %H:%M:%S -0000")}) == pytest.approx(45.0)
+    finally:
+        monkeypatch.undo()
+        tzset()

@@ -11,8 +11,8 @@ import pytest
 from pydantic import SecretStr
 
 from scheduler.config.endpoints import Endpoint
-from workers.llm.address import address_of
-from workers.llm.request import request_to
+from workers.llm.requests.address import address_of
+from workers.llm.requests.request import request_to
 
 OURS = {"accept", "accept-encoding", "authorization", "content-type", "openai-organization", "openai-project"}
 
@@ -62,6 +62,11 @@ def test_a_request_is_the_one_that_the_sdk_writes(
     expected.setdefault("content-type", "application/json")  # of a request without a body they send none
     assert {name: value for name, value in headers.items() if name in OURS} == expected
     assert "cret" not in repr(ours)
+
+
+def test_a_request_says_who_sends_it() -> None:
+    request = request_to(address_of(Endpoint(base_url="http://there/v1", api_key=SecretStr("k"))), "/models")
+    assert request.headers["User-Agent"] == "Cogitate"
 
 
 def test_a_request_shows_no_key() -> None:

@@ -10,6 +10,7 @@ import pytest
 from fakeredis import FakeRedis
 from pydantic import BaseModel
 
+from prompts.constraints import Constraint
 from scheduler.config.endpoints import Model
 from scheduler.config.settings import Settings
 from scheduler.ledger.keys import RESPONSES
@@ -19,7 +20,7 @@ from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
 from workers.jobs.repair import OF_ANSWERS
 from workers.jobs.response_cache import CachedQuestion, ResponseCache
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure, FailureKind
+from workers.llm.replies.failures import Failure, FailureKind
 
 TEXT = '{"word": "grey", "strength": 3}'
 GOOD = ModelAnswer(
@@ -61,9 +62,10 @@ def test_an_answer_is_found_whole_by_the_same_question_of_another_run() -> None:
         asked(prompt=replace(PROMPT, system="You name colours.")),
         asked(prompt=replace(PROMPT, user="The sun shines.")),
         asked(prompt=replace(PROMPT, answer=Weather)),
+        asked(prompt=replace(PROMPT, constraints=(Constraint(field="strength", least=1, most=5),))),
         asked(cap=CAP + 1),
     ],
-    ids=["seed", "parameters", "model", "endpoint", "system", "user", "schema", "cap"],
+    ids=["seed", "parameters", "model", "endpoint", "system", "user", "schema", "constraints", "cap"],
 )
 def test_another_question_has_another_answer(other: CachedQuestion) -> None:
     client = FakeRedis()
@@ -149,3 +151,14 @@ def test_an_answer_that_an_older_version_kept_has_no_reasoning() -> None:
     assert kept.pop("reasoning") == 11
     client.hset(RESPONSES[0], field, msgspec.json.encode(kept))
     assert answers.find(job(), asked(), PROMPT) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("parameters", "digest"),
+    [("", "35f9c34cd0802aabea05ccea928886a4"), ('{"top_p": 1}', "8a6fea26d6619ad889c6f3fb7ee34363")],
+)
+def test_the_key_of_a_question_is_the_same_in_every_version(parameters: str, digest: str) -> None:
+    """Answers that an earlier version paid for are found by a later one."""
+    model = Model(name="routine", model="m", endpoint="ours", seed=7, parameters=parameters)
+    prompt = Prompt(system="You name the weather.", user="It rains.", answer=Weather, used=(), version="1")
+    assert CachedQuestion.of(prompt, model, 50).digest() == digest

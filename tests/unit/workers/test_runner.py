@@ -5,22 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Away
 from structlog.testing import capture_logs
 
 from memory.profile import Profile
+from ops.flower.task_states import with_true_state
 from scheduler.config.settings import Settings
-from scheduler.ledger.claims import Claim, Result
+from scheduler.ledger.claims import Claim, Result, Tried
 from scheduler.ledger.trial_hints import endpoint_hints, trial_hints
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, WorldFacts
 from workers.jobs import runner as module
 from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome
-from workers.jobs.runner import SETTLE_BACKOFF, Runner
+from workers.jobs.runner import SETTLE_BACKOFF, Outcome, Runner
 
 JOB = Job(run="town", key=JobKey(3, "plan", "agent:a", 0, 0), minute=3, due=9, reads=(), model="default")
 USED = Cost(calls=1, tokens=7)
@@ -39,12 +42,16 @@ class Ledger:
     def __init__(self, gives: list[Any], settles: list[Any]) -> None:
         self.gives, self.settles = gives, settles
         self.settled: list[tuple[str, Result | None, Cost, str]] = []
+        self.tries: list[tuple[Tried, ...]] = []  # apart, as they tell real seconds
         self.trials: dict[str, str] = {}
 
     def claim(self, job_id: str) -> Any:
         return self.gives.pop(0)
 
     def settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Any:
+        if result is not None:
+            self.tries.append(result.tries)
+            result = msgspec.structs.replace(result, tries=())
         self.settled.append((claim.token, result, used, failure))
         answer = self.settles.pop(0)
         if isinstance(answer, Exception):
@@ -85,14 +92,14 @@ class Worker:
         return self.outcomes.pop(0)
 
     def keep(self, claim: Claim, result: Result, used: Cost) -> None:
-        self.kept.append(result)
+        self.kept.append(msgspec.structs.replace(result, tries=()))
 
     def probe(self, endpoint: str) -> None:
         assert self.ledger.trials == {f"readiness:{endpoint}": "taken"}
         self.probed.append(endpoint)
 
     def run(self) -> Any:
-        return self.runner.run(JOB.id)
+        return self.runner.run(JOB.id).settled
 
 
 @pytest.fixture(autouse=True)
@@ -118,6 +125,21 @@ def test_a_job_that_is_freed_is_tried_again_with_what_was_learned() -> None:
     assert worker.run() == "staged"
     assert [(token, failure) for token, _, _, failure in worker.ledger.settled] == [("t1", "server"), ("t2", "")]
     assert worker.adjustments == [NO_ADJUSTMENT, adjustment]
+
+
+def test_a_result_tells_of_each_attempt_at_a_model_how_long_it_took_and_what_it_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = iter([0.0, 10.0, 12.5, 12.5, 20.0, 20.25, 20.25])  # the deadline, then each attempt's begin and ends
+    monkeypatch.setattr(Worker, "make", lambda self, *_: self.outcomes.pop(0))
+    worker = Worker(
+        [claim(1), claim(2)], ["freed", "staged"], FREED._replace(adjustment=Adjustment(model="other")),
+        AttemptOutcome(msgspec.structs.replace(ANSWER, model="other"), USED),
+    )  # fmt: skip
+    with monkeypatch.context() as patched:
+        patched.setattr(module.time, "monotonic", lambda: next(now))
+        assert worker.run() == "staged"
+    assert worker.ledger.tries == [(Tried(1, 2500, USED, "default", "server"), Tried(2, 250, USED, "other"))]
 
 
 def test_a_process_that_is_about_to_end_leaves_the_next_attempt_to_others() -> None:
@@ -176,7 +198,7 @@ def test_a_ledger_that_stays_away_is_an_error() -> None:
 def test_a_trial_hint_is_answered_and_is_no_job() -> None:
     worker = Worker([], [])
     (hint,) = trial_hints("town", ["plan"])
-    assert worker.runner.run(hint.id) == "ready"
+    assert worker.runner.run(hint.id) == Outcome("ready")
     assert worker.ledger.trials == {"readiness": "answered"}
     assert worker.probed == []
 
@@ -184,6 +206,30 @@ def test_a_trial_hint_is_answered_and_is_no_job() -> None:
 def test_an_endpoint_is_tried_by_the_one_who_takes_the_hint() -> None:
     worker = Worker([], [])
     (hint,) = endpoint_hints("town", "plan", ["ours"])
-    assert [worker.runner.run(hint.id) for _ in range(2)] == ["ready", "ready"]
+    assert [worker.runner.run(hint.id).settled for _ in range(2)] == ["ready", "ready"]
     assert worker.probed == ["ours"]
     assert worker.ledger.trials == {"readiness:ours": "answered"}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words", "state"),
+    [
+        (Outcome("staged", "llm"), "llm", "SUCCESS"),
+        (Outcome("staged", "heuristic"), "heuristic", "SUCCESS"),
+        (Outcome("staged", "heuristic", "breaker_open"), "heuristic: breaker_open", "HEURISTIC"),
+        (Outcome("offered", "cached"), "late: cached", "LATE"),
+        (Outcome("freed", "none", "server"), "no result: server", "NO RESULT"),
+        (Outcome("gone"), "not run: gone", "NOT RUN"),
+        (Outcome("ready"), "ready", "SUCCESS"),
+    ],
+)
+def test_flower_says_what_came_of_a_job(outcome: Outcome, words: str, state: str) -> None:
+    assert outcome.words() == words
+    for result in (words, repr(words)):
+        assert with_true_state(SimpleNamespace(state="SUCCESS", result=result)).state == state
+    assert with_true_state(SimpleNamespace(state="FAILURE", result=words)).state == "FAILURE"
+
+
+def test_a_task_without_a_result_keeps_its_state() -> None:
+    assert with_true_state(SimpleNamespace(state="STARTED", result=None)).state == "STARTED"
+    assert with_true_state(SimpleNamespace(state="SUCCESS", result="None")).state == "SUCCESS"

@@ -14,7 +14,7 @@ import workers.jobs.shared_calls
 from tasks.job import Cost
 from workers.jobs.shared_calls import CallResult, SharedCalls
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure
+from workers.llm.replies.failures import Failure
 
 GOOD = ModelAnswer(usage=Cost(calls=1, tokens=7))
 FAR = 60.0  # seconds

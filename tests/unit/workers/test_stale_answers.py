@@ -7,8 +7,8 @@ import re
 import pytest
 
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure
-from workers.llm.stale_answers import REQUEST_ID, StaleAnswers
+from workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
+from workers.llm.replies.failures import Failure
 
 MOST = 1_000  # earlier answers that are recognised
 

@@ -15,7 +15,14 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost, upper_bound, usd_micros
 from tasks.job import Cost
 from tasks.kind import Case, Kind, Prompt
-from workers.llm.tokens import PromptDoesNotFit, corrected_tokens, estimate_tokens, fit, is_plain, prompt_tokens
+from workers.llm.requests.tokens import (
+    PromptDoesNotFit,
+    corrected_tokens,
+    estimate_tokens,
+    fit,
+    is_plain,
+    prompt_tokens,
+)
 
 # The last column is the largest of the counts that five tokenizers gave: cl100k, o200k, p50k, and the published ones
 # of Anthropic and DeepSeek.
@@ -145,7 +152,7 @@ def test_a_prompt_that_is_far_too_long_is_refused_without_being_counted(
         counted.append(text)
         return estimate_tokens(text)
 
-    monkeypatch.setattr("workers.llm.tokens.estimate_tokens", count)
+    monkeypatch.setattr("workers.llm.requests.tokens.estimate_tokens", count)
     text = "about " * 400_000
     kind = SimpleNamespace(name="long", prompt=lambda case, share: spoken(text))
     with pytest.raises(PromptDoesNotFit, match=r"has 2400004 characters without any memories, .* cap of 1000 tokens"):

@@ -11,14 +11,16 @@ import pytest
 from kombu import transport as kombu_transports
 from kombu.transport import redis as kombu_redis
 from kombu.transport import virtual
+from kombu.utils.scheduling import round_robin_cycle
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
 from tests.unit.workers.test_messages_under_attack import HINT
 from workers.transport import redis_transport
+from workers.transport.envelope import MessageRefused, check_envelope
 from workers.transport.event_batches import INTERVAL, LIMIT, EventBatches
 from workers.transport.flower_broker import register as correct_flower
-from workers.transport.redis_transport import Channel, Transport
+from workers.transport.redis_transport import ROOM_INTERVAL, Channel, Transport
 
 # -- channels ----------------------------------------------------------------------------------------
 
@@ -112,6 +114,65 @@ def test_a_message_is_handed_on_as_it_was_read(stock: list[tuple[str, Any]]) -> 
     assert stock == [("_brpop_read", {"timeout": 1})]
 
 
+class Sent:
+    """A connection that notes what is sent."""
+
+    def __init__(self) -> None:
+        self.commands: list[tuple[Any, ...]] = []
+        self.connection = self
+
+    def send_command(self, *command: Any) -> None:
+        self.commands.append(command)
+
+    def _prefix_args(self, command: list[Any]) -> list[Any]:
+        return [command[0], *(f"cogitate:{key}" for key in command[1:-1]), command[-1]]
+
+
+class Blocking(Pooled):
+    """A channel that blocks on two queues."""
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__()
+        self.client = Sent()
+        self.global_keyprefix = prefix
+        self.brpop_timeout = 1
+        self._active_queues = ["plan", "reflect"]
+        self.active_fanout_queues = set()
+        self._queue_cycle = round_robin_cycle(["plan", "reflect"])
+
+
+def test_both_lists_of_each_queue_are_first_by_turns() -> None:
+    channel = Blocking("cogitate:")
+    for _ in range(3):
+        channel._brpop_start()
+    quick, asking = ["cogitate:plan", "cogitate:reflect"], ["cogitate:plan\x06\x169", "cogitate:reflect\x06\x169"]
+    first = ("BRPOP", quick[0], asking[0], quick[1], asking[1], 1)
+    assert channel.client.commands == [first, ("BRPOP", asking[0], quick[0], asking[1], quick[1], 1), first]
+    assert channel._in_poll is channel.client.connection
+    assert channel._brpop_sent_at is not None
+
+
+def test_jobs_that_ask_a_model_are_left_to_others_while_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = [False, False, True]
+    monkeypatch.setattr(redis_transport, "_room", redis_transport._room)
+    assert redis_transport._room(), "a process without places, as prefork's first, takes all"
+    redis_transport.take_while(lambda: room.pop(0))
+    channel = Blocking("")
+    for _ in range(3):
+        channel._brpop_start(timeout=7)
+    without, again, all_lists = channel.client.commands
+    assert without == again == ("BRPOP", "plan", "reflect", ROOM_INTERVAL)
+    assert len(all_lists) == 6
+    assert all_lists[-1] == 7
+
+
+def test_a_channel_without_queues_blocks_on_nothing() -> None:
+    channel = Blocking("")
+    channel._queue_cycle.update([])
+    channel._brpop_start()
+    assert channel.client.commands == []
+
+
 PIDBOX = {"headers": {}, "properties": {**HINT["properties"]}, "body": HINT["body"]}
 
 
@@ -131,6 +192,12 @@ def test_only_hints_of_its_kind_and_messages_that_can_be_opened_are_delivered(
     assert stock == ([("_deliver", (message, queue))] if delivered else [])
     assert [(log["event"], log["queue"]) for log in logs] == ([] if delivered else [("message.refused", queue[:80])])
     assert all(log["why"] and len(log["why"]) <= 200 for log in logs)
+
+
+@pytest.mark.parametrize("body", [None, 5, {}])
+def test_a_message_without_a_text_has_no_body(body: Any) -> None:
+    with pytest.raises(MessageRefused, match="not a message: it has no body"):
+        check_envelope(PIDBOX | {"body": body})
 
 
 def test_addresses_stay_as_they_are_and_lead_to_the_guarded_transport(monkeypatch: pytest.MonkeyPatch) -> None:

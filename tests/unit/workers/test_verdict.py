@@ -7,7 +7,7 @@ import pytest
 from ops.fake_llm.limit import RequestLimit, too_many
 from workers.gate.endpoint_reports import Report, added_up
 from workers.gate.verdict import WHAT_TO_CHECK, verdict_of
-from workers.llm.failures import FAILURE_KINDS, Failure
+from workers.llm.replies.failures import FAILURE_KINDS, Failure
 
 SPEAK = {"connection", "timeout", "server", "overloaded", "rate_limited", "no_completion"}
 LASTING = {"auth", "quota_exhausted"}

@@ -22,7 +22,8 @@ from workers.jobs.combined import CombinedRedis
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.kept_results import KeptResults
 from workers.jobs.runner import Runner
-from workers.llm.dialect_store import DialectStore
+from workers.llm.requests.dialect_store import DialectStore
+from workers.transport import redis_transport
 
 SETTINGS = Settings(lease=10.0, concurrency=3, socket_timeout=7.0, redis_url="redis://localhost:7/1")
 JOB = f"town/{JobKey(3, 'plan', 'agent:a', 0, 0).text()}"
@@ -63,6 +64,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
     monkeypatch.setattr(module, "Runner", made.runner)
     monkeypatch.setattr(module, "signals", made.signals)
     monkeypatch.setattr(model_lane, "_slots", [])
+    monkeypatch.setattr(redis_transport, "_room", redis_transport._room)  # and put it back at the end
     module._lane.cache_clear()
     yield made
     module._lane.cache_clear()
@@ -107,6 +109,7 @@ def test_a_process_has_a_place_for_a_model_in_all_its_slots_but_one(
     lane = module._lane(os.getpid())
     assert lane._free == places
     assert lane._asks_model == process.runners[0]["claims"].asks_model
+    assert redis_transport._room == lane.room
 
 
 def test_a_process_that_is_about_to_end_begins_nothing_and_closes_when_no_job_runs(process: Process) -> None:

@@ -80,7 +80,7 @@ def test_while_redis_does_not_answer_nothing_is_told_of_runs(monkeypatch: pytest
 
 
 def test_how_many_workers_are_alive_and_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = WorkersSeen(alive=["a", "b"], missing=[MissingWorker(worker="c", seconds=9.0)])
+    seen = WorkersSeen(alive=["a", "b"], missing=[MissingWorker(worker="c", seconds=9.0)], kinds=[])
     monkeypatch.setattr(metrics, "workers_seen", lambda client: seen)
     registry = CollectorRegistry()
     registry.register(WorkerSigns(FakeRedis()))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
+from celery import Celery
 from celery.utils.dispatch import Signal
 from fakeredis import FakeRedis
+from kombu import Queue
 from redis.exceptions import ConnectionError as Away
 
 from scheduler.config.settings import ConfigurationError, Settings
@@ -17,6 +20,7 @@ from workers.processes import worker_presence as module
 from workers.processes.worker_presence import WorkerPresence
 
 FAR = 30.0  # seconds
+KINDS = ("plan", "reflect")
 SETTINGS = Settings(redis_url="redis://localhost:7/1", socket_timeout=7.0)
 
 
@@ -58,14 +62,14 @@ def signs(monkeypatch: pytest.MonkeyPatch) -> Signs:
 
 
 def test_signs_are_given_again_and_again_and_the_last_is_taken_back(signs: Signs) -> None:
-    presence = WorkerPresence(signs.client, "one")
+    presence = WorkerPresence(signs.client, "one", KINDS)
     assert (presence._thread.name, presence._thread.daemon) == ("worker-presence", True)
     presence.start()
     signs.wait(3)
     presence.stop()
     assert not presence._thread.is_alive()
     given, forgotten, *others, removed = signs.told
-    assert given == ("give", signs.client, "one", None)
+    assert given == ("give", signs.client, "one", None, KINDS)
     assert forgotten == ("forget", signs.client)
     assert set(others) == {given}, "others are forgotten once"
     assert removed == ("remove", signs.client, "one")
@@ -73,7 +77,7 @@ def test_signs_are_given_again_and_again_and_the_last_is_taken_back(signs: Signs
 
 def test_a_sign_that_is_missed_is_given_later_and_then_others_are_forgotten(signs: Signs) -> None:
     signs.away = 2
-    presence = WorkerPresence(signs.client, "one")
+    presence = WorkerPresence(signs.client, "one", KINDS)
     presence.start()
     signs.wait(4)
     presence.stop()
@@ -81,7 +85,7 @@ def test_a_sign_that_is_missed_is_given_later_and_then_others_are_forgotten(sign
 
 
 def test_a_worker_that_cannot_take_its_sign_back_ends_all_the_same(signs: Signs) -> None:
-    presence = WorkerPresence(signs.client, "one")
+    presence = WorkerPresence(signs.client, "one", KINDS)
     presence.start()
     signs.wait(1)
     presence._over.set()
@@ -94,7 +98,16 @@ def test_a_worker_that_cannot_take_its_sign_back_ends_all_the_same(signs: Signs)
 def test_a_hosts_worker_names_its_host(signs: Signs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(lifeline.PARENT_VARIABLE, str(os.getppid()))
     monkeypatch.setattr(module, "process_of", lambda pid: ("host", pid))
-    assert WorkerPresence(signs.client, "one")._supervisor == ("host", os.getppid())
+    assert WorkerPresence(signs.client, "one", KINDS)._supervisor == ("host", os.getppid())
+
+
+class Consumer:
+    """What Celery sends with `worker_ready`."""
+
+    hostname = "one@here"
+
+    def __init__(self, app: Celery) -> None:
+        self.app = app
 
 
 class Presence:
@@ -102,8 +115,8 @@ class Presence:
 
     made: ClassVar[list[Presence]] = []
 
-    def __init__(self, client: Any, worker: str) -> None:
-        self.client, self.worker = client, worker
+    def __init__(self, client: Any, worker: str, kinds: Sequence[str]) -> None:
+        self.client, self.worker, self.kinds = client, worker, kinds
         self.done: list[str] = []
         self.made.append(self)
 
@@ -123,14 +136,11 @@ class Client:
         self.closed = True
 
 
-@pytest.mark.parametrize(
-    ("sender", "name"),
-    [(type("Worker", (), {"hostname": "one@here"})(), "one@here"), (None, f"worker@{os.getpid()}")],
-    ids=["named", "by its process"],
-)
-def test_a_worker_lives_from_its_first_message_to_its_end(
-    monkeypatch: pytest.MonkeyPatch, sender: object, name: str
-) -> None:
+def test_a_worker_lives_from_its_first_message_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Celery()
+    app.conf.task_queues = [Queue("reflect"), Queue("plan"), Queue("prune")]
+    app.amqp.queues.select(["reflect", "plan"])
+    sender = Consumer(app)
     ready, ended = Signal(name="worker_ready"), Signal(name="worker_shutdown")
     client, connected = Client(), list[Any]()
     monkeypatch.setattr(Presence, "made", [])
@@ -143,7 +153,8 @@ def test_a_worker_lives_from_its_first_message_to_its_end(
     assert Presence.made == []
     ready.send(sender=sender)
     (presence,) = Presence.made
-    assert (presence.client, presence.worker, presence.done) == (client, name, ["start"])
+    assert (presence.client, presence.worker, presence.done) == (client, "one@here", ["start"])
+    assert presence.kinds == [*KINDS], "of those that it was told to take"
     assert connected == [((SETTINGS.state_url(), 7.0), {"retries": 0})]
     assert not client.closed
     ended.send(sender=sender)
@@ -158,5 +169,5 @@ def test_a_worker_without_a_ledger_gives_no_sign(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "WorkerPresence", Presence)
     monkeypatch.setattr(module, "Settings", lambda: SETTINGS)
     monkeypatch.setattr(module, "connect", refuse)
-    module._start()
+    module._start(Consumer(Celery()))
     assert Presence.made == []

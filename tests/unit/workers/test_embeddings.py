@@ -1,0 +1,121 @@
+"""Similarities of an endpoint's embeddings: what is asked, what is kept, and which answers are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from memory.entry import Entry
+from memory.retrieval.similarity import SimilarityUnavailable
+from workers.llm import embeddings
+from workers.llm.embeddings import EmbeddingSimilarity
+from workers.llm.requests.address import Address
+
+VECTORS = {"boat": [3.0, 4.0], "ship": [6.0, 8.0], "tree": [-4.0, 3.0], "rock": [-3.0, -4.0], "void": [0.0, 0.0]}
+
+
+class Endpoint:
+    """Answers with the vectors of a table, the last text first, and notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.answer: Callable[[Sequence[str]], list[Any]] = lambda texts: [
+            SimpleNamespace(index=index, embedding=VECTORS.get(text, [1.0, 0.0])) for index, text in enumerate(texts)
+        ][::-1]
+        self.closed = 0
+
+    def create(self, *, model: str, input: list[str], encoding_format: str) -> Any:  # as it is called
+        assert (model, encoding_format) == ("sea-words", "float")
+        self.asked.append(input)
+        return SimpleNamespace(data=self.answer(input))
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture
+def endpoint() -> Endpoint:
+    return Endpoint()
+
+
+@pytest.fixture
+def similarity(endpoint: Endpoint) -> EmbeddingSimilarity:
+    address = Address(base_url="http://there/v1", api_key="none", proxy=None, is_openai=False)
+    made = EmbeddingSimilarity(address, "sea-words", 5.0, clock=lambda: 0.0)
+    client: Any = SimpleNamespace(embeddings=endpoint, close=endpoint.close)
+    made._client = client
+    return made
+
+
+def entries(*texts: str) -> list[Entry]:
+    return [Entry(type="observation", text=text, minute=1) for text in texts]
+
+
+def test_a_similarity_is_the_cosine_of_two_embeddings(similarity: EmbeddingSimilarity) -> None:
+    assert similarity("boat", entries("ship", "tree", "rock", "void", " ")) == pytest.approx([1, 0, -1, 0, 0])
+    assert similarity("", entries("ship")) == [0]
+
+
+def test_each_text_is_asked_for_once_and_a_blank_one_never(similarity: EmbeddingSimilarity, endpoint: Endpoint) -> None:
+    similarity("boat", entries("ship", "boat", " ", "ship"))
+    similarity("ship", entries("tree", "boat"))
+    similarity("boat", [])
+    assert endpoint.asked == [["boat", "ship"], ["tree"]]
+
+
+@pytest.mark.parametrize(("texts", "requests"), [(255, [256]), (256, [256, 1]), (512, [256, 256, 1])])
+def test_a_request_has_at_most_256_texts(
+    similarity: EmbeddingSimilarity, endpoint: Endpoint, texts: int, requests: list[int]
+) -> None:
+    similarity("boat", entries(*(f"text {number}" for number in range(texts))))
+    assert [len(asked) for asked in endpoint.asked] == requests
+
+
+def test_of_too_many_vectors_those_go_that_nobody_has_asked_for_longest(
+    similarity: EmbeddingSimilarity, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embeddings, "KEPT", 3)
+    similarity("boat", entries("ship", "tree"))
+    similarity("boat", [])
+    similarity("rock", [])
+    assert list(similarity._vectors) == ["tree", "boat", "rock"]
+    similarity("ship", [])
+    assert endpoint.asked == [["boat", "ship", "tree"], ["rock"], ["ship"]]
+
+
+def answered(*values: Any, indexes: Sequence[int] = (0, 1)) -> Callable[[Sequence[str]], list[Any]]:
+    return lambda _: [SimpleNamespace(index=i, embedding=v) for i, v in zip(indexes, values, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (answered([1.0], [1.0, 0.0]), "different lengths"),
+        (answered([1.0, 0.0], indexes=(0,)), "1 embeddings for 2 texts"),
+        (answered([1.0], [1.0], indexes=(1, 2)), "2 embeddings for 2 texts"),
+        (answered([1.0], []), "something else: ValueError"),
+        (answered([1.0], [float("nan")]), "something else: ValueError"),
+        (answered([1.0], [float("inf")]), "something else: ValueError"),
+        (answered([1.0], None), "something else: TypeError"),
+        (answered([1.0], ["x"]), "something else: TypeError"),
+        (lambda _: [object()], "something else: AttributeError"),
+    ],
+)
+def test_an_answer_that_holds_no_embeddings_is_none(
+    similarity: EmbeddingSimilarity, endpoint: Endpoint, answer: Any, why: str
+) -> None:
+    endpoint.answer = answer
+    with pytest.raises(SimilarityUnavailable, match=f"sea-words .*{why}"):
+        similarity("boat", entries("ship"))
+    assert not similarity._vectors
+
+
+def test_closed_it_asks_nobody_and_closes_its_connection_once(
+    similarity: EmbeddingSimilarity, endpoint: Endpoint
+) -> None:
+    similarity.close()
+    similarity.close()
+    assert (endpoint.closed, similarity._client) == (1, None)

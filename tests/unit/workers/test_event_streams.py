@@ -1,0 +1,83 @@
+"""Completions that come as server-sent events: put together, or known to have broken off."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from workers.llm.replies.event_stream import is_stream, joined
+
+
+def chunk(content: object = "", **more: Any) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"delta": {"content": content}, **more}]}).encode() + b"\n\n"
+
+
+END = chunk(finish_reason="stop")
+
+
+def said(content: bytes) -> tuple[str, object] | None:
+    whole = joined(content)
+    if whole is None or "choices" not in whole:
+        return None
+    (choice,) = whole["choices"]
+    return choice["message"]["content"], choice["finish_reason"]
+
+
+@pytest.mark.parametrize(
+    ("content", "stream"),
+    [
+        (b"data: {}", True), (b"\n\ndata: {}", True), (b": PROCESSING\n\ndata: {}", True), (b"event: x\n", True),
+        (b"id: 1\ndata: {}", True), (b'{"data:": 1}', False), (b"", False), (b"datum", False), (b"<html>", False),
+        (b" " * 2_000 + b"data: {}", False),
+    ],
+)  # fmt: skip
+def test_a_stream_is_known_by_its_first_line(content: bytes, stream: bool) -> None:
+    assert is_stream(content) == stream
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "ended"),
+    [
+        (chunk("te") + chunk("a") + END, "tea", "stop"),
+        (chunk("te").replace(b"\n\n", b"\r\n\r\n") + chunk("a", finish_reason="length"), "tea", "length"),
+        (b": PROCESSING\n\n" + chunk("tea") + END + b"data: [DONE]\n\n", "tea", "stop"),
+        (chunk("tea").replace(b"data: ", b"data:") + END, "tea", "stop"),
+        (chunk("tea") + END + chunk(None) + b'data: {"choices": []}\n\n', "tea", "stop"),
+        (chunk(["no"]) + chunk("tea") + END, "tea", "stop"),
+        (chunk("tea").replace(b"delta", b"message") + END, "tea", "stop"),
+        (b'data: {"choices": ["x"]}\ndata: {"choices": 7}\ndata: 7\n' + chunk("tea") + END, "tea", "stop"),
+        (chunk("tea") + b'data: {"error": {"code": 502}}\n\n', "tea", "error"),
+    ],
+)
+def test_the_chunks_of_a_stream_make_one_completion(content: bytes, text: str, ended: str) -> None:
+    assert said(content) == (text, ended)
+
+
+@pytest.mark.parametrize(
+    "content", [chunk("tea"), b"data: [DONE]\n", b": PROCESSING\n\n", END[:-20], b"data: " + b"[" * 9_999]
+)
+def test_a_stream_that_does_not_say_why_it_ended_broke_off(content: bytes) -> None:
+    assert joined(content) is None
+
+
+def test_usage_and_errors_stand_beside_the_choices() -> None:
+    usage = b'data: {"usage": {"prompt_tokens": 7}, "choices": []}\n\ndata: {"usage": null, "choices": []}\n\n'
+    whole = joined(chunk("tea") + END + usage)
+    assert whole is not None
+    assert whole["usage"] == {"prompt_tokens": 7}
+    assert joined(b'data: {"error": {"code": 529}}') == {"error": {"code": 529}}
+
+
+def test_reasoning_and_a_refusal_are_put_together_too() -> None:
+    parts = [{"reasoning_content": "h"}, {"reasoning_content": "m"}, {"refusal": "no"}]
+    lines = [b"data: " + json.dumps({"choices": [{"delta": part}]}).encode() + b"\n" for part in parts]
+    whole = joined(b"".join(lines) + END)
+    assert whole is not None
+    assert whole["choices"][0]["message"] == {
+        "content": "",
+        "reasoning_content": "hm",
+        "reasoning": "",
+        "refusal": "no",
+    }

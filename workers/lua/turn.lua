@@ -1,0 +1,39 @@
+-- Takes the hint of the run whose turn it is at a queue, and returns its text; none where none waits.
+-- KEYS: queue. Beside it lie ":runs", the runs that wait by their turns, and ":of:<share>/<run>", their hints.
+local queue = KEYS[1]
+local runs = queue .. ':runs'
+
+local function oldest_waiting()
+  while true do
+    local first = redis.call('ZRANGE', runs, 0, 0, 'WITHSCORES')
+    if not first[1] then
+      return nil
+    end
+    if redis.call('LLEN', queue .. ':of:' .. first[1]) > 0 then
+      return first[1], tonumber(first[2])
+    end
+    redis.call('ZREM', runs, first[1])
+  end
+end
+
+local function take()
+  local run, turn = oldest_waiting()
+  if not run then
+    return nil
+  end
+  -- Whoever comes to a queue joins at the turn that is being taken: it has no claim to those that it was not there for.
+  local taken = math.max(turn, tonumber(redis.call('GET', queue .. ':turn') or '0'))
+  redis.call('SET', queue .. ':turn', tostring(taken), 'PX', 86400000)
+  redis.call('ZADD', runs, taken + 1 / tonumber(string.match(run, '^(%d+)/')), run)
+  return redis.call('RPOP', queue .. ':of:' .. run)
+end
+
+local hints = {take()}
+-- A worker that died between a ticket and its hint leaves one hint more than there are tickets.
+if redis.call('LLEN', queue) == 0 then
+  hints[2] = hints[1] and take()
+  if not oldest_waiting() then
+    redis.call('DEL', queue .. ':turn')
+  end
+end
+return hints  -- up to the first that is not there
