@@ -2,10 +2,10 @@
 
 Every field is required in the schemas, and nothing else is allowed. Bounds of lists, texts and numbers and the pattern
 of a time help models that are held to them; a server that refuses these keywords gets a schema without them
-(`workers.llm.schema`). Validators deal with ranges, lengths and control characters, more leniently than the schemas,
-since several servers accept a schema and then ignore it. Field names follow the streams design (tasks 7 to 9); its
-camel case is understood too. The docstrings of answers are part of their schemas: a model reads them. So is the order
-of fields: a model writes what leads to a choice before the choice.
+(`workers.llm.requests.schema`). Validators deal with ranges, lengths and control characters, more leniently than the
+schemas, since several servers accept a schema and then ignore it. Field names follow the streams design (tasks 7 to 9);
+its camel case is understood too. The docstrings of answers are part of their schemas: a model reads them. So is the
+order of fields: a model writes what leads to a choice before the choice.
 """
 
 from __future__ import annotations
@@ -20,9 +20,19 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from prompts.render import plain
 
 MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
+HELD_PHRASE = 120  # characters to which the schema holds them: servers that enforce it cut what is longer there
 MAX_PARAGRAPH = 1_200  # characters of an insight
 MAX_SUMMARY = 20_000  # characters of a summary, which its kind then bounds; what is longer is no summary
 MAX_ITEMS = 20  # more than this from one answer is noise
+_LABEL = re.compile(  # "[Insight 5]: ", "[n]) ", "[day 1, 4:08 PM] "
+    r"(?:[-*•] )?\[(?:known|earlier|(?:insight|reason|reflection|summary|thought)(?: \d{1,3}| n)?|\d{1,3}|n|"
+    r"[^\[\]]{0,20}\bdays?\b[^\[\]]{0,20})[\])][ )\],:;.-]*",
+    re.IGNORECASE,
+)
+_IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]\.?")
+_ENDS = (". ", "! ", "? ")
+_CLOCK = re.compile(r"\d{1,2}:\d\d ?([ap]\.?m\.?)?", re.IGNORECASE)
+_SENTENCE = 4  # words of the shortest text that may stand in brackets
 _NUMBER = re.compile(r"([+-]?\d++(?:\.\d++)?)\s*+(?:/\s*+\d++)?")  # "7", "7/10"
 
 
@@ -34,6 +44,32 @@ def _capped(most: int) -> Callable[[str], str]:
         return text[:most].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
     return cap
+
+
+def _unlabelled(text: str) -> str:
+    """Return a text without the brackets around it, and without a number or a time in brackets before it.
+
+    Small models copy these from lists and memories.
+    """
+    kept = text.strip()
+    found = _LABEL.match(kept)
+    kept = (kept[found.end() :] if found is not None else kept) or text
+    inside = _IN_BRACKETS.fullmatch(kept)
+    return inside[1] if inside is not None and len(kept.split()) >= _SENTENCE else kept
+
+
+def _whole(text: str) -> str:
+    """Return a phrase that was cut at the schema's bound as far as its last sentence goes, if that is half of it."""
+    if len(text) != HELD_PHRASE:
+        return text
+    end = max(text.rfind(mark) for mark in _ENDS)
+    return text[: end + 1] if end >= HELD_PHRASE // 2 else text
+
+
+def _no_time(text: str) -> str:
+    if _CLOCK.fullmatch(text.strip()):
+        raise ValueError(f"{text!r} is a time: say what the character does")
+    return text
 
 
 def _bounded(most: int) -> Callable[[str], str]:
@@ -72,11 +108,11 @@ def _held_to(**keywords: int | str) -> Any:
     return Field(json_schema_extra=dict(keywords))
 
 
-Phrase = Annotated[str, AfterValidator(_capped(MAX_PHRASE)), _held_to(maxLength=120)]
-Deed = Annotated[str, AfterValidator(_capped(MAX_PHRASE)), _held_to(minLength=3, maxLength=120)]
-FilledPhrase = Annotated[
-    str, AfterValidator(_capped(MAX_PHRASE)), AfterValidator(_filled), _held_to(minLength=2, maxLength=120)
-]
+_phrase = (AfterValidator(_whole), AfterValidator(_unlabelled), AfterValidator(_capped(MAX_PHRASE)))
+Phrase = Annotated[str, *_phrase, _held_to(maxLength=HELD_PHRASE)]
+Reason = Annotated[str, *_phrase, _held_to(minLength=3, maxLength=HELD_PHRASE)]
+Deed = Annotated[Reason, AfterValidator(_no_time)]
+FilledPhrase = Annotated[str, *_phrase, AfterValidator(_filled), _held_to(minLength=2, maxLength=HELD_PHRASE)]
 ClockTime = Annotated[
     str,
     AfterValidator(_capped(MAX_PHRASE)),
@@ -85,6 +121,7 @@ ClockTime = Annotated[
 ]
 FilledParagraph = Annotated[
     str,
+    AfterValidator(_unlabelled),
     AfterValidator(_capped(MAX_PARAGRAPH)),
     AfterValidator(_filled),
     _held_to(minLength=10, maxLength=MAX_PARAGRAPH),
@@ -116,7 +153,7 @@ class Activity(Answer):
     """One timed item of a daily plan."""
 
     time: ClockTime  # "7:00 AM"
-    description: FilledPhrase
+    description: Annotated[FilledPhrase, AfterValidator(_no_time)]
     location: Phrase  # name or id of a known place; empty: anywhere
     priority: Priority = 3  # 5 is highest
 
@@ -143,7 +180,7 @@ class RatingsAnswer(Answer):
 class ActionAnswer(Answer):
     """What a character does next."""
 
-    reason: Deed
+    reason: Reason
     location: Phrase  # name or id of a known place; empty: where it is
     doing: Deed
     completing_plan_item: bool = False  # the present plan item is done

@@ -46,6 +46,9 @@ VALUES: dict[str, frozenset[str]] = {
     "recount_location": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
     "recount_npc": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
     "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related", "words", "earlier"}),
+    "own": frozenset({
+        "ask", "example", "name", "occupation", "traits", "background", "day", "time", "known", "summary", "memories",
+    }),
     "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
 }  # fmt: skip
 
@@ -75,7 +78,7 @@ def plain(text: str) -> str:
 
 
 def neutral(value: Any) -> Any:
-    """What a template may insert: one line without angle brackets, so that it cannot close the fence around it."""
+    """Return what a template may insert: text is one line without angle brackets, so it cannot close the fence."""
     if not isinstance(value, str):
         return value
     # Three calls of `replace` take a twentieth of the time of `translate`, and a prompt inserts forty values.

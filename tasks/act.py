@@ -25,20 +25,17 @@ from memory.summaries.conversations import resolve_name
 from prompts.answers import ActionAnswer
 from prompts.render import Templates
 from tasks import timing
-from tasks.day_plan import LOW
+from tasks.heuristics.day_plan import LOW
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
 from tasks.places import HERE, choice_of_place, place_meant, places_shown
-from tasks.recall import access_marks, brief, display_names, long_term_context, recall, share_of, template_entry
+from tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
 NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (streams design)
 FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the best first
-
-#: What an agent may do where the host names no actions (`availableActions` of the streams design).
-ACTIONS = ("go to one of the places", "stay and do something there", "rest or sleep")
 MOST_NEAR, MOST_ACTIONS = 20, 30
 
 #: JSON: "location", "activity", "status", "near", "actions", "item", "later", as far as they are known.
@@ -47,7 +44,7 @@ _Short = Annotated[str, msgspec.Meta(max_length=500)]
 
 
 class ActParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a host may give with a request: the situation that the agent is in."""
+    """Parameters of a host's request: the situation that the agent is in."""
 
     location: Annotated[str, msgspec.Meta(max_length=500)] = ""  # id
     activity: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)] = ""
@@ -96,8 +93,8 @@ class Act:
         return False
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Who decides, the places, the situation with the present plan item, and what it brings to mind."""
-        profile, situation, names = case.profile, case.job.params, display_names(case.world)
+        """Return who decides, the places, the situation with the present plan item, and the memories it evokes."""
+        profile, situation, names = case.profile, case.job.params, case.world.display_names
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
         places = places_shown(case, memories)
         rendered = self._templates.render(
@@ -115,7 +112,7 @@ class Act:
                 "status": format_meters(_meters(situation)),
                 "stage": stage_of(case.entries, case.job.minute),
                 "near": [brief(resolve_name(who, names)) for who in _texts(situation, "near")],
-                "actions": [brief(action) for action in _texts(situation, "actions")] or ACTIONS,
+                "actions": [brief(action) for action in _texts(situation, "actions")],
                 "item": _format_item(_item(situation, "item"), names),
                 "later": _format_item(_item(situation, "later"), names),
                 "memories": [template_entry(e) for e in memories],
@@ -152,7 +149,7 @@ class Act:
             action = _action("stay", here, item.description, "Going on with the plan")
         if action is None:
             place, used = _company(case, here)
-            names = display_names(world)
+            names = world.display_names
             action = (
                 _action("move_to", place, "Meeting people", f"People meet at {resolve_name(place, names)}")
                 if place
@@ -161,7 +158,7 @@ class Act:
         return Tell(owner=case.job.key.owner, topic="action", data=action), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:
-        situation, names = case.job.params, display_names(case.world)
+        situation, names = case.job.params, case.world.display_names
         item = _item(situation, "item") or _item(situation, "later")
         words = [
             resolve_name(_text(situation, "location"), names),
@@ -174,9 +171,9 @@ class Act:
 def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[str, str] | None:
     """Return the action that follows by rule: a need, the plan item elsewhere, sleep at night; else None."""
     here, meters, item = _text(situation, "location"), _meters(situation), _item(situation, "item")
-    if meters.get("energy", 100) < LOW:
+    if meters.get("energy", LOW) < LOW:
         return _action("move_to" if home and here != home else "sleep", home or here, "", "Need rest")
-    if meters.get("hunger", 100) < LOW:
+    if meters.get("hunger", LOW) < LOW:
         place = food or home or here
         return _action("move_to" if place != here else "stay", place, "Eating", "Need food")
     if item is not None and item.location and item.location != here:

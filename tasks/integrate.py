@@ -27,7 +27,7 @@ from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.recall import LITTLE, access_marks, display_names
+from tasks.recall import LITTLE, access_marks
 from tasks.shown import (
     Piece,
     begun_in,
@@ -144,7 +144,7 @@ class Integrate:
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the old summary followed by the events, word for word where there is room."""
         events = self._events(case)
-        text = merged(case.job.summary, events, display_names(case.world)) if events else ""
+        text = merged(case.job.summary, events, case.world.display_names) if events else ""
         replaced = (self._replaced(case, text),) if text else ()
         return *replaced, *self._passed(case, everything(events))
 

@@ -1,12 +1,19 @@
-"""A job, its identity and its upper bound of cost."""
+"""A job, its identity, its upper bound of cost, and how long it may take."""
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any, NamedTuple
 
 import msgspec
 
 from memory.entry import Character
+
+MAX_LATENCY = 100_000  # ticks, or game minutes
+_SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?s")
+
+Latency = int | str  # ticks, or seconds: "5s", "0.5s"
 
 
 class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -23,7 +30,7 @@ def added(one: Cost, other: Cost) -> Cost:
 
 
 class JobKey(NamedTuple):
-    """What identifies a job within its run, whatever the run is called."""
+    """The identity of a job within its run, whatever the run is called."""
 
     tick: int  # the tick that enqueued it
     kind: str
@@ -51,7 +58,7 @@ class JobKey(NamedTuple):
 
 
 class Reads(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a job may read of one owner's stream: live entries up to a number, or just those named."""
+    """The part of one owner's stream that a job may read: live entries up to a number, or just those named."""
 
     owner: str
     upto: int
@@ -111,3 +118,27 @@ def split_job_id(job_id: str) -> tuple[str, JobKey]:
     if not run or not slash:
         raise ValueError(f"{job_id[:200]!r} is not a job id: expected run/tick/kind/owner/ordinal/trial")
     return run, JobKey.parse(rest)
+
+
+def seconds_of(latency: str) -> float | None:
+    """Return the seconds that a text such as "5s" names; None for any other text, and for no seconds at all."""
+    found = _SECONDS.fullmatch(latency)
+    seconds = float(found[1]) if found else 0.0
+    return seconds or None
+
+
+def ticks_of(latency: Latency, *, tick_rate: float | None, minutes_per_tick: int) -> int:
+    """Return a latency in ticks, at least 1.
+
+    Seconds are those of the clock that ticks follow: the real one at `tick_rate` ticks a second, else the game's.
+
+    Raises:
+        ValueError: when a text names no seconds.
+    """
+    if isinstance(latency, int):
+        return max(1, latency)
+    seconds = seconds_of(latency)
+    if seconds is None:
+        raise ValueError(f'{latency!r} names no latency: give ticks, such as 5, or seconds, such as "5s"')
+    ticks = seconds * tick_rate if tick_rate is not None else seconds / (60 * minutes_per_tick)
+    return min(MAX_LATENCY, max(1, math.ceil(round(ticks, 6))))  # rounded: 0.1 s at 30 ticks a second are 3, not 4

@@ -1,9 +1,10 @@
-"""What a kind of job must provide. Kinds are stateless; everything they know is in their arguments."""
+"""The interface of a kind of job. Kinds are stateless; everything they know is in their arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -19,14 +20,14 @@ from memory.stream import Stream
 from memory.unreadable import UnreadableEntry
 from prompts.constraints import Constraint
 from prompts.render import Rendered
-from tasks.job import Job, Reads, Request
+from tasks.job import Job, Latency, Reads, Request
 
 OnDenied = Literal["heuristic", "defer", "drop"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorldFacts:
-    """What is the same for every job of a run: places, limits and the length of a tick."""
+    """Facts that hold for every job of a run: places, limits and the length of a tick."""
 
     locations: tuple[Location, ...] = ()
     limits: MemoryLimits = MemoryLimits()
@@ -38,6 +39,13 @@ class WorldFacts:
     scope_names: Mapping[str, str] = field(default_factory=dict)  # of NPCs, places, groups and the world
     retrieval: ProfileChoice = "default"  # how memories are scored
     kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # of a kind, where it differs
+
+    @cached_property
+    def display_names(self) -> Mapping[str, str]:
+        """The display names of owners and places by id, put together once: a crowd has thousands."""
+        places = {owner.removeprefix("location:"): name for owner, name in self.scope_names.items()}
+        places |= {place.id: place.name for place in self.locations}
+        return {**places, **self.scope_names, **self.names}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +100,7 @@ def build_case(job: Job, profile: Profile, world: WorldFacts, stored: Callable[[
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """What is sent to a model. Stable text first."""
+    """The text that is sent to a model, stable parts first."""
 
     system: str
     user: str
@@ -123,7 +131,7 @@ class Prompt:
 
 
 class NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a host may give with a request to a kind that finds out by itself what it needs."""
+    """Parameters of a host's request to a kind that finds out by itself what it needs."""
 
 
 class Kind(Protocol):
@@ -135,10 +143,14 @@ class Kind(Protocol):
 
     name: str
     order: int  # place within a boundary: plan 10, reflect 20, summarise 30, prune 40
-    latency: int  # ticks from enqueue to due where ticks wait for results, by default
     on_denied: OnDenied  # what happens when budget refuses it
     prompt_cap: int  # tokens
     output_cap: int  # tokens, reasoning included; 0: this kind never asks a model
+
+    @property
+    def latency(self) -> Latency:
+        """Return the time from enqueue to due where ticks wait for results: ticks, or seconds such as "5s"."""
+
     # A kind may also have `needs_brief = True`: it is never due where the host gives no brief.
     # And `recalls = True`: it chooses memories by the run's retrieval profile (`tasks.recall.recall`).
     # And, both in game minutes, see `bounds`:

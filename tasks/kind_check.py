@@ -11,11 +11,11 @@ from typing import TypeGuard, cast, get_args
 import msgspec
 
 from memory.errors import CogitateError
+from tasks.job import MAX_LATENCY, seconds_of
 from tasks.kind import Kind, OnDenied
 
 MAX_KIND_NAME = 64  # characters
 MAX_ORDER = 1_000_000
-MAX_LATENCY = 100_000  # ticks, or game minutes
 MAX_TOKENS = 10_000_000
 
 MAX_KEY = 500  # characters of a name in a brief
@@ -54,9 +54,13 @@ def check_kind(kind: object) -> None:
         shown = "None" if kind is None else f"the class {kind.__name__}"
         called = "register(Hum())" if kind is None else f"register({kind.__name__}())"
         raise KindError(f"{shown} is no kind of job: register an instance of a class, as in {called}")
-    wrong = [*_wrong_values(kind), *_wrong_methods(kind)]
-    if wrong:
+    if wrong := faults_of(kind):
         raise KindError(f"the kind {_called(kind)} cannot be registered: {'; '.join(wrong)}")
+
+
+def faults_of(kind: object) -> list[str]:
+    """Return everything that is missing or wrong in what a kind declares."""
+    return [*_wrong_values(kind), *_wrong_methods(kind)]
 
 
 def taken_once(kind: Kind) -> Kind:
@@ -103,6 +107,9 @@ def _wrong_values(kind: object) -> Iterator[str]:
         value = _value(kind, field)
         if value is _MISSING:
             yield f"it has no {field}"
+        elif field == "latency" and isinstance(value, str):
+            if seconds_of(value) is None:
+                yield f'latency {_shown(value)} is none: give ticks, such as 5, or seconds, such as "5s"'
         elif type(value) is not int or not least <= value <= most:
             yield f"{field} {_shown(value)} is not {_kind_of_number(value)} from {least} to {most}"
     bounds = {field: _value(kind, field) for field in ("latency_least", "latency_most")}
@@ -168,7 +175,7 @@ def _wrong_methods(kind: object) -> Iterator[str]:
             yield f"{name} is async, and nobody would await it: make it an ordinary method"
         elif inspect.isgeneratorfunction(method) and name != "due":
             yield f"{name} yields: return {_RETURNS[name]}"
-        elif not _takes(method, len(arguments)):
+        elif not takes(method, len(arguments)):
             yield f"{name} cannot be called as {call}"
 
 
@@ -181,7 +188,8 @@ _RETURNS = {
 }
 
 
-def _takes(method: object, count: int) -> bool:
+def takes(method: object, count: int) -> bool:
+    """Return whether a method can be called with so many arguments, as far as it says."""
     try:
         signature = inspect.signature(method)  # type: ignore[arg-type]  # known to be callable
     except (TypeError, ValueError):

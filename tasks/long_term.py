@@ -21,7 +21,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Request
 from tasks.kind import Case, Moment, Prompt
-from tasks.recall import display_names, long_term_context
+from tasks.recall import long_term_context
 from tasks.shown import (
     Piece,
     begun_in,
@@ -89,7 +89,7 @@ def policy_of(params: Mapping[str, Any]) -> Policy | None:
 
 def prompt(case: Case, templates: Templates, share: float) -> Prompt:
     """Return the prompt of such a job: the summary that it replaces in full, and of the entries the oldest that fit."""
-    group, names = window.buffer(case.entries), display_names(case.world)
+    group, names = window.buffer(case.entries), case.world.display_names
     pieces = oldest_first([(e, format_entries([e], names)) for e in group], share, begun_in(case.job))
     values = {
         "name": case.profile.name,
@@ -150,7 +150,7 @@ def heuristic(case: Case) -> tuple[Effect, ...]:
     The memories that waited for the summary are forgotten then (cells); entries of a token window stay where they are
     (window design), until the boundary itself must cut.
     """
-    owner, job, names = case.job.key.owner, case.job, display_names(case.world)
+    owner, job, names = case.job.key.owner, case.job, case.world.display_names
     group = window.buffer(case.entries)
     unchanged = bool(job.model) and case.world.limits.on_failure == "unchanged"
     if policy_of(job.params) == "cells":
@@ -158,11 +158,11 @@ def heuristic(case: Case) -> tuple[Effect, ...]:
             return ()
         if unchanged:
             return (ForgetWaiting(owner, len(group)),)
-        text, cut = cells.update_summary(job.summary, group, names), 0
+        text, cut = cells.update_summary(job.summary, group, names, job.minute), 0
     elif unchanged:
         return () if group else (_pass_done(case),)
     else:
-        text, cut = window.compress_summary(job.summary, group, names, _room(case))
+        text, cut = window.compress_summary(job.summary, group, names, _room(case), now=job.minute)
         if not group and estimate_tokens(text) >= estimate_tokens(job.summary):
             return (_pass_done(case),)
     replaced = ReplaceSummary(owner=owner, text=text, version=job.summary_version, cut=cut)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
@@ -22,18 +23,17 @@ from memory.summaries.conversations import first_person, resolve_name
 from prompts.answers import DailyPlan
 from prompts.render import Templates
 from tasks import timing
-from tasks.day_plan import AGAIN, FEWEST, MOST, Slot, build
-from tasks.identity import GOING_ON, pursuit_of
+from tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
+from tasks.heuristics.identity import GOING_ON, pursuit_of
+from tasks.heuristics.promises import find_promises
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
 from tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
-from tasks.promises import find_promises
 from tasks.recall import (
     LITTLE,
     access_marks,
     brief,
-    display_names,
     long_term_context,
     recall,
     replaced_entry,
@@ -62,7 +62,7 @@ class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a host may give with a request: what the agent's condition is, and what it had left undone."""
+    """Parameters of a host's request: the agent's condition, and what it had left undone."""
 
     status: dict[str, float] = {}
     unfinished: tuple[Unfinished, ...] = ()
@@ -155,21 +155,23 @@ class Plan:
         """Return the plan as an entry.
 
         Raises:
-            ValueError: for a place that is not known, or when fewer than 5 items lie between now and next morning.
+            ValueError: for a place that is not known, when two items are to begin at the same time, or when fewer than
+                5 lie between now and next morning.
         """
         assert isinstance(answer, DailyPlan)
         start, end = _window(case)
-        slots = []
+        timed = []
         for activity in answer.activities:
             clock = parse_clock(activity.time)
             minute = None if clock is None else _within(clock, start, end)
             if minute is not None:
                 place = place_meant(activity.location, case)
-                slots.append(Slot(minute, activity.description, place, activity.priority, 0))
+                timed.append(Slot(minute, activity.description, place, activity.priority, 0))
+        slots = _one_after_another(timed, start)
         if len(slots) < FEWEST:
             raise ValueError(
-                f"{len(slots)} of {len(answer.activities)} plan items have a time between {clock_time(start)} and the "
-                f"next morning; at least {FEWEST} are needed"
+                f"{len(slots)} of {len(answer.activities)} plan items have a time of their own between "
+                f"{clock_time(start)} and the next morning; at least {FEWEST} are needed"
             )
         slots = sorted(slots, key=lambda s: -s.priority)[:MOST]
         return self._appended(case, sorted(slots, key=lambda s: s.minute), used)
@@ -181,7 +183,7 @@ class Plan:
         # What the agent says of itself counts as said this morning.
         said = Entry(type="observation", text=profile.currently, minute=start)
         # Reflections only say again what was said, and perhaps in another's words.
-        names = display_names(case.world)
+        names = case.world.display_names
         told = [
             first_person(e, case.job.key.owner, names) for e in (_dated(case), *case.entries) if e.type != "reflection"
         ]
@@ -280,11 +282,32 @@ def _window(case: Case) -> tuple[int, int]:
 
 
 def _within(clock: int, start: int, end: int) -> int | None:
+    """Return the minute at which an item begins: of the plan, or up to `LATE` before it; None if neither."""
     midnight = day_of(start) * DAY
     for minute in (midnight + clock, midnight + DAY + clock):
         if start <= minute < end:
             return minute
-    return start if 0 < start - (midnight + clock) <= LATE else None
+    return midnight + clock if 0 < start - (midnight + clock) <= LATE else None
+
+
+def _one_after_another(timed: Iterable[Slot], start: int) -> list[Slot]:
+    """Return the slots that begin at a time of their own, in order: none that is told twice, none that is over.
+
+    Raises:
+        ValueError: when two different ones are to begin at the same time.
+    """
+    slots: dict[int, Slot] = {}
+    for slot in sorted(timed, key=lambda s: s.minute):
+        other = slots.setdefault(slot.minute, slot)
+        if (other.text.casefold(), other.location) != (slot.text.casefold(), slot.location):
+            raise ValueError(
+                f"two plan items begin at {clock_time(slot.minute)}: {other.text!r} and {slot.text!r}; "
+                "each needs a time of its own"
+            )
+    begun = [minute for minute in slots if minute <= start]
+    for minute in begun[:-1]:  # it was to end when the next began
+        del slots[minute]
+    return [replace(slot, minute=max(minute, start)) for minute, slot in slots.items()]
 
 
 def _unfinished(case: Case) -> list[Mapping[str, Any]]:

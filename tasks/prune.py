@@ -16,7 +16,6 @@ from memory.stream import Stream
 from tasks import timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.recall import display_names
 
 EVERY = 100  # ticks (streams design)
 SOON = 10  # ticks after which an owner is looked at again when pruning cannot wait
@@ -95,7 +94,7 @@ class Prune:
         cut = _cut(case.job.params)
         if cut is None:
             cut = choose(owner, case.entries, limits, minute)
-        return carry_out(owner, cut, case.entries, limits, display_names(case.world), minute)
+        return carry_out(owner, cut, case.entries, limits, case.world.display_names, minute)
 
     def _urgent(self, moment: Moment) -> bool:
         oldest = moment.stream.oldest_line()

@@ -119,7 +119,7 @@ def _constraints(entries: Sequence[Entry]) -> Iterator[Constraint]:
 
 
 def _doubled(case: Case) -> tuple[Effect, ...]:
-    """What went well may be tried with more."""
+    """Try more at once after what went well."""
     size = case.job.params.get("size")
     if not isinstance(size, int) or not 0 < size < BATCH:
         return ()

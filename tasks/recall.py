@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from memory.retrieval.profiles import profile_of
 from memory.retrieval.retrieval import Query, retrieve
 from memory.summaries.long_term import cut_oldest, estimate_tokens
 from tasks.job import Job
-from tasks.kind import Case, WorldFacts
+from tasks.kind import Case
 
 LITTLE = 0.25  # share of the memories below which the long-term summary gives way too
 MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an identity
@@ -62,13 +62,6 @@ def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
 def brief(text: str) -> str:
     """Return the text cut at a word, so that one long entry cannot crowd out all others."""
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN].rsplit(" ", 1)[0] + "…"
-
-
-def display_names(world: WorldFacts) -> Mapping[str, str]:
-    """Return the display names of owners and places by id."""
-    places = {owner.removeprefix("location:"): name for owner, name in world.scope_names.items()}
-    places |= {place.id: place.name for place in world.locations}
-    return {**places, **world.scope_names, **world.names}
 
 
 def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:

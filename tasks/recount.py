@@ -25,7 +25,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.recall import display_names, replaced_entry, template_entry
+from tasks.recall import replaced_entry, template_entry
 from tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
 IMPORTANCE = 5  # what no limit drops without a summary
@@ -34,7 +34,7 @@ TEMPLATES = {"location": "recount_location", "npc": "recount_npc"}  # by scope; 
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one recount is about; it travels as the request's parameters."""
+    """The subject of one recount; it travels as the request's parameters."""
 
     start: int  # where the scope's cursor stands
     end: int  # where it stands afterwards: a number of the world's stream
@@ -103,7 +103,7 @@ class Recount:
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return the messages in order; where not all fit, the newest wait for the next job."""
         span, messages = _told(case)
-        names = display_names(case.world)
+        names = case.world.display_names
         told = {entry.number: shown_line(entry, names) for entry in messages}
         pieces = oldest_first([(e, told[e.number].text) for e in messages], memory_share, begun_in(case.job))
         template = TEMPLATES.get(case.job.key.owner.partition(":")[0], "recount_world")
@@ -144,7 +144,7 @@ class Recount:
         failed = bool(case.job.model)
         if not messages or (failed and case.world.limits.recount_on_failure == "unchanged"):
             return ()
-        told = self._recorded(case, messages, summarise_entries(messages, display_names(case.world)))
+        told = self._recorded(case, messages, summarise_entries(messages, case.world.display_names))
         return told, *_passed(case, everything(messages))
 
     def _recorded(self, case: Case, messages: Sequence[Entry], text: str) -> Append:

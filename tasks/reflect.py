@@ -34,13 +34,12 @@ from prompts.answers import ReflectionAnswer
 from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks import timing
-from tasks.insight import QUIET, PlanOutcome, Recalled, find_insight
+from tasks.heuristics.insight import QUIET, PlanOutcome, Recalled, find_insight
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
 from tasks.recall import (
     access_marks,
-    display_names,
     long_term_context,
     replaced_entry,
     result_minute,
@@ -58,7 +57,7 @@ MINUTE, NUMBER, COUNTED = "reflect.minute", "reflect.number", "reflect.repeated"
 
 
 class ReflectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a host may give with a request: after which entry to begin, and what the agent's condition is."""
+    """Parameters of a host's request: the entry to begin after, and the agent's condition."""
 
     since: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)] = 0
     status: dict[str, float] = {}
@@ -155,16 +154,16 @@ class Reflect:
         return *reflection, *self._told(case, answer), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the insight of `tasks.insight`; a minimal reflection after fewer than three observations."""
+        """Return what `heuristics.insight` finds; a minimal reflection after fewer than three observations."""
         recent, since = self._recent(case), _since(case)
         if sum(_stands_for(e, since) for e in recent) < ENOUGH:
             return self._reflection(case, QUIET, MINIMAL, (), ())
         new = {e.number for e in recent}
         before = [e for e in case.entries if e.number not in new]
         recalled = Recalled(
-            owner=case.job.key.owner, recent=recent, before=before, names=display_names(case.world),
+            owner=case.job.key.owner, recent=recent, before=before, names=case.world.display_names,
             minute=result_minute(case.job), repeats=_repeats(case), places=case.world.locations, plan=_outcomes(case),
-            summary=case.job.summary,
+            summary=case.job.summary, delay=_delay(case),
         )  # fmt: skip
         insight = find_insight(recalled)
         importance = MINIMAL if insight.text == QUIET else BY_HEURISTIC
@@ -262,6 +261,12 @@ def _begun(stream: Stream, world: WorldFacts) -> int | None:
         return None
     morning = day_of(first.minute) * DAY + world.morning
     return max(first.minute, morning) + timing.offset(stream.owner, world.limits.reflection_interval // 6)
+
+
+def _delay(case: Case) -> int:
+    """Return the game minutes until the reflection is due, in which what was coming may pass."""
+    job = case.job
+    return 0 if replaced_entry(job) else max(0, job.due - job.key.tick) * case.world.minutes_per_tick
 
 
 def _since(case: Case) -> int:

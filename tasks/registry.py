@@ -23,6 +23,7 @@ class UnknownKind(CogitateError, LookupError):
 
 
 _kinds: dict[str, Kind] = {}
+_templates = Templates()  # in force
 
 
 def register(kind: Kind) -> None:
@@ -52,6 +53,8 @@ def register_builtin(prompts: Path | None = None) -> None:
 
 
 def _register_with(templates: Templates) -> None:
+    global _templates
+    _templates = templates
     asking = (kind(templates) for kind in (RateImportance, Plan, Act, Reflect, Integrate, Summarise, Recount))
     for kind in (*asking, Prune()):
         register(kind)
@@ -60,6 +63,11 @@ def _register_with(templates: Templates) -> None:
 def kinds() -> list[Kind]:
     """Return all kinds in the order in which their effects are applied within a boundary."""
     return sorted(_kinds.values(), key=lambda kind: (kind.order, kind.name))
+
+
+def templates() -> Templates:
+    """Return the templates in force."""
+    return _templates
 
 
 def is_kind(name: str) -> bool:
@@ -86,4 +94,4 @@ def kind_of(name: str) -> Kind:
 
 
 # Not checked here: an error in a template is for the start of a run to report, not for an import.
-_register_with(Templates())
+_register_with(_templates)

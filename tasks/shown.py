@@ -1,4 +1,4 @@
-"""What a job passes: it archives, or leaves behind with its cursor, exactly what its prompt showed, the oldest first.
+"""Bound what a job archives, or passes with its cursor, to exactly what its prompt showed, the oldest first.
 
 How a prompt is fitted decides what was shown. A kind offers its material in order (`oldest_first`), and `showing` makes
 the prompt: only the pieces that stand in the rendered text count as shown, whatever a template leaves out, and only
@@ -33,7 +33,7 @@ _SENTENCE_ENDS = (". ", "! ", "? ", "… ", "。", "！", "？")  # where a part
 
 
 class Begun(NamedTuple):
-    """How far a memory was shown in earlier jobs."""
+    """The extent to which earlier jobs have shown a memory."""
 
     number: int = 0
     upto: int = 0  # characters
@@ -43,7 +43,7 @@ NOT_BEGUN = Begun()
 
 
 class Piece(NamedTuple):
-    """What a prompt shows of one memory: all that was not shown before, or the next part of it."""
+    """The part of one memory that a prompt shows: all that was not shown before, or the next piece of it."""
 
     entry: Entry
     text: str  # as the template is given it

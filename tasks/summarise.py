@@ -19,7 +19,7 @@ from prompts.render import Templates
 from tasks import long_term, timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.recall import display_names, replaced_entry
+from tasks.recall import replaced_entry
 from tasks.shown import (
     Piece,
     begun_in,
@@ -105,7 +105,7 @@ class Summarise:
         """
         if long_term.policy_of(case.job.params):
             return long_term.prompt(case, self._templates, memory_share)
-        group, names = self._group(case), display_names(case.world)
+        group, names = self._group(case), case.world.display_names
         told = {entry.number: shown_line(entry, names) for entry in group}
         pieces = oldest_first(
             [(entry, told[entry.number].text) for entry in group],
@@ -152,7 +152,7 @@ class Summarise:
         group = self._group(case)
         if not group:
             return ()
-        told = self._told(case, group, summarise_entries(group, display_names(case.world), minute=case.job.minute))
+        told = self._told(case, group, summarise_entries(group, case.world.display_names, minute=case.job.minute))
         return told, *self._passed(case, everything(group))
 
     def _latest(self, moment: Moment) -> int:

@@ -11,10 +11,11 @@ import pytest
 from memory.apply import apply, unmet
 from memory.effects import MarkAccessed, SetPlanStatus, Tell
 from memory.entry import Entry, PlanItem, PlanStatus
+from memory.profile import Location
 from memory.stream import Stream
 from prompts.answers import ActionAnswer
 from prompts.render import Templates
-from tasks.act import Act, by_rule
+from tasks.act import MOST_ACTIONS, MOST_NEAR, Act, by_rule
 from tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, moment_of, observation, stream_of
 
@@ -92,7 +93,7 @@ def test_where_no_rule_decides_there_is_something_to_choose(situation: dict[str,
 
 
 def test_a_status_that_is_no_number_rules_nothing() -> None:
-    for status in ({"hunger": "low"}, {"energy": None}, {"hunger": [1]}, {}):
+    for status in ({"hunger": "low"}, {"energy": None}, {"hunger": [1]}, {}, "low", 3, None, [1]):
         assert by_rule({"status": status, "location": "cafe"}, NOON, home="dorm", food="cafe") is None
 
 
@@ -202,6 +203,30 @@ def test_without_a_plan_company_is_sought_where_it_is_remembered() -> None:
     assert marked == MarkAccessed(owner=KLAUS, numbers=(1,), minute=NOON)
 
 
+def test_company_is_sought_at_another_social_place_where_most_is_remembered() -> None:
+    places = tuple(
+        Location(id=place, name=place.title(), tags=("social",) if place != "yard" else ())
+        for place in ("bar", "cafe", "hall", "yard")
+    )
+    stream = stream_of(
+        observation("Fell asleep in the yard.", 600, location="yard", importance=9),
+        observation("Sang in the hall.", 610, location="hall", importance=9),
+        *(observation(f"Had tea {i}.", 620 + i, location="cafe", importance=2 + i) for i in range(5)),
+        Entry(type="reflection", text="The bar is dear.", minute=630, location="bar", importance=9),
+    )
+    world = replace(ACTING, locations=places)
+    told, marked = KIND.heuristic(case_of(KIND, stream, NOON, params={"location": "hall"}, world=world))
+    assert isinstance(told, Tell)
+    assert (told.data["type"], told.data["location"]) == ("move_to", "cafe")
+    assert isinstance(marked, MarkAccessed)
+    assert marked.numbers == tuple(sorted(marked.numbers))
+    assert set(marked.numbers) <= {3, 4, 5, 6, 7}
+    nowhere = case_of(KIND, stream_of(), NOON, params={"location": "hall"}, world=replace(world, locations=places[2:]))
+    (idle,) = KIND.heuristic(nowhere)
+    assert isinstance(idle, Tell)
+    assert idle.data["type"] == "idle", "the only social place is here"
+
+
 def test_without_anything_an_agent_idles() -> None:
     bare = case_of(KIND, stream_of(), NOON, world=replace(ACTING, locations=()))
     (told,) = KIND.heuristic(bare)
@@ -219,13 +244,22 @@ def test_the_prompt_shows_who_is_near_what_may_be_done_and_what_the_marks_mean()
         "[known] hold facts that are always true, and [earlier] tells in short what lies further back" in prompt.system
     )
     bare = KIND.prompt(act(lived(plan()))).user
-    assert "Available actions: go to one of the places; stay and do something there; rest or sleep\n" in bare
+    assert "Available actions" not in bare
     assert "Near " not in bare
+    assert bare.endswith("What does Klaus Mueller do next? Answer with JSON only.")
 
 
 def test_a_request_carries_who_is_near_and_what_may_be_done() -> None:
     ((_, params),) = turn(lived(plan()), near=("agent:maria",), actions=["read"])
     assert (params["near"], params["actions"]) == (["agent:maria"], ["read"])
+    crowd, choices = [f"agent:{n}" for n in range(MOST_NEAR + 1)], [f"do {n}" for n in range(MOST_ACTIONS + 1)]
+    ((_, params),) = turn(lived(plan()), near=crowd, actions=choices)
+    assert (params["near"], params["actions"]) == (crowd[:-1], choices[:-1]), "as many as a request may name"
+
+
+def test_a_request_carries_the_meters_in_one_order_and_nothing_that_is_no_number() -> None:
+    ((_, params),) = turn(lived(plan()), status={"mood": 50, "name": "Bo", "hunger": 60.5, "energy": 70})
+    assert list(params["status"].items()) == [("energy", 70), ("hunger", 60.5), ("mood", 50)]
 
 
 def test_the_prompt_shows_meters_with_unit_and_direction_and_the_stage_of_the_story() -> None:
@@ -239,3 +273,26 @@ def test_the_prompt_shows_meters_with_unit_and_direction_and_the_stage_of_the_st
 
 def replace_tags(entry: Entry, tags: tuple[str, ...]) -> Entry:
     return msgspec.structs.replace(entry, tags=tags)
+
+
+@pytest.mark.parametrize(
+    ("situation", "remembered"),
+    [
+        ({"item": {"id": "1", "description": "Mend the lighthouse"}}, "lighthouse"),
+        ({"later": {"id": "2", "description": "Feed the donkeys"}}, "donkeys"),
+        ({"item": {"id": "1", "description": "Mend the lighthouse"}, "later": {"id": "2", "description": "Feed the "
+          "donkeys"}}, "lighthouse"),
+    ],
+)  # fmt: skip
+def test_the_prompt_shows_what_is_remembered_of_the_present_item_or_else_of_the_next(
+    situation: dict[str, Any], remembered: str
+) -> None:
+    others = [observation(f"Saw page {i} of the book.", 700 + i % 10) for i in range(30)]
+    stream = stream_of(observation("The lighthouse is dark.", 1), observation("The donkeys are hungry.", 2), *others)
+    user = KIND.prompt(act(stream, **situation)).user
+    assert [word for word in ("lighthouse", "donkeys") if f"The {word} " in user] == [remembered]
+
+
+def test_a_prompt_shows_eight_memories() -> None:
+    stream = stream_of(*(observation(f"Saw heron number {i}.", 600 + i) for i in range(12)))
+    assert KIND.prompt(act(stream)).user.count("Saw heron") == 8

@@ -10,7 +10,7 @@ import pytest
 from memory.effects import Append, Effect, Rate, ReplaceSummary, Tell
 from memory.routing.routing import INTEGRATE
 from memory.stream import Stream
-from prompts.answers import MAX_PARAGRAPH, MAX_PHRASE
+from prompts.answers import MAX_PARAGRAPH, MAX_PHRASE, ActionAnswer, ReflectionAnswer
 from prompts.render import Templates
 from tasks.act import Act
 from tasks.integrate import Integrate
@@ -26,6 +26,7 @@ from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, case_of, message, observation, stream_of
 
 TEMPLATES = Templates()
+TEA = "Cleo and Ben like tea."
 KINDS: dict[str, Any] = {
     kind.name: kind(TEMPLATES) for kind in (RateImportance, Plan, Act, Reflect, Integrate, Summarise, Recount)
 }
@@ -180,3 +181,23 @@ def test_texts_are_short_and_on_one_line_without_signs_that_nobody_sees(name: st
 def test_every_kind_that_asks_a_model_is_checked_here() -> None:
     asking = {kind.name for kind in kinds() if kind.output_cap}
     assert asking == set(KINDS) == {name for name, _, _ in REFUSED}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"[Insight 5]: {TEA}", f"[1] {TEA}", f"[n]) {TEA}", f"[2) {TEA}", f"[insight] {TEA}", f"- [known] {TEA}",
+        f"[day 1, 4:08 PM] {TEA}", f"[20 days ago], {TEA}", f"[{TEA}]", f" {TEA} ", f"[Insight 3]: [{TEA}]",
+    ],
+)  # fmt: skip
+def test_what_models_copy_from_lists_is_taken_off(said: str) -> None:
+    assert ReflectionAnswer(insight=said).insight.rstrip(".") == TEA.rstrip(".")
+    assert ActionAnswer(reason=said, location="", doing=said).doing.rstrip(".") == TEA.rstrip(".")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["[unfinished business]", "[day 7]", "[name] likes tea", "Tea [1] and cake", "1. Tea", "[Cleo and Ben like tea."],
+)
+def test_other_brackets_stay_as_they_are(said: str) -> None:
+    assert ReflectionAnswer(insight=said).insight == said

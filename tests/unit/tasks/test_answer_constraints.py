@@ -20,8 +20,8 @@ from tasks.plan import Plan
 from tasks.rate import RateImportance
 from tasks.reflect import Reflect
 from tests.unit.tasks.kind_cases import MARIA, WORLD, case_of, message, observation, stream_of
-from workers.llm.prompt_check import WrongPrompt, check_prompt
-from workers.llm.schema import full_schema
+from workers.llm.requests.prompt_check import WrongPrompt, check_prompt
+from workers.llm.requests.schema import full_schema
 
 NOON = 720
 LIVED = (observation("Found a source on rents.", 640), message("Maria: See you at lunch!", 650))

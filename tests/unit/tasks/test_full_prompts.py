@@ -224,3 +224,10 @@ def test_a_reflection_is_told_what_to_consider_and_whose_traits_to_have() -> Non
     for said in ("patterns", "relationships changed", "learned", "feel"):
         assert said in prompt.system
     assert "Traits: kind, inquisitive\n" in prompt.user
+
+
+@pytest.mark.parametrize("ended", [None, "completed", ["completed"], 3])
+def test_of_a_last_plan_of_which_nothing_is_told_nothing_came(ended: object) -> None:
+    kind = Plan(Templates())
+    case = case_of(kind, STREAM, NOW, profile=FULL, params={**PARAMS["plan"], "ended": ended})
+    assert within(kind.prompt(case).user, "previous")[0] == "- [day 1, 8:00 AM] Read about rents: not done"

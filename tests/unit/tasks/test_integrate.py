@@ -215,6 +215,7 @@ def test_simple_events_ask_for_nothing() -> None:
 def test_a_job_without_events_changes_nothing(params: dict[str, Any]) -> None:
     stream = stream_of(observation("I had breakfast.", 1))
     asked = case_of(INTEGRATE, stream, 5, request=Request(kind="integrate", owner=KLAUS, params=params))
+    asked = replace(asked, job=msgspec.structs.replace(asked.job, summary="I moved here in spring."))
     assert not any(isinstance(e, ReplaceSummary) for e in INTEGRATE.heuristic(asked))
     with pytest.raises(ValueError, match="none of the events"):
         INTEGRATE.effects(asked, IntegratedAnswer(summary="Nothing."), ())

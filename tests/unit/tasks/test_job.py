@@ -10,7 +10,7 @@ import pytest
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.unreadable import UnreadableEntry
-from tasks.job import Cost, Job, JobKey, Reads, Request, added, split_job_id
+from tasks.job import Cost, Job, JobKey, Reads, Request, added, split_job_id, ticks_of
 from tasks.kind import WorldFacts, build_case
 from tests.unit.scheduler.scheduler_case import ANN, BOB
 
@@ -96,3 +96,10 @@ def test_a_case_holds_what_its_job_may_read_in_the_order_of_its_numbers_as_it_wa
     assert [one.importance for one in case.memories[ANN]] == [0, 0, 0], "it was rated after the job was made"
     assert [one.importance for one in case.memories[BOB]] == [8]
     assert (case.job, case.profile.name, case.world) == (job, "Ann", WorldFacts())
+
+
+@pytest.mark.parametrize("latency", ["soon", "0s", "5", "-1s"])
+@pytest.mark.parametrize("rate", [None, 20.0])
+def test_what_names_no_latency_is_refused(latency: str, rate: float | None) -> None:
+    with pytest.raises(ValueError, match=f"{latency!r} names no latency"):
+        ticks_of(latency, tick_rate=rate, minutes_per_tick=1)

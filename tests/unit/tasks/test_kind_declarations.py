@@ -187,7 +187,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "latency zero": (but(latency=0), "latency 0 is not an integer from 1"),
     "latency negative": (but(latency=-4), "latency -4 is not an integer from 1"),
     "latency a float": (but(latency=2.0), "latency 2.0 is not an integer"),
-    "latency a word": (but(latency="2"), "latency '2' is not an integer"),
+    "latency a word": (but(latency="2"), "latency '2' is none: give ticks, such as 5, or seconds"),
     "latency true": (but(latency=True), "latency True is not an integer"),
     "latency_least zero": (but(latency_least=0), "latency_least 0 is not an integer from 1"),
     "latency_most a float": (but(latency_most=2.0), "latency_most 2.0 is not an integer"),
@@ -269,7 +269,8 @@ def test_a_kind_says_all_that_is_wrong_with_it_at_once() -> None:
     [
         Own(), but(name="day-dream.2"), but(name="грёза"), but(due=yielding), but(halve=of_case), but(order=-5),
         but(due=partial(lambda much, moment: (), 1)), but(heuristic=lambda *case: ()), but(effects=of_three),
-        but(brief_keys=("mood",)), but(brief_keys=[]), but(params=NoParams), but(params=Whim), but(params=None),
+        but(brief_keys=("mood", "x", "y" * 500)), but(brief_keys=[]), but(params=NoParams), but(params=Whim),
+        but(params=None),
         but(prompt=lambda case, share=1.0: None), but(latency=1), but(due=print), but(output_cap=100),
     ],
 )  # fmt: skip

@@ -12,6 +12,8 @@ from tasks.kind import Case
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, WORLD, appended, case_of, observation, stream_of
 from tests.unit.tasks.plan_case import KIND, MORNING
 
+EARLY = ["7:00", "8:00", "9:00", "10:00", "11:00"]
+
 
 def answered(times: list[str], location: str = "cafe", **case: Any) -> tuple[Case, DailyPlan]:
     activities = [
@@ -35,13 +37,13 @@ def test_times_are_read_tolerantly_and_put_in_order() -> None:
      ("Oak Hill Library, first floor", "library")],
 )  # fmt: skip
 def test_places_are_understood_by_name_and_id(said: str, place: str | None) -> None:
-    case, answer = answered(["8:00"] * 5, said)
+    case, answer = answered(EARLY, said)
     (plan,) = appended(KIND.effects(case, answer, ()))
     assert {i.location for i in plan.items} == {place}
 
 
 def test_an_unknown_place_is_refused_by_name() -> None:
-    case, answer = answered(["8:00"] * 5, "Atlantis")
+    case, answer = answered(EARLY, "Atlantis")
     with pytest.raises(ValueError, match="'Atlantis'; known are cafe, library, dorm"):
         KIND.effects(case, answer, ())
 
@@ -52,6 +54,37 @@ def test_fewer_than_five_usable_items_are_refused() -> None:
     case, answer = answered(["8:00", "9:00", "10:00", "11:00", "sometime"])
     with pytest.raises(ValueError, match="4 of 5 plan items"):
         KIND.effects(case, answer, ())
+
+
+def test_two_items_that_begin_at_the_same_time_are_refused_by_name() -> None:
+    case, answer = answered([*EARLY, "8 am"])
+    with pytest.raises(ValueError, match="begin at 8:00 AM: 'Do 1' and 'Do 5'"):
+        KIND.effects(case, answer, ())
+
+
+def test_an_item_that_is_told_twice_counts_once() -> None:
+    case, answer = answered(EARLY)
+    first, *others = answer.activities
+    again = first.model_copy(update={"description": "do 0"})
+    (plan,) = appended(KIND.effects(case, DailyPlan(activities=[first, again, *others]), ()))
+    assert [item.description for item in plan.items] == [f"Do {n}" for n in range(5)]
+    with pytest.raises(ValueError, match="4 of 5 plan items have a time of their own"):
+        KIND.effects(case, DailyPlan(activities=[first, again, *others[:3]]), ())
+    elsewhere = again.model_copy(update={"location": "library"})
+    with pytest.raises(ValueError, match="begin at 7:00 AM"):
+        KIND.effects(case, DailyPlan(activities=[first, elsewhere, *others]), ())
+
+
+@pytest.mark.parametrize(
+    ("past", "begins"),
+    [(["6:29"], []), (["6:30"], ["Do 0"]), (["6:40", "6:50"], ["Do 1"]), (["6:50", "7:00"], ["Do 1"])],
+)
+def test_of_what_should_have_begun_lately_the_last_begins_now(past: list[str], begins: list[str]) -> None:
+    seven = MORNING + 60
+    _, answer = answered([*past, "8:00", "9:00", "10:00", "11:00", "12:00"])
+    (plan,) = appended(KIND.effects(case_of(KIND, stream_of(), seven), answer, ()))
+    assert [item.description for item in plan.items if item.minute == seven] == begins
+    assert [item.minute for item in plan.items][-5:] == [480, 540, 600, 660, 720]
 
 
 def test_of_more_than_eight_the_least_important_go() -> None:
@@ -110,6 +143,6 @@ def test_items_have_ids_of_their_own_and_an_ordinary_priority_where_none_is_give
 
 def test_the_prompt_asks_for_five_to_eight_activities_of_somebody_with_traits_and_a_condition() -> None:
     prompt = KIND.prompt(case_of(KIND, stream_of(), MORNING, params={"status": {"energy": 55.0}}))
-    assert "5 to 8 activities" in prompt.system
+    assert "5 to 8 different activities" in prompt.system
     assert f"Traits: {', '.join(PROFILE.traits)}\n" in prompt.user
     assert "Condition: energy 55 of 100, 0 is exhausted\n" in prompt.user

@@ -16,7 +16,6 @@ from tasks.recall import (
     MAX_SHOWN,
     access_marks,
     brief,
-    display_names,
     replaced_entry,
     result_minute,
     share_of,
@@ -78,12 +77,12 @@ def test_a_repair_is_dated_as_what_it_repairs(params: dict[str, Any], number: in
 
 
 def test_names_of_owners_go_before_those_of_places() -> None:
-    assert display_names(WORLD) == {
+    assert WORLD.display_names == {
         "cafe": "Hobbs Cafe", "library": "Oak Hill Library", "dorm": "Dorm", KLAUS: "Klaus Mueller",
         "agent:maria": "Maria Lopez", "agent:isabella": "Isabella Rodriguez",
     }  # fmt: skip
     world = WorldFacts(locations=(Location(id="x", name="Place"),), names={"x": "Owner"})
-    assert display_names(world) == {"x": "Owner"}
+    assert world.display_names == {"x": "Owner"}
 
 
 def test_of_many_places_ones_own_are_listed_in_the_order_of_the_world() -> None:

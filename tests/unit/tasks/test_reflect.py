@@ -10,16 +10,16 @@ import pytest
 
 from memory.apply import apply
 from memory.effects import MarkAccessed, SetCounter, Tell
-from memory.entry import Entry
+from memory.entry import Entry, PlanItem
 from memory.limits import Cause, MemoryLimits
 from memory.routing.repeats import count_repeat
 from memory.stream import Stream
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
-from tasks.insight import QUIET
+from tasks.heuristics.insight import QUIET
 from tasks.job import Request
 from tasks.kind import WorldFacts
-from tasks.reflect import Reflect
+from tasks.reflect import EARLIER, Reflect, person_meant
 from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import (
     ISABELLA,
@@ -124,10 +124,90 @@ def test_repeats_count_for_the_trigger_and_are_told() -> None:
     assert request.params["repeats"] == {"2": 6, "4": 1}
     count_repeat(stream, 2, 618, importance=3)  # after the request: for the next
     effects = KIND.heuristic(case_of(KIND, stream, 620, request=request))
-    assert "I noticed it 7 times: Read page 1." in appended(effects)[0].text
+    assert "I noticed it seven times: Read page 1." in appended(effects)[0].text
     apply({KLAUS: stream}, effects, 627)
     assert stream.head.counters["repeated"] - stream.head.counters["reflect.repeated"] == 3
     assert not list(KIND.due(moment_of(stream, 628, world=world)))
+
+
+@pytest.mark.parametrize(("new", "later"), [(0, 720), (2, 720), (3, 0), (4, 0)])
+def test_with_fewer_than_three_observations_it_waits_for_a_second_interval_to_be_over(new: int, later: int) -> None:
+    stream = stream_of(observation("Old.", 300), *(observation(f"New {i}.", 500) for i in range(new)))
+    stream.head.counters |= {"reflect.minute": 400, "reflect.number": 1}
+    asked = [minute for minute in range(400, 2_000) if list(KIND.due(moment_of(stream, minute)))]
+    assert asked[0] == 400 + 720 + later
+    assert asked == list(range(asked[0], 2_000)), "until it has reflected"
+    wakes = [KIND.wake(moment_of(stream, minute)) for minute in (400, 1_119, 1_120, 1_839, 1_840)]
+    assert wakes == [1_120, 1_120, 1_840, 1_840, None]
+
+
+def test_only_what_was_observed_ends_the_wait() -> None:
+    thought = [Entry(type="reflection", text=f"Thought {i}.", minute=500) for i in range(3)]
+    stream = stream_of(observation("Old.", 300), *thought, message("Hi.", 500), observation("Tea.", 500))
+    stream.head.counters |= {"reflect.minute": 400, "reflect.number": 1}
+    assert not list(KIND.due(moment_of(stream, 1_839)))
+    stream.append(message("Ho.", 501), 501)
+    assert list(KIND.due(moment_of(stream, 1_120)))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "minute", "heeds"),
+    [("interval", 1_119, False), ("interval", 1_120, True), ("importance", 500, True), ("either", 500, True)],
+)
+def test_it_heeds_what_is_observed_once_the_interval_is_over_or_if_importance_counts(
+    trigger: Cause, minute: int, heeds: bool
+) -> None:
+    stream = stream_of(observation("Old.", 300))
+    stream.head.counters["reflect.minute"] = 400
+    assert KIND.heeds(observation("Tea.", minute), stream, reflecting(trigger, 30), minute) is heeds
+    assert KIND.heeds(observation("Tea.", minute), stream_of(), reflecting(trigger, 30), minute)
+
+
+def test_what_of_the_plan_ended_since_the_last_reflection_is_told_to_the_end_of_the_plan() -> None:
+    items = tuple(
+        PlanItem(id=f"1-{i}", description=f"Do {i}.", minute=minute, status=status)
+        for i, (minute, status) in enumerate(
+            [(400, "completed"), (500, "completed"), (600, "cancelled"), (700, "pending"), (800, "completed")]
+        )
+    )
+    stream = stream_of(
+        Entry(type="plan", text="Plan.", minute=360, items=items, valid_until=900), observation("x", 401)
+    )
+
+    def ended(minute: int, last: int | None = None) -> object:
+        if last is not None:
+            stream.head.counters["reflect.minute"] = last
+        moment = moment_of(stream, minute, world=reflecting("importance", 1))
+        return next(iter(KIND.due(moment))).params.get("plan")
+
+    assert ended(499) is None
+    assert ended(500) == {"1-0": True}, "the next item begins"
+    assert ended(899) == {"1-0": True, "1-1": True, "1-2": False}
+    assert ended(900) == {"1-0": True, "1-1": True, "1-2": False, "1-4": True}
+    assert ended(900, last=499) == ended(900)
+    assert ended(900, last=500) == {"1-1": True, "1-2": False, "1-4": True}
+    assert ended(900 + 1_439) == ended(900)
+    assert ended(900 + 1_440) is None, "it is of the day before"
+
+
+def test_an_item_without_a_time_ends_the_one_before_it_at_once() -> None:
+    items = tuple(
+        PlanItem(id=f"1-{i}", description="Do.", minute=m, status="completed") for i, m in enumerate((9, None))
+    )
+    stream = stream_of(Entry(type="plan", text="Plan.", minute=0, items=items, valid_until=900), observation("x", 1))
+    (request,) = KIND.due(moment_of(stream, 0, world=reflecting("importance", 1)))
+    assert request.params["plan"] == {"1-0": True}
+
+
+def test_the_prompt_shows_the_latest_reflections_and_neither_quiet_ones_nor_the_one_that_it_replaces() -> None:
+    thoughts = [Entry(type="reflection", text=f"Thought {i}.", minute=500 + i) for i in range(EARLIER + 2)]
+    quiet = Entry(type="reflection", text=QUIET, minute=600)
+    stream = stream_of(*thoughts, quiet, observation("Tea.", 700))
+    shown = KIND.prompt(case_of(KIND, stream, 800)).user
+    assert [i for i in range(EARLIER + 2) if f"Thought {i}." in shown] == list(range(2, EARLIER + 2))
+    assert QUIET not in shown
+    again = KIND.prompt(case_of(KIND, stream, 800, params={"replaces": EARLIER + 2})).user
+    assert [i for i in range(EARLIER + 2) if f"Thought {i}." in again] == list(range(1, EARLIER + 1))
 
 
 def test_places_do_not_reflect() -> None:
@@ -315,3 +395,29 @@ def test_who_is_met_in_a_summary_is_met() -> None:
     (request,) = KIND.due(moment_of(stream, 6000))
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 6000, request=request)))
     assert "I met Maria Lopez for the first time." in entry.text
+
+
+def test_the_prompt_names_the_people_in_one_order_whichever_was_seen_first() -> None:
+    orders = ((MARIA, ISABELLA), (ISABELLA, MARIA))
+    seen = [[observation(f"Tea {i}.", 500 + i, subjects=(who,)) for i, who in enumerate(order)] for order in orders]
+    prompts = [KIND.prompt(case_of(KIND, stream_of(*entries), 600)).user for entries in seen]
+    assert all(text.index("Isabella Rodriguez") < text.index("Maria Lopez") for text in prompts)
+
+
+def test_of_two_of_one_name_an_answer_means_the_first_by_id() -> None:
+    names = {"agent:b": "Ann Lee", "agent:a": "Ann Lee", "agent:c": "Ann Lee Smith"}
+    assert person_meant("ann LEE", names) == "agent:a"
+    assert person_meant("smith", names) == "agent:c"
+    assert person_meant("agent:b", names) == "agent:b"
+    for said in ("Ann", "Bob", ""):
+        with pytest.raises(ValueError, match="is called"):
+            person_meant(said, names)
+
+
+def test_a_request_names_the_twenty_entries_that_were_repeated_most() -> None:
+    stream = stream_of(*(observation(f"Read page {i}.", 600 + i) for i in range(21)))
+    for number in range(1, 22):
+        for _ in range(1 + number % 21):
+            count_repeat(stream, number, 700, importance=3)
+    (request,) = KIND.due(moment_of(stream, 701, world=reflecting("importance", 1)))
+    assert request.params["repeats"] == {str(number): 1 + number for number in range(1, 21)}, "all but the last"

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import resources
+from pathlib import Path
+
 import pytest
 
+import prompts
+from tasks import registry
 from tasks.registry import UnknownKind, kind_of, kinds
+from tests.unit.tasks.kind_cases import case_of, observation, stream_of
 
 BUILT_IN = ["rate", "plan", "act", "reflect", "integrate", "summarise", "recount", "prune"]
 
@@ -20,3 +26,13 @@ def test_the_built_in_kinds_are_there_in_the_order_of_admission() -> None:
 def test_a_kind_that_nobody_registered_is_refused_with_the_names_of_those_that_are() -> None:
     with pytest.raises(UnknownKind, match=r"no kind of job is called 'sing'; known are .*plan"):
         kind_of("sing")
+
+
+def test_what_a_host_keeps_of_templates_goes_before_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = (resources.files(prompts) / "reflect.j2").read_text()
+    (tmp_path / "reflect.j2").write_text(ours.replace("{% block user %}", "{% block user %}As the host has it."))
+    monkeypatch.setattr(registry, "_kinds", {})
+    registry.register_builtin(tmp_path)
+    assert [kind.name for kind in kinds()] == BUILT_IN
+    said = kind_of("reflect").prompt(case_of(kind_of("reflect"), stream_of(observation("Tea.", 1)), 600))
+    assert said.user.startswith("As the host has it.")

@@ -20,14 +20,15 @@ from prompts.answers import IntegratedAnswer, SummaryAnswer
 from prompts.render import TemplateError, Templates
 from tasks.integrate import Integrate
 from tasks.job import Request
-from tasks.kind import Case
+from tasks.kind import Case, Prompt
 from tasks.recount import CURSOR, Recount
-from tasks.shown import NOT_BEGUN, Begun, TooLong, begun_in, effects_of, oldest_first
+from tasks.shown import NOT_BEGUN, Begun, TooLong, begun_in, begun_params, effects_of, oldest_first
 from tasks.summarise import SIZE, Summarise
 from tests.unit.memory.scope_case import INN, Realm
 from tests.unit.tasks.kind_cases import KLAUS, case_of, due_turn, message, moment_of, observation, stream_of
+from tests.unit.tasks.own_kind_case import Own
 from tests.unit.tasks.policy_cases import OGILVY, Host
-from workers.llm.tokens import PromptDoesNotFit, fit, prompt_tokens
+from workers.llm.requests.tokens import PromptDoesNotFit, fit, prompt_tokens
 
 SUMMARISE, RECOUNT, INTEGRATE = Summarise(Templates()), Recount(Templates()), Integrate(Templates())
 OATH = "Borin swore to marry Elara and owes her 500 crowns."
@@ -124,6 +125,9 @@ def test_a_memory_that_does_not_fit_is_shown_in_parts_that_end_with_sentences() 
     assert "".join(part.strip("…") + " " for part in parts) == text
     assert len(parts) == 3
     assert all(part.strip("…").endswith(".") for part in parts)
+    assert [(part.startswith("…"), part.endswith("…")) for part in parts] == [
+        (False, True), (True, True), (True, False),
+    ]  # fmt: skip
 
 
 def test_text_without_spaces_is_shown_in_parts_too() -> None:
@@ -245,6 +249,13 @@ def test_an_answer_that_is_too_long_is_refused_and_then_cut_at_its_oldest_senten
     assert [loss.name for loss in losses(effects)] == ["memory.summary_cut"]
 
 
+def test_what_a_kind_counts_as_cut_itself_stays() -> None:
+    own = Own(answers=lambda case, answer: (Append(KLAUS, observation("Hm.", 1), cut=7),))
+    case = case_of(SUMMARISE, stream_of(message("Hm.", 1)), 3_000, request=Request(kind="summarise", owner=KLAUS))
+    (effect,) = effects_of(own, case, SAID, Prompt(system="", user="", answer=SummaryAnswer, used=(), version="1"))
+    assert effect == Append(KLAUS, observation("Hm.", 1), cut=7)
+
+
 # -- scopes ----------------------------------------------------------------------------------------
 
 
@@ -277,6 +288,12 @@ def test_a_message_longer_than_a_prompt_is_recounted_in_parts() -> None:
 def test_an_odd_word_on_what_was_begun_begins_anew(odd: Any) -> None:
     case = case_of(SUMMARISE, stream_of(message("Line 1.", 600)), 3_000, params={"begun": odd})
     assert "Line 1." in SUMMARISE.prompt(case).user
+
+
+def test_what_was_begun_is_named_by_its_number_and_the_characters_shown() -> None:
+    for upto, begun in ((0, NOT_BEGUN), (1, Begun(1, 1)), (9, Begun(1, 9))):
+        case = case_of(SUMMARISE, stream_of(message("Line 1.", 600)), 3_000, params={"begun": [1, upto]})
+        assert begun_in(case.job) == begun
 
 
 # -- integration -----------------------------------------------------------------------------------
@@ -312,3 +329,13 @@ def test_an_event_longer_than_a_prompt_is_integrated_in_parts() -> None:
     assert OATH in prompt.user
     apply({KLAUS: stream}, effects_of(INTEGRATE, case, VOTED, prompt), 9)
     assert list(INTEGRATE.due(moment_of(stream, 9))) == []
+
+
+def test_a_memory_was_begun_where_both_its_number_and_its_characters_are_known() -> None:
+    stream = stream_of(message("One.", 1))
+    assert begun_params(stream, "summarise", (0, 1)) == {}
+    stream.set_counter("summarise.upto", 5)
+    assert begun_params(stream, "summarise", (1,)) == {}
+    stream.set_counter("summarise.part", 1)
+    assert begun_params(stream, "summarise", (1,)) == {"begun": [1, 5]}
+    assert begun_params(stream, "summarise", (2,)) == {}

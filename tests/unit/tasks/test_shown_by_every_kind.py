@@ -32,7 +32,7 @@ from tasks.shown import effects_of
 from tasks.summarise import Summarise
 from tests.unit.memory.scope_case import BOB, INN, Realm
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, due_turn, moment_of, stream_of
-from workers.llm.tokens import fit
+from workers.llm.requests.tokens import fit
 
 TEMPLATES = Templates()
 SUMMARISE, RECOUNT, INTEGRATE = Summarise(TEMPLATES), Recount(TEMPLATES), Integrate(TEMPLATES)

@@ -1,4 +1,4 @@
-"""What the words of a profile say: the hours of its routine, its role, its place of work, what occupies it."""
+"""Read a profile's words: the hours of its routine, its role, its place of work, what occupies it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory.profile import Location, Profile
 
 @dataclass(frozen=True)
 class Routine:
-    """What a routine in words says, in minutes after midnight; bedtime may lie beyond 1440."""
+    """The hours of a routine, in minutes after midnight; bedtime may lie beyond 1440."""
 
     wake: int = 420
     bed: int = 1320  # night begins at 22:00 (streams design, task 12)
@@ -102,7 +102,7 @@ def pursuit_of(profile: Profile) -> str:
         doing, wish = _DOING.search(sentence), _WISH.search(sentence)
         found = doing or wish
         if found:
-            words = _PURSUIT_ENDS.split(found[1], maxsplit=1)[0].split()[:12]
+            words = _PURSUIT_ENDS.split(found[1])[0].split()[:12]
             while len(words) > 1 and words[-1].lower() in FUNCTION_WORDS:
                 words.pop()
             phrase = " ".join(words)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from memory.entry import Entry, is_dialogue
 from memory.language.own_view import deed_in_own_words
+from memory.language.pronouns import pronouns_of
 from memory.language.references import leans_on_others
 from memory.language.sentences import split_sentences
 from memory.language.text import stems
@@ -56,7 +57,7 @@ _CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might)\b", re.I)
 
 @dataclass(frozen=True)
 class Promise:
-    """What one promised another, in the words of the one who remembers it: "repair my gate"."""
+    """A promise to another, in the words of the one who remembers it: "repair my gate"."""
 
     giver: str  # owner
     taker: str  # owner; "" if the memory does not say
@@ -99,7 +100,8 @@ def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, 
                 if not taker and giver == owner and len(others) == 1:
                     taker = others[0]
                 if owner in (giver, taker) and giver and giver != taker:
-                    yield Promise(giver, taker, _anchored(match["deed"], entry), entry.minute, (entry.number,))
+                    deed = _without_name(match["deed"], resolve_name(taker, names) if taker else "")
+                    yield Promise(giver, taker, _anchored(deed, entry), entry.minute, (entry.number,))
             continue
         others = [s for s in entry.subjects if resolve_name(s, names) != told.speaker]
         giver = ids.get(told.speaker, "")
@@ -129,7 +131,7 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
         promise = found[index]
         if promise.outcome != "open" or not {promise.giver, promise.taker} - {""} <= present:
             continue
-        by_giver = told.speaker == resolve_name(promise.giver, names) or (not told.speaker and promise.giver in present)
+        by_giver = told.speaker in ("", resolve_name(promise.giver, names))
         alike = (
             entry.minute > promise.minute and _alike(promise.words or promise.deed, told.text) and not is_vow(told.text)
         )
@@ -144,6 +146,18 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
         numbers = tuple(sorted({*promise.evidence, entry.number}))
         found[index] = replace(promise, outcome=outcome, settled=entry.minute, evidence=numbers)
         return
+
+
+def _without_name(deed: str, name: str) -> str:
+    """Return a deed for somebody who is named before it with pronouns: "bring Ada her book" is "bring her her book"."""
+    if not name or name not in deed:
+        return deed
+    theirs = pronouns_of(name)
+    found = re.escape(name)
+    deed = re.sub(rf"{found}['’]s?(?= )", theirs.possessive, deed)
+    for one, several in (("is", "are"), ("was", "were"), ("has", "have")):
+        deed = re.sub(rf"{found} {one}\b", f"{theirs.subject} {several if theirs.plural else one}", deed)
+    return re.sub(rf"{found}(?!\w)", theirs.object, deed)
 
 
 def _past(text: str) -> bool:

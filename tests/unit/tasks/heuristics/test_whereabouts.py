@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memory.profile import Location, Profile
-from tasks.whereabouts import choose_place, eating_place, social_place
+from tasks.heuristics import whereabouts
+from tasks.heuristics.whereabouts import choose_place, eating_place, social_place
 
 NAMES = [f"Person {n}" for n in range(60)]
 PLACES = tuple(
@@ -11,6 +14,7 @@ PLACES = tuple(
     for n in range(6)
     for kind in ("pub", "house")
 )
+PLACES_OF_TWO = tuple(Location(id=name, name=name, type="pub") for name in "ab")
 
 
 def chosen(name: str, day: int = 0, near: str = "house0", **visits: int) -> str | None:
@@ -58,3 +62,23 @@ def test_people_meet_near_home_and_without_one_near_their_work() -> None:
     homeless = [social_place(Profile(name=name), PLACES, {}, 0, "house5") for name in NAMES]
     assert homeless == [chosen(name, near="house5") for name in NAMES]
     assert homeless != here
+
+
+@pytest.mark.parametrize(
+    ("taste", "mood", "visits", "other_taste", "other_mood", "goes"),
+    [
+        (1.0, 0.0, 0, 0.9, 0.0, "b"), (0.9, 0.0, 0, 1.0, 0.0, "a"),  # what is less to one's taste costs more
+        (0.0, 1.0, 0, 0.0, 0.9, "b"), (0.0, 0.9, 0, 0.0, 1.0, "a"),
+        (0.41, 0.0, 0, 0.0, 0.95, "b"), (0.40, 0.0, 0, 0.0, 0.95, "a"),  # a mood counts less than half of it
+        (0.72, 0.0, 5, 0.0, 0.0, "b"), (0.71, 0.0, 5, 0.0, 0.0, "a"), (0.71, 0.0, 99, 0.0, 0.0, "a"),
+        (0.72, 0.0, 99, 0.0, 0.0, "b"), (0.43, 0.0, 3, 0.0, 0.0, "b"), (0.42, 0.0, 3, 0.0, 0.0, "a"),
+    ],
+)  # fmt: skip
+def test_taste_mood_and_habit_weigh_as_they_always_have(
+    taste: float, mood: float, visits: int, other_taste: float, other_mood: float, goes: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Plans that a run goes on with were made by these weights."""
+    drawn = {("a",): taste, ("a", "3"): mood, ("b",): other_taste, ("b", "3"): other_mood}
+    monkeypatch.setattr(whereabouts, "_of_seed", lambda name, *parts: drawn[parts])
+    assert choose_place("Bo", ["a", "b"], PLACES_OF_TWO, near="", visits={"a": visits}, day=3) == goes

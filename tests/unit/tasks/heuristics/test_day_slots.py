@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.day_plan import Slot, _article, _free, _sentence, _spread
+from tasks.heuristics.day_plan import Slot, _article, _free, _sentence, _spread
 
 
 def slot(minute: int, text: str = "x") -> Slot:

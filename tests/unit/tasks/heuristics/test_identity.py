@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory.profile import Location, Profile
-from tasks.identity import Routine, pursuit_of, read_routine, role_of, work_of
+from tasks.heuristics.identity import Routine, pursuit_of, read_routine, role_of, work_of
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from memory.clock import DAY, next_morning
 from memory.entry import Entry, PlanItem
 from memory.language.times import find_times, parse_clock
 from memory.profile import Location, Profile
-from tasks.identity import pursuit_of, read_routine, role_of, work_of
+from tasks.heuristics.identity import pursuit_of, read_routine, role_of, work_of
 from tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import PLACES, appended, case_of, message, observation, stream_of
 from tests.unit.tasks.plan_case import KIND, MORNING, made

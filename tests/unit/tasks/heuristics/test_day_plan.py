@@ -9,7 +9,7 @@ import pytest
 from memory.appointments import Appointment
 from memory.clock import DAY
 from memory.profile import Location, Profile
-from tasks.day_plan import Slot, build
+from tasks.heuristics.day_plan import Slot, build
 
 PLACES = (
     Location(id="cafe", name="Hobbs Cafe", type="cafe", tags=("social",)),
@@ -183,6 +183,20 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         17:30 Relax and meet people at Rose Bar | bar 3 5
         19:00 Have dinner at home | - 4 3
         22:00 Go to bed | - 4 1
+        """,
+    ),
+    (
+        "a pensioner",
+        {"name": "Ann", "occupation": "a retired teacher", "home": "dorm", "work": "lib"},
+        {},
+        """
+        7:00 Get up and have breakfast at home | dorm 4 3
+        9:00 Spend time at Oak Library | lib 5 1
+        12:00 Have lunch at Hobbs Cafe | cafe 4 3
+        13:00 Stay at Oak Library | lib 5 2
+        17:30 Relax and meet people at Rose Bar | bar 3 5
+        19:00 Have dinner at home | dorm 4 3
+        22:00 Go to bed | dorm 4 1
         """,
     ),
     (
@@ -481,3 +495,16 @@ def test_a_day_goes_as_routine_work_and_memories_say(profile: dict[str, Any], gi
 
 def test_a_plan_of_another_day_begins_at_its_midnight() -> None:
     assert built(BAKER, start=DAY + 360, end=2 * DAY)[0] == "31:00 Get up and have breakfast at home | dorm 4 3"
+    assert built(BAKER, start=DAY + 510, end=2 * DAY)[0] == "32:30 Get up and have breakfast at home | dorm 4 3"
+
+
+@pytest.mark.parametrize(
+    ("start", "first"),
+    [
+        (420, "7:00 Get up and have breakfast at home | dorm 4 3"),
+        (421, "7:01 Get up and have breakfast at home | dorm 4 3"),
+        (511, "9:00 Go to work at Hobbs Cafe as a baker | cafe 5 1"),
+    ],
+)
+def test_who_joins_more_than_an_hour_and_a_half_late_has_had_breakfast(start: int, first: str) -> None:
+    assert built(BAKER, start=start)[0] == first

@@ -8,7 +8,7 @@ import pytest
 
 from memory.clock import DAY
 from memory.entry import Entry
-from tasks.insight import EVIDENCE, LONGEST, QUIET, Insight, PlanOutcome, Recalled, find_insight
+from tasks.heuristics.insight import EVIDENCE, LONGEST, QUIET, Insight, PlanOutcome, Recalled, find_insight
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
 KNOWN = [observation("Tea.", 1, subjects=(KLAUS, MARIA, ISABELLA))]
@@ -21,12 +21,13 @@ def noticed(
     minute: int = 1200,
     plan: Sequence[PlanOutcome] = (),
     summary: str = "",
+    delay: int = 0,
 ) -> Insight:
     by_importance = sorted(stream_of(*recent).live(), key=lambda e: (-e.importance, e.number))
     return find_insight(
         Recalled(
             owner=KLAUS, recent=by_importance, before=before, names=WORLD.names, minute=minute, repeats=repeats or {},
-            places=PLACES, plan=plan, summary=summary,
+            places=PLACES, plan=plan, summary=summary, delay=delay,
         )
     )  # fmt: skip
 
@@ -73,7 +74,7 @@ def test_the_most_important_event_is_told_in_the_first_person() -> None:
         ("Maria Lopez gave Klaus Mueller her hat", "Maria Lopez gave me her hat."),
         ("Klaus Mueller's lamp went out", "My lamp went out."),
         ("Waited for the ferry in vain", "I waited for the ferry in vain."),
-        ("A guest was here; here are Klaus Mueller, Maria Lopez", "A guest was here; here are Maria Lopez."),
+        ("The guests were Klaus Mueller, Maria Lopez", "The guests were Maria Lopez."),
     ],
 )
 def test_what_was_seen_is_told_as_the_owner_would(seen: str, told: str) -> None:
@@ -86,6 +87,7 @@ def test_what_was_seen_is_told_as_the_owner_would(seen: str, told: str) -> None:
         ("I sold the old mill. Where is it?", "Maria Lopez sold the old mill."),
         ("The baker sold your bicycle.", "Maria Lopez mentioned that the baker sold my bicycle."),
         ("You sing like a bird in spring.", "Maria Lopez mentioned that I sing like a bird in spring."),
+        ("I do not think we have talked before. I am Maria Lopez, I work as a baker.", "Maria Lopez works as a baker."),
         ("Keep the key of the garden.", "Maria Lopez told me to keep the key of the garden."),
     ],
 )
@@ -131,6 +133,13 @@ def test_a_promise_kept_is_told_once_and_is_owed_no_more() -> None:
     assert "promise" not in noticed(given, kept, before=[*KNOWN, earlier]).text
 
 
+def test_a_promise_kept_is_owed_no_more_even_if_something_else_is_told() -> None:
+    told = [mine("I promise: I will mend your gate.", 600), mine("I kept my word: I mended your gate.", 900)]
+    events = [observation("The old mill burned down.", 5, importance=10), observation("A ship sank.", 6, importance=10)]
+    assert "owe" not in noticed(*told, *events).text
+    assert "owe" in noticed(told[0], *events).text
+
+
 def test_a_promise_broken_comes_between_two() -> None:
     given = message("I promise to bring you the book.", 600)
     forgot = message("Oh no, I forgot. I am so sorry!", 900)
@@ -151,6 +160,8 @@ def test_with_whom_things_got_better_or_worse_is_told_with_what_shows_it() -> No
         noticed(waited).text
         == "Things are worse between Maria Lopez and me: I waited for Maria Lopez at the mill in vain."
     )
+    beside = observation("A guest praised the apple cake.", 700, subjects=(KLAUS, MARIA), importance=3)
+    assert noticed(beside).text == "Today I spent time at library. I interacted with Maria Lopez."
     looked = observation("Saw Maria Lopez engaged in an activity: reading.", 700, subjects=(KLAUS, MARIA))
     assert "between" not in noticed(looked).text
 
@@ -170,6 +181,12 @@ def test_who_holds_something_hosts_it() -> None:
     assert noticed(own).text == "I am to host the party at Hobbs Cafe on day 2 at 5:00 PM."
 
 
+def test_what_passes_before_the_reflection_is_due_is_not_told_as_coming() -> None:
+    own = observation("I am holding a party at Hobbs Cafe today at 8:30 PM.", 600, importance=8)
+    assert "party" in noticed(own, minute=1200, delay=29).text
+    assert "party" not in noticed(own, minute=1200, delay=30).text
+
+
 def test_what_came_of_the_plan_is_told() -> None:
     door = "Repaint the front door"
     assert noticed(plan=[PlanOutcome(description=door, done=False)]).text == (
@@ -179,13 +196,40 @@ def test_what_came_of_the_plan_is_told() -> None:
         "I found the time for what I had planned: to repaint the front door."
     )
     assert noticed(plan=[PlanOutcome(description=door, done=True, usual=True)]).text == QUIET
+    assert noticed(plan=[PlanOutcome(description="Continue working", done=False)]).text == QUIET
+    for meal in ("Have lunch at Hobbs Cafe", "Take a break for dinner"):
+        assert noticed(plan=[PlanOutcome(description=meal, done=True)]).text == QUIET, "everybody eats"
+    both = [PlanOutcome(description=door, done=False), PlanOutcome(description="Feed the hens", done=False)]
+    assert noticed(plan=both).text.count("I did not get to") == 1
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        ("Maria Lopez and I share the home at 1 Mill Lane.", False),
+        ("Maria Lopez, the baker, is an old friend of mine.", False),
+        ("I am the mayor.", False),
+        ("I am the mayor now.", True),
+        ("The lamp is broken.", True),
+        ("Maria Lopez has left me, and she is a liar.", True),
+    ],
+)
+def test_what_one_knows_all_along_is_no_event(known: str, told: bool) -> None:
+    assert (noticed(observation(known, 5, importance=6, source="internal")).text == known) is told
+    assert noticed(observation(known, 5, importance=6)).text == known, "what is perceived is news"
+
+
+def test_what_is_seen_at_the_place_is_not_told_when_it_is_over() -> None:
+    supper = observation("A supper has begun; here are Maria Lopez, Ben.", 5, importance=9)
+    mill = observation("The old mill burned down.", 6, importance=8)
+    assert noticed(supper, mill).text == "The old mill burned down."
 
 
 def test_what_happens_again_and_again_is_told_by_its_number() -> None:
     rattles = observation("The centrifuge rattles.", 5, importance=2)
-    assert noticed(rattles, repeats={1: 2}) == ("I noticed it 3 times: the centrifuge rattles.", (1,))
+    assert noticed(rattles, repeats={1: 2}) == ("I noticed it three times: the centrifuge rattles.", (1,))
     ducks = observation("Saw Maria feeding ducks.", 5, importance=2)
-    assert noticed(ducks, repeats={1: 4}).text == "5 times I saw Maria feeding ducks."
+    assert noticed(ducks, repeats={1: 4}).text == "I saw Maria feeding ducks, five times."
     assert "times" not in noticed(rattles, repeats={1: 1}).text
     assert "times" not in noticed(observation("The centrifuge rattles.", 5, importance=1), repeats={1: 9}).text
 
@@ -206,3 +250,28 @@ def test_an_insight_is_bounded_in_length_and_evidence() -> None:
     told = noticed(observation("The mill " * 60, 5, importance=8)).text
     assert len(told) <= LONGEST + 1
     assert told.endswith("…")
+
+
+def test_only_people_are_talked_with() -> None:
+    """A line of dialogue may name the place that it was said at."""
+    lines = [message("Hm.", at, subjects=(MARIA, KLAUS, "location:cafe"), importance=1) for at in (600, 700)]
+    assert noticed(*lines) == ("Maria Lopez and I talked more than once.", (1, 2))
+    alone = [message("Hm.", at, subjects=(KLAUS, "location:cafe"), importance=1) for at in (600, 700)]
+    assert "more than once" not in noticed(*alone).text
+
+
+def test_whoever_only_overhears_a_talk_did_not_talk() -> None:
+    overheard = [message("Hm.", at, speaker=MARIA, hearer=ISABELLA, importance=1) for at in (600, 700)]
+    assert "talked" not in noticed(*overheard).text
+    assert "talked" not in noticed(*overheard, before=overheard).text
+
+
+def test_on_how_many_days_one_talked_with_somebody_is_told_from_the_third_on() -> None:
+    def met(*days: int) -> str:
+        before = [message("Hm.", day * 1440 + 600, importance=1) for day in days[:-1]]
+        return noticed(message("Hm.", days[-1] * 1440 + 600, importance=1), before=before, minute=20_000).text
+
+    assert "different days" not in met(0, 1)
+    assert met(0, 1, 2) == "I have talked with Maria Lopez on three different days by now."
+    assert met(*range(10)) == "I have talked with Maria Lopez on ten different days by now."
+    assert met(*range(11)) == "I have talked with Maria Lopez on 11 different days by now."

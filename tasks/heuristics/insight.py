@@ -21,16 +21,16 @@ from memory.entry import Entry, is_dialogue
 from memory.language.courtesies import acts, is_small_talk
 from memory.language.own_view import in_own_words, told_to
 from memory.language.references import leans_on_others
-from memory.language.sentences import clean, split_sentences
+from memory.language.sentences import clean, split_sentences, without_own_name
 from memory.language.speakers import Speakers
-from memory.language.text import normal, stems
+from memory.language.text import normal, stems, words
 from memory.language.times import anchor_days, find_times
 from memory.policies.compaction import rating
 from memory.profile import Location
 from memory.summaries.conversations import first_person, format_list, parse_line, resolve_name
 from memory.summaries.statements import news_of
-from tasks.day_plan import AGAIN
-from tasks.promises import Promise, find_promises, is_vow
+from tasks.heuristics.day_plan import AGAIN
+from tasks.heuristics.promises import Promise, find_promises, is_vow
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 NOTABLE = 4  # importance from which an event may be told
@@ -59,6 +59,13 @@ _WARM = re.compile(
 )
 _WHO_TALKED = re.compile(r"(?: talked\b|^Conversation with ).*\bon day \d+, ")  # opens a summary of a talk
 _OF_YOU = re.compile(r"\byou\b", re.I)
+_OF_ME = re.compile(r"\b(?:I|me|my|us|we|our)\b", re.I)
+_HERE = re.compile(r"\bhere (?:is|are)\b", re.IGNORECASE)
+_MEAL = re.compile(r"^(?:have|eat|take a break for) (?:breakfast|lunch|dinner|supper)\b", re.I)
+_STATE = re.compile(
+    r"^(?!.{0,200}\b(?:now|new|today|longer|last|again)\b)"
+    r"[^,;:]{0,80}(?:, [^,;:]{0,40},)? (?:(?:is|are|am) (?:an?|the|my) |and I share )"
+)
 _LOOKS_ON = re.compile(r"^(?:I saw |Saw |Arrived |Woke |Had )|\bis [a-z]+ing\b[^,]*\.?$")
 
 #: How a change between two is told; which way is chosen by the number of the entry that shows it.
@@ -72,7 +79,7 @@ Kind = Literal["changed", "ahead"]
 
 
 class Insight(NamedTuple):
-    """What is told and the numbers of the entries it rests on, ascending."""
+    """A text and the numbers of the entries it rests on, ascending."""
 
     text: str
     evidence: tuple[int, ...]
@@ -89,7 +96,7 @@ class PlanOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Recalled:
-    """What an insight is drawn from: entries since the last reflection, by importance, and those before."""
+    """The source of an insight: entries since the last reflection, by importance, and those before."""
 
     owner: str
     recent: Sequence[Entry]
@@ -100,6 +107,7 @@ class Recalled:
     places: Sequence[Location] = ()
     plan: Sequence[PlanOutcome] = ()
     summary: str = ""  # of the long term
+    delay: int = 0  # game minutes until the owner has it
 
     @property
     def name(self) -> str:
@@ -143,8 +151,10 @@ def find_insight(recalled: Recalled) -> Insight:
     for finding in found:
         if len(chosen) < 2 and all(finding.kind != c.kind for c in chosen) and fresh(finding.text):
             chosen.append(finding)
-    if chosen and all(f.kind == "changed" for f in chosen):
-        more = (f for f in found if f.kind == "changed" and f.worth >= WORTH_A_SECOND and fresh(f.text))
+    if all(f.kind == "changed" for f in chosen):
+        openings = {f.text.partition(": ")[0] for f in chosen}
+        others = (f for f in found if f.kind == "changed" and f.text.partition(": ")[0] not in openings)
+        more = (f for f in others if f.worth >= WORTH_A_SECOND and fresh(f.text))
         chosen += islice(more, 1)
     if not chosen:
         chosen = _whereabouts(recalled)
@@ -154,7 +164,7 @@ def find_insight(recalled: Recalled) -> Insight:
 
 
 class _Fresh:
-    """What was told already, here and in the latest reflections: nothing is told twice, in other words either."""
+    """Memory of what this insight and the latest reflections tell, so that nothing is told twice, even reworded."""
 
     def __init__(self, recalled: Recalled) -> None:
         told = [e.text for e in recalled.before if e.type == "reflection"][-READ_AGAIN:]
@@ -229,6 +239,8 @@ def _bonds(recalled: Recalled) -> Iterable[_Finding]:
         shown = told.text
         if told.speaker:  # what one says of others says nothing of the two, unless it is said of "you"
             shown = " ".join(sentence for sentence in split_sentences(told.text) if _OF_YOU.search(sentence))
+        elif not (_OF_ME.search(shown) or {*words(f"{recalled.of(others[0])} {recalled.name}")} & {*words(shown)}):
+            continue  # it happened where the other was, to somebody else
         weight = 2.0 * bool(_WARM.search(shown)) - 2.0 * bool(_COLD.search(shown))
         if told.speaker == recalled.of(others[0]):
             weight += 1.0 * any(act in ("thanked", "praised") for s in split_sentences(told.text) for act in acts(s))
@@ -238,7 +250,7 @@ def _bonds(recalled: Recalled) -> Iterable[_Finding]:
         total = sum(weight for weight, _ in signed)
         if abs(total) < 2:
             continue
-        _, best = max(signed, key=lambda s: (s[0] * (1 if total > 0 else -1), rating(s[1]), s[1].number))
+        _, best = max(signed, key=lambda s: (s[0] * total, rating(s[1]), s[1].number))
         why = _told(recalled, best)
         if why:
             name = recalled.of(other)
@@ -255,6 +267,10 @@ def _events(recalled: Recalled) -> Iterable[_Finding]:
         worth = rating(entry)
         if worth < NOTABLE or normal(entry.text) in known or _LOOKS_ON.search(entry.text):
             continue
+        if _HERE.search(entry.text):
+            continue  # it is elsewhere by now, and over
+        if entry.source == "internal" and _STATE.search(entry.text):
+            continue  # what the owner knows all along is nothing that happened
         if _appointed(recalled, entry):
             continue
         text = _told(recalled, entry)
@@ -283,7 +299,8 @@ def _told(recalled: Recalled, entry: Entry) -> str:
     best = ""
     for spoken in split_sentences(anchor_days(told.text, entry.minute)):
         called = speakers.addressee(spoken, told.speaker)
-        sentence = clean(spoken, filter(None, (*others, told.speaker, called)))
+        sentence = without_own_name(clean(spoken, filter(None, (*others, called))), told.speaker)
+        sentence = clean(sentence, (told.speaker,))
         if sentence.endswith("?") or is_small_talk(sentence, speakers) or leans_on_others(sentence):
             continue
         if is_vow(sentence):
@@ -316,8 +333,8 @@ def _plan(recalled: Recalled) -> Iterable[_Finding]:
     """Yield what of the plan came true, and what did not."""
     for item in recalled.plan:
         words = item.description.removeprefix(AGAIN).partition(": ")[0].strip(" .")
-        if not words:
-            continue
+        if not words or words.lower().startswith("continue ") or _MEAL.search(words):
+            continue  # what is continued was told as what it is, and everybody eats
         deed = words if words[:2].isupper() else words[:1].lower() + words[1:]
         if not item.done:
             yield _Finding(5.0, "changed", _ended(f"I did not get to what I had planned: to {deed}"), ())
@@ -339,9 +356,10 @@ def _repeated(recalled: Recalled) -> Iterable[_Finding]:
     if often:
         entries = max(often, key=lambda g: (rating(g[0]), times(g), -g[0].number))
         text = _own(recalled, entries[0].text)
-        how_often = f"{times(entries)} times"
-        told = f"I noticed it {how_often}: {_uncapital(text, recalled)}" if not text.startswith("I ") else ""
-        told = told or f"{how_often.capitalize()} {text}"
+        how_often = f"{_number(times(entries))} times"
+        told = f"I noticed it {how_often}: {_uncapital(text, recalled)}"
+        if text.startswith("I "):
+            told = f"{text.rstrip(' .!')}, {how_often}"
         yield _Finding(3.0, "changed", _ended(told), tuple(e.number for e in entries[:5]))
 
 
@@ -350,18 +368,11 @@ def _company(recalled: Recalled) -> Iterable[_Finding]:
     days: dict[str, set[int]] = {}
     talks: dict[str, set[tuple[int, int]]] = {}
     lines: dict[str, list[int]] = {}
-    for entry in [*recalled.before, *recalled.recent]:
-        if not is_dialogue(entry) or recalled.owner not in entry.subjects:
-            continue
-        for other in entry.subjects:
-            if other != recalled.owner and _is_person(other, recalled):
-                days.setdefault(other, set()).add(day_of(entry.minute))
-    for entry in recalled.recent:
-        if is_dialogue(entry):
-            for other in entry.subjects:
-                if other != recalled.owner and _is_person(other, recalled):
-                    talks.setdefault(other, set()).add((day_of(entry.minute), entry.minute // 60))
-                    lines.setdefault(other, []).append(entry.number)
+    for other, entry in _talks([*recalled.before, *recalled.recent], recalled):
+        days.setdefault(other, set()).add(day_of(entry.minute))
+    for other, entry in _talks(recalled.recent, recalled):
+        talks.setdefault(other, set()).add((day_of(entry.minute), entry.minute // 60))
+        lines.setdefault(other, []).append(entry.number)
     for other, spoken in talks.items():
         streak = len(days[other])
         numbers = tuple(sorted(lines[other])[:3])
@@ -372,9 +383,18 @@ def _company(recalled: Recalled) -> Iterable[_Finding]:
             yield _Finding(1.0, "changed", f"{recalled.of(other)} and I talked more than once.", numbers)
 
 
+def _talks(entries: Iterable[Entry], recalled: Recalled) -> Iterable[tuple[str, Entry]]:
+    """Yield whom the owner talked with, with the line; a talk that it only overheard is none."""
+    for entry in entries:
+        if is_dialogue(entry) and recalled.owner in entry.subjects:
+            for other in entry.subjects:
+                if other != recalled.owner and _is_person(other, recalled):
+                    yield other, entry
+
+
 def _number(count: int) -> str:
-    words = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    return words[count - 2] if 2 <= count <= 10 else str(count)
+    words = ("three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return words[count - 3] if count <= 10 else str(count)
 
 
 def _coming(recalled: Recalled) -> Iterable[_Finding]:
@@ -383,7 +403,7 @@ def _coming(recalled: Recalled) -> Iterable[_Finding]:
     entries = [first_person(e, recalled.owner, recalled.names) for e in told.values()]
     declined = _declined(recalled, told.values())
     end = recalled.minute + AHEAD
-    for item in appointments(entries, recalled.places, recalled.minute + 1, end):
+    for item in appointments(entries, recalled.places, recalled.minute + recalled.delay + 1, end):
         entry = told[item.number]
         if item.number in declined:
             continue

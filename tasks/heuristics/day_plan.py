@@ -17,8 +17,8 @@ from memory.appointments import Appointment
 from memory.clock import DAY, day_of
 from memory.language.text import stems
 from memory.profile import Location, Profile
-from tasks.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
-from tasks.whereabouts import eating_place, social_place
+from tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
+from tasks.heuristics.whereabouts import eating_place, social_place
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design)
 LOW = 20  # status meters below this are a need (streams design, task 12)
@@ -27,6 +27,7 @@ STEP = 15  # minutes at least between items, where the time allows it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
 AGAIN = "Take up again: "  # opens an item that was left undone
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
+_RETIRED = re.compile(r"\b(?:pensioner|retired|retiree)\b", re.I)
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Slot:
 
 
 class _Usual(NamedTuple):
-    """Where an agent eats and meets people on this day, and what occupies it."""
+    """Places where an agent eats and meets people on this day, and its occupation."""
 
     eat: str | None
     meet: str | None
@@ -153,9 +154,9 @@ def _needs(
     profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, float], eat: str | None
 ) -> list[Slot]:
     home, slots = profile.home or None, []
-    if status.get("hunger", 100) < LOW:
+    if status.get("hunger", LOW) < LOW:
         slots.append(Slot(start, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0))
-    if status.get("energy", 100) < LOW:
+    if status.get("energy", LOW) < LOW:
         slots.append(Slot(start + len(slots) * 30, "Rest at home to recover energy", home, 5, 0))
     return slots
 
@@ -164,10 +165,13 @@ def _taken_up(
     unfinished: Iterable[Mapping[str, object]], slots: Sequence[Slot], places: Sequence[Location]
 ) -> list[Slot]:
     """Yesterday's unfinished items that today's plan does not repeat anyway, the most important first."""
+    left = sorted(unfinished, key=lambda i: -_priority(i))
+    if not left:  # as in most plans: words of today's need not be looked for
+        return []
     known = {place.id for place in places}
     seen = [set(stems(slot.text)) for slot in slots]
     found: list[Slot] = []
-    for item in sorted(unfinished, key=lambda i: -_priority(i)):
+    for item in left:
         text = str(item.get("description", "")).removeprefix(AGAIN)
         words = set(stems(text))
         if not words or any(len(words & other) >= 0.6 * len(words) for other in seen):
@@ -208,6 +212,8 @@ def _working(profile: Profile, places: Sequence[Location], pursuit: str) -> str:
         role = _AT_PLACE.split(role, maxsplit=1)[0]
     if re.search(r"\bstudent\b", role, re.I):
         return f"Study at {place}" if work else "Go to class and study"
+    if work and _RETIRED.search(role):
+        return f"Spend time at {place}"
     if work:
         text = f"Work at {place}" if place == "home" else f"Go to work at {place}"
         return f"{text} as {_article(role)}" if role else text
@@ -217,9 +223,12 @@ def _working(profile: Profile, places: Sequence[Location], pursuit: str) -> str:
 def _continuing(profile: Profile, places: Sequence[Location], pursuit: str) -> str:
     """Return the afternoon's work. Who studies, or works at no place in particular, works on what occupies it."""
     work = work_of(profile, places)
-    own = not work or work == profile.home or "student" in role_of(profile).lower()
+    retired = _RETIRED.search(role_of(profile)) is not None
+    own = not work or work == profile.home or "student" in role_of(profile).lower() or retired
     if own and pursuit.startswith(GOING_ON) and pursuit != _working(profile, places, pursuit):
         return pursuit
+    if retired and work:
+        return f"Stay at {'home' if work == profile.home else _name(work, places)}"
     going_on = "Continue studying" if "student" in role_of(profile).lower() else "Continue working"
     return going_on + (f" at {_name(work, places)}" if work and work != profile.home else "")
 

@@ -1,0 +1,169 @@
+"""A kind that is made from a declaration: `cogitate.kind` with a class of the host's own.
+
+The class holds what is special about the kind; everything else is what most kinds do. A method of `tasks.kind.Kind`
+that the class defines itself goes before ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from pydantic import BaseModel
+
+from memory.clock import clock_time, day_number
+from memory.effects import Append, Effect
+from memory.entry import Entry
+from memory.stream import Stream
+from prompts.render import Templates
+from tasks.job import Job, JobKey, Latency, Request
+from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from tasks.own.cadences import Cadence, is_now, next_tick
+from tasks.own.choices import Choice
+from tasks.recall import access_marks, long_term_context, share_of, template_entry
+from tasks.registry import kinds, templates
+
+BUILT_IN_TEMPLATE = "own"  # asks a question of one text over memories
+METHODS = ("due", "wake", "heeds", "prompt", "effects", "heuristic", "halve")  # that the class may define itself
+ATTRIBUTES = ("params", "brief_keys", "needs_brief", "latency_least", "latency_most")  # likewise
+FIRST_ORDER, ORDERS = 1_000, 900_000  # of kinds that name none: after the built-in ones, by their names
+
+Made = str | Entry | Iterable[Effect] | None  # what a job leaves: a text or an entry to remember, effects, or nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """A host's declaration of a kind."""
+
+    name: str
+    module: str  # which workers import
+    due: Cadence | None
+    owners: tuple[str, ...]  # types of owners: what their names begin with
+    reads: Choice
+    ask: str
+    template: Templates | None  # with the host's own file; None: the built-in template, or the class's own prompt
+    template_name: str
+    answer: type[BaseModel] | None
+    importance: int
+
+
+class DeclaredKind:
+    """One kind of job as the rest of the program sees it (`tasks.kind.Kind`)."""
+
+    def __init__(
+        self,
+        declared: Declaration,
+        body: object,
+        *,
+        order: int | None,
+        latency: Latency,
+        on_denied: OnDenied,
+        prompt_cap: int,
+        output_cap: int,
+    ) -> None:
+        self.declared, self.name, self.latency, self.on_denied = declared, declared.name, latency, on_denied
+        self.order = FIRST_ORDER + crc32(str(declared.name).encode()) % ORDERS if order is None else order
+        asks = declared.answer is not None
+        self.prompt_cap, self.output_cap = (prompt_cap, output_cap) if asks else (0, 0)
+        self._body: Any = body
+        for name in (*METHODS, *ATTRIBUTES):
+            if hasattr(body, name):
+                setattr(self, name, getattr(body, name))
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        """Return one request at each due time of an owner that remembers something of what the kind reads."""
+        cadence, owners = self.declared.due, self.declared.owners
+        if cadence is None or moment.owner.partition(":")[0] not in owners or not is_now(cadence, moment):
+            return ()
+        return (
+            (Request(kind=self.name, owner=moment.owner),) if self.declared.reads(_case_of(moment, self.name)) else ()
+        )
+
+    def wake(self, moment: Moment) -> int | None:
+        """Return the tick of the next due time."""
+        cadence, owners = self.declared.due, self.declared.owners
+        return None if cadence is None or moment.owner.partition(":")[0] not in owners else next_tick(cadence, moment)
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Return that no observation matters, unless the class says itself when it is due."""
+        return hasattr(self._body, "due")
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        """Return the host's question over the chosen memories."""
+        declared, memories = self.declared, share_of(self.declared.reads(case), memory_share)
+        assert declared.answer is not None  # a kind that asks no model is not asked for its prompt
+        example = json.dumps(dict.fromkeys(declared.answer.model_fields, "..."))
+        rendered = (declared.template or templates()).render(
+            declared.template_name,
+            {
+                "ask": declared.ask,
+                "example": example,
+                "name": case.profile.name,
+                "occupation": case.profile.occupation,
+                "traits": case.profile.traits,
+                "background": case.profile.background,
+                "day": day_number(case.job.minute),
+                "time": clock_time(case.job.minute),
+                "memories": [template_entry(entry) for entry in memories],
+                **long_term_context(case, memory_share),
+            },
+        )
+        version = hashlib.sha256(f"{rendered.version}\0{declared.ask}\0{example}".encode()).hexdigest()[:16]
+        return Prompt.of(rendered._replace(version=version), declared.answer, memories)
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        """Return the effects of what the class's `store` makes of an answer, or of the answer's one text."""
+        read = [entry for entry in case.entries if entry.number in set(used)]
+        made = self._body.store(case, answer, read) if hasattr(self._body, "store") else _text_of(answer)
+        return self._stored(case, made, read)
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        """Return the effects of what the class's `instead` makes; none where it has no such method."""
+        if not hasattr(self._body, "instead"):
+            return ()
+        read = list(self.declared.reads(case))
+        return self._stored(case, self._body.instead(case, read), read)
+
+    def _stored(self, case: Case, made: Made, read: Sequence[Entry]) -> tuple[Effect, ...]:
+        if made is None:
+            return ()
+        if isinstance(made, str):
+            made = Entry(
+                type="observation",
+                text=made,
+                minute=case.job.minute,
+                importance=self.declared.importance,
+                source="internal",
+                subjects=tuple(dict.fromkeys(subject for entry in read for subject in entry.subjects)),
+                evidence=tuple(sorted(entry.number for entry in read)),
+                tags=(self.name,),
+            )
+        if not isinstance(made, Entry):
+            return tuple(made)
+        return Append(case.job.key.owner, made), *access_marks(case, (entry.number for entry in read))
+
+
+def _case_of(moment: Moment, kind: str) -> Case:
+    """Return the case that a job would have now."""
+    key = JobKey(moment.tick, kind, moment.owner, 0, 0)
+    job = Job(run="", key=key, minute=moment.minute, due=moment.tick, reads=())
+    return Case(job=job, profile=moment.profile, world=moment.world, memories={moment.owner: moment.stream.live()})
+
+
+def declaring_modules() -> list[str]:
+    """Return the modules in which this process has declared its kinds; "" stands for a script."""
+    return sorted({kind.declared.module for kind in kinds() if isinstance(kind, DeclaredKind)})
+
+
+def texts_in(answer: type[BaseModel]) -> list[str]:
+    """Return the names of an answer's fields that are texts."""
+    return [name for name, field in answer.model_fields.items() if field.annotation is str]
+
+
+def _text_of(answer: BaseModel) -> str:
+    (name,) = texts_in(type(answer))
+    return str(getattr(answer, name))

@@ -1,0 +1,175 @@
+"""`cogitate.kind`: declares a kind of job with one class, checks it at once and registers it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from memory.errors import quoted
+from prompts.render import TemplateError, Templates
+from tasks.job import Latency
+from tasks.kind import OnDenied
+from tasks.kind_check import KindError, faults_of, takes
+from tasks.own.cadences import Cadence
+from tasks.own.choices import Choice, newest
+from tasks.own.declared_kind import BUILT_IN_TEMPLATE, Declaration, DeclaredKind, texts_in
+from tasks.registry import register
+
+Declared = TypeVar("Declared", bound=type)
+
+_OWN_METHODS = {"store": ("case", "answer", "memories"), "instead": ("case", "memories")}
+
+
+def kind(
+    *,
+    name: str | None = None,
+    due: Cadence | None = None,
+    owners: tuple[str, ...] = ("agent",),
+    reads: Choice | None = None,
+    ask: str = "",
+    template: str = "",
+    answer: type[BaseModel] | None = None,
+    importance: int = 5,
+    latency: Latency = 5,
+    on_denied: OnDenied = "heuristic",
+    prompt_cap: int = 1_500,
+    output_cap: int = 300,
+    order: int | None = None,
+) -> Callable[[Declared], Declared]:
+    """Return a decorator that registers a class as a kind of job.
+
+    The class may have `instead(self, case, memories)`, which answers without a model, and
+    `store(self, case, answer, memories)`, which says what an answer leaves. Both return a text or an `Entry` to
+    remember, effects, or None. Without `store` the answer's one text is remembered. A method of `Kind` that the class
+    has (`due`, `wake`, `prompt`, `effects`, `heuristic`, …) goes before the usual one, as do `params`, `brief_keys`,
+    `needs_brief`, `latency_least` and `latency_most`.
+
+    Args:
+        name: of the kind, its queue and its limits; otherwise that of the class, in small letters.
+        due: when owners are due, as `daily("02:00")` and `every("6h")` say; None: only when a host requests it.
+        owners: the types of owners that are due, such as "agent", "npc" or "location".
+        reads: which memories it reads, as `newest(20)` (the default) and `drawn(3, older="1d")` say.
+        ask: what a model is asked to write, in a sentence or two; the memories follow.
+        template: instead of `ask`, a file of the prompt beside the module.
+        answer: the class of the answer, from pydantic; None: no model is asked.
+        importance: from 1 to 10, of a text that is remembered.
+        latency: from the request to the result where ticks wait for results: ticks, or seconds such as "5s".
+        on_denied: what happens when the budget refuses it: "heuristic" (`instead`), "defer" or "drop".
+        prompt_cap: tokens of a prompt at most.
+        output_cap: tokens of an answer at most, reasoning included.
+        order: the kind's place within a boundary; None: after the built-in kinds, by its name.
+
+    Raises:
+        KindError: naming the file, the line and everything that is missing or wrong.
+    """
+    frame = sys._getframe(1)
+    file, line, module = frame.f_code.co_filename, frame.f_lineno, _module_of(frame)
+
+    def declare(body: Declared) -> Declared:
+        called = name if name is not None else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", body.__name__).lower()
+        wrong: list[str] = []
+        try:
+            made: object = body()
+        except Exception as error:
+            made = None
+            wrong.append(f"{body.__name__}() fails with {type(error).__name__}: {error}; it must take no arguments")
+        templates, template_name, fault = _template(template, Path(file).parent)
+        declared = Declaration(
+            name=called, module=module, due=due, owners=owners, reads=reads if reads is not None else newest(20),
+            ask=ask, template=templates, template_name=template_name, answer=answer, importance=importance,
+        )  # fmt: skip
+        own = DeclaredKind(
+            declared, made, order=order, latency=latency, on_denied=on_denied,
+            prompt_cap=prompt_cap, output_cap=output_cap,
+        )  # fmt: skip
+        wrong += [*fault, *_wrong_with(declared, made, on_denied), *faults_of(own)]
+        at = f"{file}, line {line}: the kind {called!a} cannot be registered: "
+        if wrong:
+            raise KindError(at + "; ".join(wrong))
+        try:
+            register(own)
+        except KindError as error:
+            raise KindError(f"{file}, line {line}: {error}") from error
+        return body
+
+    return declare
+
+
+def _module_of(frame: FrameType) -> str:
+    """Return the name by which workers can import the module; "" for a script."""
+    found = frame.f_globals.get("__name__", "")
+    if found == "__main__":
+        spec = frame.f_globals.get("__spec__")  # of `python -m my_town.night`
+        return spec.name if spec is not None and spec.name != "__main__" else ""
+    return str(found)
+
+
+def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]]:
+    """Return the host's template, its name, and what is wrong with it."""
+    if not file:
+        return None, BUILT_IN_TEMPLATE, []
+    path = folder / file
+    if path.suffix != ".j2":
+        return None, BUILT_IN_TEMPLATE, [f"template {file!r} is none: name a file {path.stem}.j2 beside the module"]
+    templates = Templates(path.parent)
+    try:
+        templates.check([path.stem])
+    except TemplateError as error:
+        return None, BUILT_IN_TEMPLATE, [f"template: {error}"]
+    return templates, path.stem, []
+
+
+def _wrong_with(declared: Declaration, body: object, on_denied: str) -> Iterator[str]:
+    for field, value, example in (("due", declared.due, 'daily("02:00")'), ("reads", declared.reads, "newest(20)")):
+        usable = callable(value) if field == "reads" else value is None or hasattr(value, "next_after")
+        if not usable:
+            yield f"{field} {quoted(value)} is none: give one such as {example}"
+    if declared.due is not None and hasattr(body, "due"):
+        yield "it says twice when it is due: give due=… or the method due(moment), not both"
+    if hasattr(body, "due") and not hasattr(body, "wake"):
+        yield "it has a method due(moment) and no wake(moment), which returns the next tick at which to ask it"
+    if type(declared.owners) is not tuple or not all(isinstance(one, str) for one in declared.owners):
+        yield f'owners {quoted(declared.owners)} is no tuple of types of owners, such as ("agent", "npc")'
+    if type(declared.importance) is not int or not 1 <= declared.importance <= 10:
+        yield f"importance {quoted(declared.importance)} is not an integer from 1 to 10"
+    yield from _wrong_question(declared, body)
+    for method, arguments in _OWN_METHODS.items():
+        found = getattr(body, method, None)
+        call = f"{method}({', '.join(arguments)})"
+        if found is not None and (not callable(found) or not takes(found, len(arguments))):
+            yield f"{method} cannot be called as {call}"
+        elif found is not None and (inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found)):
+            yield f"{method} is async or yields: make it an ordinary method, {call}"
+    without_model = hasattr(body, "instead") or hasattr(body, "heuristic")
+    if not without_model and declared.answer is None:
+        yield "it has neither answer=…, the class of a model's answer, nor a method instead(case, memories)"
+    elif not without_model and on_denied == "heuristic":
+        yield 'it has no method instead(case, memories), which answers without a model: add it, or on_denied="drop"'
+
+
+def _wrong_question(declared: Declaration, body: object) -> Iterator[str]:
+    answer: object = declared.answer  # what was given; nothing has checked it yet
+    asks = bool(declared.ask) or declared.template_name != BUILT_IN_TEMPLATE
+    if answer is None:
+        if asks:
+            yield "it asks a model and has no answer=…, the class of what the model answers"
+        return
+    if not isinstance(answer, type) or not issubclass(answer, BaseModel):
+        yield f"answer {quoted(answer)} is no class of pydantic's BaseModel"
+        return
+    if not isinstance(declared.ask, str) or (not asks and not hasattr(body, "prompt")):
+        yield "it has an answer and nothing to ask: give ask=…, what a model is to write, or template=…"
+    if declared.ask and declared.template_name != BUILT_IN_TEMPLATE:
+        yield "it asks twice: give ask=… or template=…, not both"
+    if not hasattr(body, "store") and not hasattr(body, "effects") and len(texts := texts_in(answer)) != 1:
+        yield (
+            f"{answer.__name__} has {len(texts)} texts, so it is not clear what to remember: "
+            "add a method store(case, answer, memories)"
+        )

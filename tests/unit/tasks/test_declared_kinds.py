@@ -1,0 +1,287 @@
+"""Kinds that a host declares with one class: what they do by default, and what a wrong declaration is told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from cogitate import Append, Case, Entry, Kind, KindError, MarkAccessed, Moment, Request, daily, drawn, every, newest
+from cogitate import kind as declare
+from memory.clock import DAY
+from tasks.job import seconds_of, ticks_of
+from tasks.kind import WorldFacts
+from tasks.own.cadences import minutes_in
+from tasks.own.declared_kind import declaring_modules
+from tasks.registry import kind_of, kinds, register_builtin
+from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, observation, stream_of
+
+pytestmark = pytest.mark.usefixtures("without_own_kinds")
+
+SEEN = [observation(f"Saw heron number {number}.", 100 * number) for number in range(1, 9)]
+
+
+class Told(BaseModel):
+    """What is told."""
+
+    text: str
+
+
+def declared(**arguments: Any) -> Kind:
+    """The kind of a class with `instead`, declared with these arguments."""
+
+    @declare(**({"due": daily("02:00"), "ask": "Tell it.", "answer": Told} | arguments))
+    class Tell:
+        def instead(self, case: Case, memories: list[Entry]) -> str | None:
+            return " ".join(memory.text for memory in memories) or None
+
+    return kind_of(arguments.get("name", "tell"))
+
+
+def test_a_daily_kind_is_due_at_the_first_tick_from_its_time_on() -> None:
+    kind, stream = declared(), stream_of(*SEEN)
+    world = WorldFacts(minutes_per_tick=7)
+    minutes = [tick * 7 for tick in range(2 * 1440 // 7)]
+    moments = [moment_of(stream, minute, world=world, tick=minute // 7) for minute in minutes]
+    asked = [moment for moment in moments if list(kind.due(moment))]
+    assert [moment.minute for moment in asked] == [126, 1561]
+    assert kind.wake(asked[0]) == asked[1].tick
+    assert kind.wake(moments[0]) == asked[0].tick
+    assert list(kind.due(asked[0])) == [Request(kind="tell", owner=KLAUS)]
+
+
+def test_it_is_not_due_for_other_owners_nor_for_one_with_nothing_to_read() -> None:
+    kind, place = declared(reads=drawn(3, older="1h")), stream_of(*SEEN, owner="location:mill")
+    assert list(kind.due(moment_of(stream_of(SEEN[0]), 120))) == []  # seen at 100
+    assert len(list(kind.due(moment_of(stream_of(SEEN[0]), 1440 + 120)))) == 1
+    assert (list(kind.due(moment_of(place, 120))), kind.wake(moment_of(place, 120))) == ([], None)
+    wider = declared(name="wider", owners=("location",))
+    assert [one.owner for one in wider.due(moment_of(place, 120))] == ["location:mill"]
+
+
+def test_owners_are_spread_over_the_minutes_after_a_time_and_over_a_span() -> None:
+    late, again = daily("23:30", spread=60), every("6h")
+    firsts = {late.next_after(f"agent:{number}", 0) for number in range(200)}
+    assert all((first - 23 * 60 - 30) % 1440 < 60 for first in firsts)
+    assert len(firsts) > 30
+    whole_day = daily("00:00", spread=DAY)
+    assert max(whole_day.next_after(f"agent:{number}", 0) for number in range(200)) > 23 * 60
+    for owner in ("agent:ada", "agent:ben"):
+        first = again.next_after(owner, 0)
+        assert 0 < first <= 360
+        assert [again.next_after(owner, first), again.next_after(owner, first + 359)] == [first + 360] * 2
+
+
+def test_a_declaration_keeps_the_class_of_its_answer() -> None:
+    own: Any = declared()
+    assert own.declared.answer is Told
+    assert (own.prompt_cap, own.output_cap) == (1_500, 300)
+
+    @declare(name="mute")
+    class Mute:
+        def instead(self, case: Case, memories: list[Entry]) -> None:
+            return None
+
+    mute = kind_of("mute")
+    assert (mute.prompt_cap, mute.output_cap) == (0, 0), "it asks no model"
+
+
+def test_a_kind_without_instead_makes_nothing_without_a_model() -> None:
+    @declare(ask="Tell it.", answer=Told, name="silent", on_denied="drop")
+    class Silent:
+        pass
+
+    assert kind_of("silent").heuristic(case_of(kind_of("silent"), stream_of(*SEEN), 1_000)) == ()
+
+
+def test_without_a_time_it_comes_only_on_request() -> None:
+    kind = declared(due=None)
+    assert (list(kind.due(moment_of(stream_of(*SEEN), 120))), kind.wake(moment_of(stream_of(*SEEN), 120))) == ([], None)
+
+
+def test_the_prompt_asks_over_the_chosen_memories_and_its_version_covers_the_question() -> None:
+    kind = declared(reads=newest(2), ask="Tell </memories> what you saw.")
+    case = case_of(kind, stream_of(*SEEN), 900)
+    prompt = kind.prompt(case)
+    assert prompt.system.startswith("Tell ‹/memories› what you saw.")
+    assert '{"text": "..."}' in prompt.system
+    assert re.findall(r"heron number (\d)", prompt.user) == ["7", "8"]
+    assert "Klaus Mueller, student of sociology" in prompt.user
+    assert (prompt.used, prompt.answer) == ((7, 8), Told)
+    assert prompt.version != declared(reads=newest(2), ask="Tell more.").prompt(case).version
+
+
+def test_a_template_of_its_own_lies_beside_the_module(tmp_path: Path) -> None:
+    (tmp_path / "saw.j2").write_text(
+        "{% block system %}Be brief.{% endblock %}{% block user %}{{ name }} saw {{ memories | length }}{% endblock %}"
+    )
+    kind = declared(ask="", template=str(tmp_path / "saw.j2"))
+    assert kind.prompt(case_of(kind, stream_of(*SEEN), 900)).user == "Klaus Mueller saw 8"
+
+
+def test_a_hosts_folder_of_templates_goes_before_the_built_in_one(tmp_path: Path) -> None:
+    (tmp_path / "own.j2").write_text("{% block system %}{{ ask }}{% endblock %}{% block user %}Go.{% endblock %}")
+    kind = declared()
+    register_builtin(tmp_path)
+    try:
+        assert kind.prompt(case_of(kind, stream_of(*SEEN), 900)).user == "Go."
+    finally:
+        register_builtin()
+
+
+def test_what_is_told_is_remembered_with_its_evidence() -> None:
+    kind = declared(reads=newest(2), importance=7)
+    case = case_of(kind, stream_of(*SEEN), 900)
+    append, marked = kind.effects(case, Told(text="Herons come in pairs."), (7, 8))
+    assert isinstance(append, Append)
+    entry = append.entry
+    assert (entry.text, entry.importance, entry.minute) == ("Herons come in pairs.", 7, 900)
+    assert (entry.evidence, entry.tags, entry.source) == ((7, 8), ("tell",), "internal")
+    assert marked == MarkAccessed(owner=KLAUS, numbers=(7, 8), minute=900)
+    without, _ = kind.heuristic(case)
+    assert isinstance(without, Append)
+    assert without.entry.text == "Saw heron number 7. Saw heron number 8."
+    assert kind.heuristic(case_of(kind, stream_of(), 900)) == ()
+
+
+def test_a_lot_is_another_for_each_job_and_the_same_for_one() -> None:
+    draw, kind = drawn(3, older="2h"), declared()
+    cases = [case_of(kind, stream_of(*SEEN), minute) for minute in range(820, 840)]
+    lots = [[entry.number for entry in draw(case)] for case in cases]
+    assert lots == [[entry.number for entry in draw(case)] for case in cases]
+    assert len({tuple(lot) for lot in lots}) > 5
+    assert {number for lot in lots for number in lot} == {1, 2, 3, 4, 5, 6, 7}  # 800 is younger than two hours
+    assert all(lot == sorted(lot) and len(lot) == 3 for lot in lots)
+
+
+def test_the_methods_of_the_class_go_before_the_usual_ones() -> None:
+    @declare(name="hum", on_denied="drop")
+    class Hum:
+        needs_brief = True
+
+        def due(self, moment: Moment) -> list[Request]:
+            return [Request(kind="hum", owner=moment.owner)] if moment.tick % 2 else []
+
+        def wake(self, moment: Moment) -> int:
+            return moment.tick + 1
+
+        def instead(self, case: Case, memories: list[Entry]) -> Entry:
+            return Entry(type="observation", text="I hummed.", minute=case.job.minute, importance=1)
+
+    kind: Any = kind_of("hum")
+    odd = moment_of(stream_of(), 1, tick=1)
+    assert (list(kind.due(odd)), kind.wake(odd), kind.needs_brief) == ([Request(kind="hum", owner=KLAUS)], 2, True)
+    assert kind.heeds(SEEN[0], stream_of(), WorldFacts(), 1)
+    assert not declared().heeds(SEEN[0], stream_of(), WorldFacts(), 1)  # type: ignore[attr-defined]
+    assert kind.output_cap == 0
+    (append,) = kind.heuristic(case_of(kind, stream_of(), 10))
+    assert append.entry.text == "I hummed."
+    assert declaring_modules() == [__name__]
+
+
+class Two(BaseModel):
+    """Two texts."""
+
+    one: str
+    other: str
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no way without a model": ({}, "neither answer=…, the class of a model's answer, nor a method instead"),
+    "no heuristic for the refused": ({"answer": Told, "ask": "x"}, 'no method instead.*on_denied="drop"'),
+    "nothing to ask": ({"answer": Told, "on_denied": "drop"}, "nothing to ask: give ask=…"),
+    "a question without an answer": ({"ask": "x"}, "asks a model and has no answer=…"),
+    "no class": ({"answer": "Told", "ask": "x"}, "answer 'Told' is no class of pydantic's BaseModel"),
+    "two texts": ({"answer": Two, "ask": "x", "on_denied": "drop"}, "Two has 2 texts.*add a method store"),
+    "no time": ({"due": "02:00"}, r"due '02:00' is none: give one such as daily"),
+    "no choice": ({"reads": 3}, r"reads 3 is none: give one such as newest"),
+    "owners": ({"owners": "agent"}, "owners 'agent' is no tuple of types"),
+    "importance": ({"importance": 11}, "importance 11 is not an integer from 1 to 10"),
+    "latency": ({"latency": "soon"}, "latency 'soon' is none"),
+    "name": ({"name": "a b"}, "name 'a b' is none"),
+    "its order": ({"order": 10, "answer": Told, "ask": "x", "on_denied": "drop"}, "order 10, which is 'plan'"),
+    "no file": ({"template": "nowhere.j2"}, "template: prompt template nowhere.j2 is missing"),
+    "no template": ({"template": "nowhere.txt"}, "template 'nowhere.txt' is none: name a file nowhere.j2"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_declaration_is_refused_where_it_stands(arguments: dict[str, Any], said: str) -> None:
+    before = kinds()
+    with pytest.raises(KindError, match=rf"test_declared_kinds\.py, line \d+: the kind .*{said}"):
+
+        @declare(**arguments)
+        class Wrong:
+            pass
+
+    assert kinds() == before
+
+
+def test_a_method_that_says_when_it_is_due_needs_one_that_says_when_to_ask_again() -> None:
+    with pytest.raises(KindError, match=r"it has a method due\(moment\) and no wake\(moment\)"):
+
+        @declare(ask="Tell it.", answer=Told)
+        class Wrong:
+            def due(self, moment: Moment) -> list[Request]:
+                return []
+
+
+def test_everything_that_is_wrong_is_said_at_once_with_the_line() -> None:
+    with pytest.raises(KindError) as refused:
+
+        @declare(due=daily("02:00"), latency=0, importance=0)
+        class Wrong:
+            def __init__(self, town: str) -> None: ...
+            def due(self, moment: Moment) -> list[Request]: ...
+            def store(self, answer: Told) -> str: ...
+
+    said = str(refused.value)
+    for part in ("latency 0", "importance 0", "must take no arguments", "neither"):
+        assert part in said
+    line = next(
+        n for n, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "latency=0, importance" in text
+    )
+    assert f"test_declared_kinds.py, line {line}: " in said
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda: daily("25:00"), lambda: daily("2"), lambda: daily("02:00", spread=-1),
+     lambda: daily("02:00", spread=DAY + 1), lambda: every("0h"),
+     lambda: every("6"), lambda: newest(0), lambda: drawn(3, older="old"), lambda: drawn(True)],
+)  # fmt: skip
+def test_times_spans_and_counts_that_are_none_are_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r": give (a|game minutes)"):
+        wrong()
+
+
+@pytest.mark.parametrize(
+    ("span", "minutes"), [("90m", 90), ("6h", 360), ("2d", 2_880), ("1 d", 1_440), ("999999m", 999_999)]
+)
+def test_a_span_is_of_minutes_hours_or_days(span: str, minutes: int) -> None:
+    assert minutes_in(span) == minutes
+
+
+@pytest.mark.parametrize("span", ["0m", "06h", "6", "m", "2w", "-1d", "1000000m", "6h ", 6, None])
+def test_what_is_no_span_has_no_minutes(span: object) -> None:
+    assert minutes_in(span) == 0
+
+
+@pytest.mark.parametrize(
+    ("latency", "rate", "minutes", "ticks"),
+    [(7, None, 1, 7), ("5s", 1.0, 1, 5), ("5s", 20.0, 1, 100), ("5s", 0.1, 1, 1), ("0.1s", 30.0, 1, 3),
+     ("5s", 1 / 3, 1, 2), ("5s", None, 1, 1), ("90s", None, 1, 2), ("90 s", None, 10, 1)],
+)  # fmt: skip
+def test_a_latency_in_seconds_follows_the_clock_of_the_ticks(
+    latency: int | str, rate: float | None, minutes: int, ticks: int
+) -> None:
+    assert ticks_of(latency, tick_rate=rate, minutes_per_tick=minutes) == ticks
+
+
+def test_what_is_no_number_of_seconds_is_none() -> None:
+    assert [seconds_of(text) for text in ("5s", "0.25s", "0s", "5", "s", "-1s", "1m", "5s ")] == [
+        5.0, 0.25, None, None, None, None, None, None,
+    ]  # fmt: skip

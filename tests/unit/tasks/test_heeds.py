@@ -1,0 +1,53 @@
+"""Which observed entries have a kind asked whether it is due: one table for all kinds, entries and policies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memory.entry import Entry
+from memory.limits import MemoryLimits, Policy
+from prompts.render import Templates
+from tasks.act import Act
+from tasks.integrate import INTEGRATE, Integrate
+from tasks.kind import Kind
+from tasks.plan import Plan
+from tasks.prune import Prune
+from tasks.rate import RateImportance
+from tasks.recount import Recount
+from tasks.summarise import Summarise
+from tests.unit.tasks.kind_cases import WORLD, message, observation, stream_of
+
+SEEN = observation("Tea.", 600)
+ENTRIES = {
+    "seen": SEEN,
+    "said": message("Tea?", 600),
+    "unrated": observation("Tea.", 600, importance=0),
+    "planned": Entry(type="plan", text="Tea.", minute=600, importance=6),
+    "to be integrated": observation("Tea.", 600, tags=(INTEGRATE,)),
+}
+HEEDED: dict[str, set[str]] = {
+    "act": set(), "recount": set(), "plan": {"planned"}, "rate": {"unrated"}, "integrate": {"to be integrated"},
+    "summarise": {"said"}, "prune": {"said"},
+}  # fmt: skip
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        *(made(Templates()) for made in (Act, Recount, Plan, RateImportance, Integrate, Summarise)), Prune(),
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["stream", "cells", "tokens"])
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("kind", HEEDED)
+def test_each_kind_heeds_what_may_make_it_due(kind: str, entry: str, policy: Policy) -> None:
+    world = replace(WORLD, limits=MemoryLimits(policy=policy))
+    heeded = entry in HEEDED[kind] or (kind == "summarise" and policy != "stream")
+    assert KINDS[kind].heeds(ENTRIES[entry], stream_of(), world, 600) is heeded
+
+
+def test_a_shared_history_counts_as_a_stream_whatever_the_policy_is() -> None:
+    world = replace(WORLD, limits=MemoryLimits(policy="cells"))
+    assert not KINDS["summarise"].heeds(SEEN, stream_of(owner="group:one"), world, 600)
