@@ -1,1 +1,1 @@
-"""What agents remember: entries, streams, scoring, retrieval, compaction. Pure: no Redis, no clock, no I/O."""
+"""The memory of agents: entries, streams, scoring, retrieval, compaction. Pure: no Redis, no clock, no I/O."""

@@ -66,6 +66,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     since_number: int | None = None  # last entry number that a summary covers
 
 
+def is_of_event(entry: Entry) -> bool:
+    """Return whether the entry tells of an event that was routed by its type."""
+    return any(tag.startswith("event:") for tag in entry.tags)
+
+
 def is_dialogue(entry: Entry) -> bool:
     """Return whether the entry is a line of a conversation (and not already a summary of one)."""
     return entry.type == "message" or (entry.type == "observation" and entry.source == "dialogue")

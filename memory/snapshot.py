@@ -32,17 +32,20 @@ class _Unread(msgspec.Struct, frozen=True, kw_only=True):
     head: msgspec.Raw
 
 
+def snapshot(stream: Stream) -> StreamSnapshot:
+    """Return everything that the stream holds, in one order."""
+    return StreamSnapshot(
+        owner=stream.owner,
+        entries=list(stream.entries.values()),
+        archived=dict(sorted(stream.archived.items())),
+        marks=dict(sorted(stream.marks.items())),
+        head=stream.head,
+    )
+
+
 def dump(stream: Stream) -> bytes:
     """Return the stream as JSON: the same bytes for the same stream."""
-    return msgspec.json.encode(
-        StreamSnapshot(
-            owner=stream.owner,
-            entries=list(stream.entries.values()),
-            archived=dict(sorted(stream.archived.items())),
-            marks=dict(sorted(stream.marks.items())),
-            head=stream.head,
-        )
-    )
+    return msgspec.json.encode(snapshot(stream))
 
 
 def load(data: bytes) -> Stream:

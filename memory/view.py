@@ -21,7 +21,7 @@ from memory.prompt_context import context_lines
 from memory.retrieval.candidates import Query
 from memory.retrieval.profiles import ProfileChoice, check_choice, profile_of
 from memory.retrieval.retrieval import RetrievalProfile, Scored, retrieve
-from memory.retrieval.similarity import Similarity, similarity_by_number
+from memory.retrieval.similarity import Similarity, SimilarityUnavailable, similarity_by_number
 from memory.stream import Stream
 from memory.summaries.conversations import Conversation, conversations, resolve_name
 
@@ -82,6 +82,7 @@ class MemoryView:
         self._owner = owner
         self._source = source
         self._similarity = similarity
+        self._unavailable = ""
 
     @property
     def owner(self) -> str:
@@ -92,6 +93,11 @@ class MemoryView:
     def minute(self) -> int:
         """The game time of the last boundary, in total minutes."""
         return self._source.minute()
+
+    @property
+    def similarity_failure(self) -> str:
+        """Why the latest search of this view did without the similarities of embeddings; "": it did not."""
+        return self._unavailable
 
     @property
     def summary(self) -> str:
@@ -297,7 +303,11 @@ class MemoryView:
         wanted = Query(minute=self.minute, text=query, limit=limit, types=types, subjects=subjects)
         entries = [e for e in self._source.stream().live() if e.minute >= since and wanted.admits(e)]
         if self._similarity is not None and any(c.name == "similarity" and c.weight for c in profile.components):
-            wanted = replace(wanted, similarity=similarity_by_number(self._similarity, query, entries))
+            try:
+                wanted = replace(wanted, similarity=similarity_by_number(self._similarity, query, entries))
+                self._unavailable = ""
+            except SimilarityUnavailable as error:
+                self._unavailable = str(error)
         return tuple(retrieve(entries, wanted, profile))
 
     def _iter_told(self, subjects: tuple[str, ...]) -> Iterable[Entry]:

@@ -1,4 +1,4 @@
-"""What memory costs (streams, success criterion 5: operations under 10 ms, pruning under 100 ms), on a full stream."""
+"""Time the operations of a full stream (streams, success criterion 5: below 10 ms, pruning below 100 ms)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what an owner remembers is what the kinds promise: looked at from outside, as a host would."""
+"""Check that an owner remembers what the kinds promise, looked at from outside, as a host would."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _of_entry(entry: Entry, places: set[str]) -> Iterator[str]:
     if not FEWEST <= len(entry.items) <= MOST:
         yield f"has {len(entry.items)} plan items"
     times = [item.minute for item in entry.items]
-    if None in times or times != sorted(times, key=lambda minute: minute or 0):
+    if None in times or times != sorted(set(times), key=lambda minute: minute or 0):
         yield f"has plan items at {times}"
     for item in entry.items:
         yield from _of_text(item.description)

@@ -1,6 +1,6 @@
 """The share of stories that a token window keeps: names, objectives, relations and inventory (window design).
 
-Ten stories of as many genres lie in tests/fixtures/stories. The heuristic was improved on the half that says
+Twelve stories of as many genres lie in tests/fixtures/stories. The heuristic was improved on the half that says
 "development"; the other half was written at the same time and only measured. Each story is compressed in three
 batches, as a run does, into half of its tokens.
 """

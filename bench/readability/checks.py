@@ -38,7 +38,7 @@ _DAY = re.compile(r"\bday (\d+)\b", re.I)
 _COMING = re.compile(
     r"\b(?:will|shall|(?<!was )(?<!were )(?<!not )going to|keep in mind|not (?:to )?forget|look(?:s|ing)? forward|"
     r"(?:is|am|are) (?:holding|hosting|giving|throwing|organi[sz]ing|planning|coming|expecting|meeting)|"
-    r"(?:is|are) (?:to (?:be|begin|take)|still)|(?:still )?ahead|coming|expects?|awaits?|upcoming)\b|['’]ll\b",
+    r"(?:is|are) (?:to (?:be|begin|take)|still)|am to|(?:still )?ahead|coming|expects?|awaits?|upcoming)\b|['’]ll\b",
     re.I,
 )
 _BROKEN = re.compile(

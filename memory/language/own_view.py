@@ -13,7 +13,7 @@ from memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb
 from memory.language.irregular import BASE_FORMS
 from memory.language.persons import tokens_of
 from memory.language.pronouns import pronouns_of
-from memory.language.references import names_person
+from memory.language.references import looks_like_name, names_person
 from memory.language.reported import is_english, is_request, third_person
 
 _OF_ONE = {"is": "am", "has": "have", "does": "do", "isn't": "am not", "hasn't": "haven't", "doesn't": "don't"}
@@ -45,7 +45,7 @@ def in_own_words(text: str, name: str) -> str:
             out += piece
         elif piece != name:
             out += "My" if not out or out.endswith((". ", "! ", "? ")) else "my"
-        elif _STARTS.search(out[-_NEAR:]) or not out:
+        elif _STARTS.search(out[-_NEAR:]):
             out += "I"
             pieces[index + 1] = _for_me(pieces[index + 1])
         elif _PLURAL_SUBJECT.match(out[:_NEAR]):
@@ -64,17 +64,14 @@ def _without_name_in_list(text: str, name: str) -> str:
     return re.sub(rf"(?<=\w), {own}(?=[.,;]|$)", "", text)
 
 
-def deed_in_own_words(deed: str, *, mine: bool, other: str, named: bool = True) -> str:
-    """Return what was said or promised, "repair your gate", as one of the two tells it.
+def deed_in_own_words(deed: str, *, mine: bool, other: str) -> str:
+    """Return what was said or promised, "repair your gate", as one of the two tells it who has just named the other.
 
     Args:
         mine: one's own words, so that "you" is the `other`; otherwise "I" is.
-        named: the other was named just before, so that pronouns suffice.
     """
     theirs = pronouns_of(other)
     you = {"you": theirs.object, "your": theirs.possessive, "yours": theirs.absolute, "yourself": theirs.reflexive}
-    if not named:
-        you = {"you": other, "your": f"{other}'s", "yours": f"{other}'s", "yourself": theirs.reflexive}
     me = {
         "you": "me",
         "your": "my",
@@ -93,8 +90,8 @@ def deed_in_own_words(deed: str, *, mine: bool, other: str, named: bool = True) 
         elif low == "you" and previous == "thank":
             pass  # "to say thank you"
         elif low == "you" and (previous in _BEFORE_SUBJECT or following in _AFTER_SUBJECT):
-            told = "I" if not mine else (theirs.subject if named else other)
-            agreeing = _for_me_only if not mine else _for_several if named and theirs.plural else _for_one
+            told = theirs.subject if mine else "I"
+            agreeing = _for_me_only if not mine else _for_several if theirs.plural else _for_one
         elif low == "i" and not mine:
             told, agreeing = theirs.subject, _for_several if theirs.plural else _for_one
         else:
@@ -196,7 +193,11 @@ _ES = ("sses", "shes", "ches", "xes", "zes", "oes")
 
 def _names_one(text: str, name: str) -> bool:
     """Return whether nobody but the owner seems to be named, so that "her" is the owner's."""
-    return not re.search(r"(?<=[a-z,] )[A-ZА-Я]\w", text.replace(name, ""))
+    first, _, _ = text.partition(" ")
+    if not text.startswith(name) and looks_like_name(first, first=True):
+        return False
+    others = re.finditer(r"(?<=[\w,] )[^\W\d_]\w", text.replace(name, ""))
+    return not any(found[0][0].isupper() for found in others)
 
 
 def _own_pronouns(text: str) -> str:

@@ -116,6 +116,17 @@ def clean(sentence: str, addressed: Iterable[str] = ()) -> str:
     return shorter if re.search(r"\w", shorter) else text
 
 
+def without_own_name(text: str, speaker: str) -> str:
+    """Return a sentence in which somebody says their own name without it: "I am Ada, I bake" says "I bake"."""
+    for opening in (f"I am {speaker}, ", f"I'm {speaker}, ", f"My name is {speaker}, "):
+        if text.startswith((f"{opening}I ", f"{opening}and I ")):
+            return text[len(opening) :].removeprefix("and ")
+        if text.startswith(opening):
+            return f"I am {text[len(opening) :]}"
+    own = text.removeprefix(f"{speaker}, ")
+    return f"I am {own}" if own != text and own.startswith(("a ", "an ", "the ")) else text
+
+
 def is_called(name: str, sentence: str) -> bool:
     """Return whether a sentence calls somebody by name at its start or end: "You kept your word, Ada."."""
     text = _SPACE.sub(" ", sentence.replace("’", "'")).strip()
@@ -124,7 +135,7 @@ def is_called(name: str, sentence: str) -> bool:
 
 
 class _Address(NamedTuple):
-    """How somebody is called, and where that stands in a sentence of which white space is single spaces."""
+    """A name of somebody, and its position in a sentence whose white space is single spaces."""
 
     at_end: re.Pattern[str]
     at_start: re.Pattern[str]

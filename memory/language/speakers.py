@@ -29,7 +29,7 @@ class Speakers:
         self._known = frozenset(self.names)
         self.written = frozenset(word for name in self.names for word in name.split() if word[:1].isupper())
         self.words = frozenset(word for name in self.names for word in words(name))
-        self._beginnings = {word[:end] for word in self.words for end in range(_SHORTEST, len(word) + 1)}
+        self._beginnings = {word[:end] for word in self.words for end in range(_SHORTEST, len(word))}
         self._by_start: dict[str, list[int]] = {}
         for index, name in enumerate(self.names):
             self._by_start.setdefault(beginning_of(name)[:_START], []).append(index)

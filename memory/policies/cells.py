@@ -73,9 +73,9 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     return tuple(effects)
 
 
-def update_summary(summary: str, gone: Sequence[Entry], names: Mapping[str, str]) -> str:
+def update_summary(summary: str, gone: Sequence[Entry], names: Mapping[str, str], now: int = 0) -> str:
     """Return the summary extended by the archived cells, without a model."""
-    text = fold(summary, gone, names, SUMMARY_TOKENS)
+    text = fold(summary, gone, names, SUMMARY_TOKENS, now=now)
     return text or cut_oldest(f"{summary} {format_entries(gone, names)}".strip(), SUMMARY_TOKENS)
 
 

@@ -105,7 +105,7 @@ def summary_room(kept: Iterable[Entry], character: Character, limits: MemoryLimi
 
 
 def compress_summary(
-    summary: str, leaving: Sequence[Entry], names: Mapping[str, str], room: int, *, passes: int = 2
+    summary: str, leaving: Sequence[Entry], names: Mapping[str, str], room: int, *, passes: int = 2, now: int = 0
 ) -> tuple[str, int]:
     """Return a summary of at most `room` tokens, written without a model, and the number of tokens cut off it.
 
@@ -114,7 +114,7 @@ def compress_summary(
     """
     if not leaving and passes < 2:
         return summary, 0
-    text = fold(summary, leaving, names, room)
+    text = fold(summary, leaving, names, room, now=now)
     if text:
         return text, 0
     whole = f"{summary} {format_entries(leaving, names)}".strip()
@@ -135,7 +135,12 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     kept = live[len(live) - _retained(live, character, limits) :]
     leaving = live[: len(live) - len(kept)]
     text, cut = compress_summary(
-        head.summary, leaving, names, summary_room(kept, character, limits), passes=limits.passes
+        head.summary,
+        leaving,
+        names,
+        summary_room(kept, character, limits),
+        passes=limits.passes,
+        now=live[-1].minute if live else 0,
     )
     most = max(0, limits.token_limit - _total("", kept, character))
     if estimate_tokens(text) > most:

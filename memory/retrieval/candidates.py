@@ -46,13 +46,12 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Matching:
-    """How words are matched: which parts of an entry are searched, the weight of a theme that an entry shares with
+    """Rules of matching words: which parts of an entry are searched, the weight of a theme that an entry shares with
     the query (a shared word weighs 1; see `memory.language.concepts`), and the settings of `scoring.bm25`."""
 
     fields: tuple[Field, ...] = ("text",)
     k1: float = 1.2
     b: float = 0.75
-    coverage: float = 0.0
     themes: float = 0.0
 
 
@@ -66,8 +65,8 @@ class Candidates:
 
     @cached_property
     def relevance(self) -> list[float]:
-        """How well each entry matches the query's words: BM25 over what one entry of mean length with every word of
-        the query would have. About 0 to 1; 0 without a word in common.
+        """Return each entry's match with the query's words: its BM25 over that of an entry of mean length with all
+        words of the query. About 0 to 1; 0 without a word in common.
 
         So a query whose best match is weak leaves more to the other measures, unlike scaling by the best match. An
         entry's text counts once in the statistics however often it was observed, or frequent observations would make
@@ -79,7 +78,7 @@ class Candidates:
         terms = {term: count * (setting.themes if is_theme(term) else 1.0) for term, count in asked.items()}
         documents = list(dict.fromkeys(self._document(entry) for entry in self.entries))
         counts = [counts_of(document) for document in documents]
-        scores = bm25(counts, terms, k1=setting.k1, b=setting.b, coverage=setting.coverage)
+        scores = bm25(counts, terms, k1=setting.k1, b=setting.b)
         by_document = dict(zip(documents, scores, strict=True))
         return [by_document[self._document(entry)] for entry in self.entries]
 

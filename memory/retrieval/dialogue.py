@@ -1,31 +1,23 @@
 """Measures for talk: a line means little without its neighbours, its conversation and who says it.
 
-A scene is what shares a `source_id` (a conversation, a session); an entry without one stands alone. The speaker of an
-entry is its first subject. Question words and words of time are English; in other languages these two measures
-are silent and the rest works.
+A scene is what shares a `source_id` (a conversation, a session); an entry without one stands alone, and so does an
+event, whose `source_id` is the group that it belongs to: a vote means the same without the vote before it. The speaker
+of an entry is the subject whose name begins its text ("Ann Lee: Good morning"), otherwise its first subject.
 """
 
 from __future__ import annotations
 
-import re
+import unicodedata
+from functools import lru_cache
 
-from memory.entry import Entry
-from memory.language.text import words
+from memory.entry import Entry, is_of_event
+from memory.language.text import normalized, words
 from memory.retrieval.candidates import Candidates, display_name
 
 NEAR = (0.5, 0.2)  # shares of the relevance of the lines one and two places away
 ANSWER = 0.2  # further share of the line before, if it asks: its answer often repeats none of its words
 SCENE_BEST = 3  # a scene is as relevant as the mean of its best lines
-
-_WORDS_OF_TIME = """
-yesterday today tomorrow tonight ago last next since soon recently now day days week weeks weekend month months year
-years morning night monday tuesday wednesday thursday friday saturday sunday january february march april may june july
-august september october november december spring summer fall autumn winter
-"""
-_ASKS_WHEN = re.compile(
-    r"(since |until )?(when\b|how (long|recently)\b|(in |on |at )?(what|which) (date|day|time|month|year)\b)"
-)
-_TIME_WORDS = frozenset(_WORDS_OF_TIME.split())
+_LONGEST_NAME = 60  # characters of a line that may be the name of its speaker
 
 
 def neighbours(candidates: Candidates) -> list[float]:
@@ -55,25 +47,14 @@ def scene(candidates: Candidates) -> list[float]:
 
 
 def speaker(candidates: Candidates) -> list[float]:
-    """Return 1 for the lines of the one speaker whom the query names; 0 for all if it names none or several."""
-    named = set(words(candidates.query.text))
-    speakers = {e.subjects[0] for e in candidates.entries if e.subjects}
-    meant = {s for s in speakers if named.intersection(words(display_name(s)))}
-    if len(meant) != 1:
-        return [0.0] * len(candidates.entries)
-    return [1.0 if e.subjects and e.subjects[0] in meant else 0.0 for e in candidates.entries]
+    """Return 1 for the lines of the speakers whom the query names, otherwise 0."""
+    named = frozenset(_plain_words(candidates.query.text))
+    return [0.0 if named.isdisjoint(_speaker_of(entry)) else 1.0 for entry in candidates.entries]
 
 
 def statement(candidates: Candidates) -> list[float]:
     """Return 1 for lines that do not end as a question: a question carries no answer."""
     return [0.0 if asks(e) else 1.0 for e in candidates.entries]
-
-
-def tells_when(candidates: Candidates) -> list[float]:
-    """Return 1 for lines with a number or a word of time if the query asks when, otherwise 0."""
-    if not _ASKS_WHEN.match(candidates.query.text.casefold().lstrip()):
-        return [0.0] * len(candidates.entries)
-    return [1.0 if any(w in _TIME_WORDS or w.isdigit() for w in words(e.text)) else 0.0 for e in candidates.entries]
 
 
 def asks(entry: Entry) -> bool:
@@ -85,6 +66,20 @@ def _scenes(candidates: Candidates) -> dict[str, list[int]]:
     """Return the indices of the candidates of each scene, in order of number."""
     scenes: dict[str, list[int]] = {}
     for index, entry in enumerate(candidates.entries):
-        if entry.source_id:
+        if entry.source_id and not is_of_event(entry):
             scenes.setdefault(entry.source_id, []).append(index)
     return scenes
+
+
+def _speaker_of(entry: Entry) -> tuple[str, ...]:
+    """Return the words of the name of who speaks; none when the entry has no subject."""
+    names = [_plain_words(display_name(subject)) for subject in entry.subjects]
+    beginning = _plain_words(entry.text[:_LONGEST_NAME])
+    return next((name for name in names if name and beginning[: len(name)] == name), names[0] if names else ())
+
+
+@lru_cache(maxsize=8192)
+def _plain_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text without accents: an id is often written without those of its name."""
+    apart = normalized(text, "NFKD")
+    return tuple(words("".join(char for char in apart if not unicodedata.combining(char))))

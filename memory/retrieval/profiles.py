@@ -38,7 +38,6 @@ MEASURES: Mapping[str, Callable[[Candidates], list[float]]] = MappingProxyType(
         "scene": dialogue.scene,
         "speaker": dialogue.speaker,
         "statement": dialogue.statement,
-        "time": dialogue.tells_when,
     }
 )
 

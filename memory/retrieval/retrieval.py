@@ -33,7 +33,7 @@ class Component:
 
 @dataclass(frozen=True, kw_only=True)
 class RetrievalProfile:
-    """How entries are scored and chosen.
+    """A rule of scoring and choosing entries.
 
     `distinct` keeps only the best of entries with the same text. `diversity` in [0, 1] is the share of maximal
     marginal relevance (Carbonell and Goldstein 1998): 0 is pure score; above, an entry is chosen later the more
@@ -101,10 +101,9 @@ DIALOGUE = RetrievalProfile(
         Component("scene", 0.5, dialogue.scene),
         Component("speaker", 0.35, dialogue.speaker),
         Component("statement", 0.15, dialogue.statement),
-        Component("time", 0.15, dialogue.tells_when),
         Component("similarity", 0.8, measures.similarity),
     ),
-    matching=Matching(fields=("text", "subjects", "keywords", "tags"), coverage=0.3, themes=0.25),
+    matching=Matching(fields=("text", "subjects", "keywords", "tags"), themes=0.25),
     distinct=False,
 )
 

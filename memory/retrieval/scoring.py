@@ -63,15 +63,12 @@ def bm25(
     *,
     k1: float = 1.2,
     b: float = 0.75,
-    coverage: float = 0.0,
 ) -> list[float]:
     """Return BM25 of each document (a count per term) for the query's terms and their weights.
 
     A score is a share of that of a document of mean length that holds every term once; 0 where no term occurs.
 
-    The share makes scores of different queries comparable; within a query the order is that of BM25. `coverage` in
-    [0, 1] is how much of a document's score depends on the share of the query's weighted idf that it holds at all:
-    one rare word said often should not beat two words of the question.
+    The share makes scores of different queries comparable; within a query the order is that of BM25.
     """
     count = len(documents)
     found = {term: sum(term in document for document in documents) for term in terms}
@@ -81,11 +78,10 @@ def bm25(
     mean = sum(lengths) / count if count else 0.0
     scores = []
     for document, length in zip(documents, lengths, strict=True):
-        score = held = 0.0
+        score = 0.0
         for term, weight in weights.items():
             times = document.get(term)
             if times:
                 score += weight * times * (k1 + 1) / (times + k1 * (1 - b + b * length / mean))
-                held += weight
-        scores.append(score / total * (1 - coverage + coverage * held / total) if score else 0.0)
+        scores.append(score / total if score else 0.0)
     return scores

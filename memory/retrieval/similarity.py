@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from memory.entry import Entry
-from memory.errors import InputError, quoted, text_of
+from memory.errors import CogitateError, InputError, quoted, text_of
 
 _REASON = 300  # characters
 
@@ -16,14 +16,21 @@ _REASON = 300  # characters
 Similarity = Callable[[str, Sequence[Entry]], Iterable[float]]
 
 
+class SimilarityUnavailable(CogitateError):
+    """A similarity cannot be had now, and the search goes on without it; the message says why."""
+
+
 def similarity_by_number(similarity: Similarity, query: str, entries: Sequence[Entry]) -> dict[int, float]:
     """Return the similarity of each entry to the query, by entry number.
 
     Raises:
         InputError: when `similarity` fails, or does not return a finite number for each entry.
+        SimilarityUnavailable: when `similarity` raises it.
     """
     try:
         said: Any = similarity(query, tuple(entries))
+    except SimilarityUnavailable:
+        raise
     except Exception as error:
         message = text_of(error, "ascii", "backslashreplace")[:_REASON]
         raise InputError(f"similarity failed: {type(error).__name__}: {message}") from error

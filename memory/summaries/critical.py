@@ -1,7 +1,7 @@
 """The critical information of the window design: objectives, relationships and inventory; and what it discards.
 
-English and Russian words that stories of any kind use for them, by rule. A sentence that names nobody and tells none of
-these is colour, and weighs less.
+English and Russian words that stories of any kind use for them, by rule. A sentence that names nobody and no objective
+is colour, and weighs less: a relationship is somebody's, and so is a possession.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ _COLOUR = re.compile(
     r"the)\b",
     re.IGNORECASE,
 )
+#: People of whom nobody says who they are: what they do may matter as much.
+_SOMEBODY = re.compile(r"(?:some(?:body|one)|nobody|no one|every(?:body|one)|they)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")  # within a sentence
 
 #: Added to a sentence's value however long it is; a name in a sentence of ten words is worth about 1.5.
@@ -74,4 +76,5 @@ def share_of_words(sentence: str) -> float:
     if _MECHANICS.search(sentence):
         return MECHANICS_SHARE
     plain = _COLOUR.search(sentence) is not None and _NAME.search(sentence) is None
-    return COLOUR_SHARE if plain and not critical_value(sentence) else 1.0
+    told = critical_value(sentence) > 0 if _SOMEBODY.match(sentence) else _OBJECTIVE.search(sentence) is not None
+    return COLOUR_SHARE if plain and not told else 1.0

@@ -55,11 +55,12 @@ def _words_in(text: str) -> int:
 count_words = lru_cache(maxsize=65_536)(_words_in)
 
 
-def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int) -> str:
+def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int, *, now: int = 0) -> str:
     """Return a summary of at most `room` tokens that covers the old one and the entries, in order of time.
 
     Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words.
-    "" where there is nothing to tell, or not one sentence fits. The same input gives the same text.
+    "" where there is nothing to tell, or not one sentence fits. The same input gives the same text. What is over at
+    game time `now`, or when the last entry was formed, is not told as coming.
     """
     lines = [Utterance("", sentence, 0) for sentence in split_sentences(summary)]
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
@@ -69,7 +70,8 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
         told = [resolved(sentence, before) for before, sentence in zip(("", *sentences), sentences, strict=False)]
         lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in told]
     brevity = WEIGHTINGS["facts"].brevity
-    candidates = [_weighed(unit, brevity) for unit in units(lines, "facts", ordered[-1].minute if ordered else None)]
+    minute = max(now, ordered[-1].minute) if ordered else now or None
+    candidates = [_weighed(unit, brevity) for unit in units(lines, "facts", minute)]
     words = words_of_tokens(max(0, room))
     while lines and words > 0:
         text = " ".join(unit.text for unit in choose_units(candidates, words, brevity))

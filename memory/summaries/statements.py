@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memory.entry import Entry
+from memory.entry import Entry, is_of_event
 from memory.summaries.units import Utterance
 
 _PARTS = re.compile(r" \| (?=[A-Z][a-z]+: )")
@@ -17,7 +17,7 @@ _REASONING = re.compile(r"(?:^|(?<=[.!?…] ))Reasoning: ")
 
 def is_statement_of_event(entry: Entry) -> bool:
     """Return whether the entry is a statement that was routed as an event."""
-    return entry.type == "message" and any(tag.startswith("event:") for tag in entry.tags)
+    return entry.type == "message" and is_of_event(entry)
 
 
 def statement_of(entry: Entry, speaker: str) -> Utterance | None:
@@ -39,7 +39,7 @@ def statement_of(entry: Entry, speaker: str) -> Utterance | None:
 
 def news_of(entry: Entry) -> str:
     """Return what an event told, without the label that routing set before it: "The floor won." for "Ballot …: …"."""
-    if entry.type != "observation" or not any(tag.startswith("event:") for tag in entry.tags):
+    if entry.type != "observation" or not is_of_event(entry):
         return entry.text
     _, colon, news = entry.text.partition(": ")
     return news if colon and news[:1].isupper() and not entry.text.startswith("Event: ") else entry.text

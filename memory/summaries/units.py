@@ -14,7 +14,7 @@ from memory.language.entities import is_number, is_time, name_words
 from memory.language.grammar import has_verb
 from memory.language.references import leans_on_somebody, leans_on_something, resolved
 from memory.language.reported import third_person
-from memory.language.sentences import clean, split_clauses, split_sentences
+from memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
 from memory.language.speakers import Speakers
 from memory.language.tense import told_after
 from memory.language.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
@@ -58,7 +58,7 @@ class Utterance(NamedTuple):
 
 
 class Weighting(NamedTuple):
-    """What a style pays for: extra weight of a name or number, of a promise, and how much brevity counts (0 to 1)."""
+    """Weights of a style: extra weight of a name or number, of a promise, and how much brevity counts (0 to 1)."""
 
     name: float
     promise: float
@@ -137,7 +137,7 @@ def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[st
     called = speakers.addressee(clause, speaker)
     addressed = [name for name in (*speakers.perhaps_in(clause), called) if name not in ("", speaker)]
     text = _VOW.sub("I promised to ", clean(clause, addressed))
-    text = _introduction(text, speaker)
+    text = without_own_name(text, speaker)
     if _BARE_VOW.fullmatch(text):
         return ""
     text = _HEARSAY.sub(r"I heard \g<where>that ", text)
@@ -160,17 +160,6 @@ def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[st
     return "" if not listener and _YOU.search(told) else told
 
 
-def _introduction(text: str, speaker: str) -> str:
-    """Return a sentence in which somebody says their own name without it: "I am Ada, I bake" says "I bake"."""
-    for opening in (f"I am {speaker}, ", f"I'm {speaker}, ", f"My name is {speaker}, "):
-        if text.startswith((f"{opening}I ", f"{opening}and I ")):
-            return text[len(opening) :].removeprefix("and ")
-        if text.startswith(opening):
-            return f"I am {text[len(opening) :]}"
-    own = text.removeprefix(f"{speaker}, ")
-    return f"I am {own}" if own != text and own.startswith(("a ", "an ", "the ")) else text
-
-
 def _weights(
     text: str, lines_with: Counter[str], names: Collection[str], own: Collection[str], style: Weighting
 ) -> dict[str, float]:
@@ -184,8 +173,7 @@ def _weights(
                 weight += style.name
             elif part.figure:
                 weight += 0.3 * style.name
-            if weight > weights.get(part.key, 0.0):
-                weights[part.key] = weight
+            weights[part.key] = max(weight, weights.get(part.key, 0.0))
     return weights
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from memory.entry import Character, Entry
+from memory.entry import Character, Entry, PlanItem
 from memory.limits import MemoryLimits
 from memory.policies.window import buffer_tokens, is_near_limit, summary_room
+from memory.prompt_context import context_lines
 from memory.routing.context import context_window
 from memory.routing.scope_context import (
     latest,
@@ -19,6 +20,7 @@ from memory.routing.scope_context import (
     world_memory,
 )
 from memory.stream import Stream
+from memory.summaries.long_term import estimate_tokens
 
 
 def entry(text: str, minute: int, **fields: Any) -> Entry:
@@ -142,3 +144,32 @@ def test_of_all_entries_a_share_is_shown_the_newest(share: float, kept: int) -> 
     assert [entry.text for entry in found.memories] == [text for text in ordered if text.startswith("own")]
     assert [entry.text for entry in found.history] == [text for text in ordered if text.startswith("all")]
     assert found.characters == 5 * kept
+
+
+def lines(*memories: Entry, room: int = 1_000, **planned: PlanItem) -> list[str]:
+    none: dict[str, Any] = {"now": None, "later": None}
+    text = context_lines(
+        room=room, character=Character(), summary="", memories=memories, names={"cafe": "Hobbs Cafe"}, **none | planned
+    )
+    return text.splitlines()
+
+
+def test_of_memories_with_one_text_the_most_important_is_shown() -> None:
+    assert lines(entry("Bob spoke.", 9), entry("bob  SPOKE.", 2), entry("Ann spoke.", 5)) == [
+        "- day 1, 12:05 AM: Ann spoke.", "- day 1, 12:09 AM: Bob spoke.",
+    ]  # fmt: skip
+
+
+def test_memories_fill_what_the_room_leaves_to_the_last_token() -> None:
+    first, second = entry("Ann spoke.", 1), entry("Bob and the whole council spoke.", 2)
+    size = sum(estimate_tokens(line) for line in lines(first, second))
+    assert len(lines(first, second, room=size)) == 2
+    assert lines(second, first, room=size - 1) == lines(second), "the more important is kept"
+    assert lines(second, first, room=estimate_tokens(lines(first)[0])) == lines(first), "what does not fit makes room"
+
+
+def test_items_of_the_plan_are_shown_with_their_time_and_place_as_far_as_they_have_any() -> None:
+    timed = PlanItem(id="1", description="Have  lunch", minute=725, location="cafe")
+    assert lines(now=PlanItem(id="2", description="Write"), later=timed) == [
+        "Now: Write", "Next: 12:05 PM Have lunch (Hobbs Cafe)",
+    ]  # fmt: skip

@@ -198,6 +198,9 @@ def test_the_only_other_one_is_spoken_to() -> None:
         (message("I'll see you at six.", 1), "Maria Lopez will see Maria Lopez at six."),
         (message("Will you meet me?", 1, subjects=(MARIA, KLAUS, ISABELLA)), "Will you meet Maria Lopez?"),
         (message("I will see you at six.", 1, speaker=KLAUS, hearer=MARIA), "I will see Maria Lopez at six."),
+        (message("I will see you at six.", 1, subjects=(KLAUS, MARIA, ISABELLA)), "I will see you at six."),
+        (message("I will see you.", 1, subjects=(MARIA, KLAUS, ISABELLA)), "Maria Lopez will see you."),
+        (message("I'm late, wait for me!", 1), "Maria Lopez is late, wait for Maria Lopez!"),
         (observation("Klaus Mueller is holding a party.", 1), "I am holding a party."),
     ],
 )

@@ -81,6 +81,13 @@ def test_an_act_is_known_by_its_words(said: str, found: list[str]) -> None:
         ("I have to get going.", True),
         ("I have to get going to Rome.", False),
         ("How have you been?", True),
+        ("I am not sure yet.", True),
+        ("I am not sure that he lives.", False),
+        ("I will think about it.", True),
+        ("I do not think we have talked before.", True),
+        ("I do not think we have talked before the queen.", False),
+        ("I had better tell the others.", True),
+        ("I had better tell the queen.", False),
     ],
 )
 def test_small_talk_is_a_formula_or_has_only_polite_words_and_names(said: str, empty: bool) -> None:

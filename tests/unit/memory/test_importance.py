@@ -10,6 +10,7 @@ import pytest
 from memory.entry import Entry, EntryType
 from memory.importance import _MAX_TEXTS, Ratings, RatingState, rate_by_rule
 from memory.language.leanings import leaning
+from memory.language.life_events import changes_a_life
 from memory.language.text import stems
 from memory.limits import MemoryLimits
 
@@ -272,3 +273,9 @@ def test_recorded_days_are_predicted_better_than_by_a_median_per_type(recordings
         some = learned(0.2)(rated)
         assert some.error < 0.6 * usual
         assert some.calls <= 0.21
+
+
+def test_what_changes_a_life_is_looked_for_in_the_first_two_thousand_characters() -> None:
+    told = "He got married."
+    assert changes_a_life(" " * (2_000 - len(told)) + told)
+    assert not changes_a_life(" " * (2_001 - len("He got married")) + told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memory.entry import Entry
 from memory.summaries.long_term import (
     count_words,
     cut_oldest,
@@ -140,3 +141,18 @@ def test_of_a_text_with_very_many_sentences_the_first_are_told() -> None:
     text = " ".join(f"{1000 + n}!" for n in range(MOST_SENTENCES + 1))
     found = fold("", [observation(text, 1)], {}, 9_999).split()
     assert (len(found), found[0], found[-1]) == (300, "1000.", "1299.")
+
+
+def test_what_is_over_by_the_last_of_the_entries_is_told_in_the_past() -> None:
+    told = observation("Ada will sing at the mill on day 1 at 5:00 PM.", 600)
+    assert "Ada will sing" in fold("", [told], {}, 100)
+    assert "Ada was going to sing" in fold("", [told, observation("Rain fell on the mill.", 3 * 1440)], {}, 100)
+
+
+def test_what_is_over_when_a_summary_is_written_is_not_told_as_coming() -> None:
+    coming = "Pilar will repair the mast on the evening of day 3."
+    noon, evening = 2 * 1440 + 720, 2 * 1440 + 1439
+    leaving = [Entry(type="observation", text="Pilar found a rope.", minute=noon, number=1)]
+    assert "will repair" in fold(coming, leaving, {}, 100, now=noon)
+    assert "was going to repair the mast on the evening of day 3" in fold(coming, leaving, {}, 100, now=evening + 1)
+    assert "was going to repair" in fold(coming, (), {}, 100, now=evening + 1)

@@ -39,6 +39,10 @@ def test_the_item_whose_time_came_last_is_under_way_and_the_first_pending_one_is
     assert [None if one is None else one.id for one in found] == [now, later]
 
 
+def test_an_item_without_a_time_has_begun_at_the_first_minute() -> None:
+    assert present_items([item("a", None)], 0).now == item("a", None)
+
+
 def test_what_pruning_takes_is_named_in_the_order_of_its_numbers() -> None:
     cut = Cut(routine=(40, 9), talks=((17, 33), (8,)), reflections=(100, 1), plans=(64,))
     assert cut.numbers == (1, 8, 9, 17, 33, 40, 64, 100)

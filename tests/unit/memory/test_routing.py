@@ -69,6 +69,10 @@ def test_what_is_said_cannot_add_parts_to_the_structured_style() -> None:
 
 def test_voting_events_are_told_by_their_type() -> None:
     assert routed("voting_initiated", speaker="agent:Alice")[0] == "Voting initiated by Alice."
+    assert routed("voting_initiated", speaker="agent:Alice", topic="the floor")[0] == (
+        "Voting initiated by Alice on the floor."
+    )
+    assert routed("voting_confirmed", topic="the floor")[0] == "Voting confirmed on the floor."
     assert routed("voting_confirmed")[0] == "Voting confirmed."
     assert routed("ballot_completed", consensus=False)[0] == "Ballot completed without consensus."
     assert routed("ballot_completed", consensus=True, text="Floor won")[0] == (
@@ -76,6 +80,9 @@ def test_voting_events_are_told_by_their_type() -> None:
     )
     assert routed("ballot_completed", Routing(style="structured"), consensus=True)[0] == (
         "Event: Ballot completed | Consensus: yes"
+    )
+    assert routed("ballot_completed", Routing(style="structured"), consensus=False, text="Floor lost")[0] == (
+        "Event: Ballot completed | Consensus: no | Text: Floor lost"
     )
 
 
@@ -200,3 +207,11 @@ def test_the_least_of_an_event() -> None:
         "consensus": None, "earnings": None, "counterfactuals": {}, "phase": "", "stage": "", "round": None,
         "location": "", "subjects": (), "group": "",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("speaker", ["", "agent:bob"])
+def test_only_what_is_stated_is_dialogue_whoever_caused_the_event(speaker: str) -> None:
+    entry, _ = route(Event(kind="voting_initiated", speaker=speaker), minute=60)
+    assert (entry.type, entry.source) == ("observation", "social")
+    stated, _ = route(Event(kind="discussion_statement", speaker=speaker, text="So it is."), minute=60)
+    assert (stated.type == "message") is bool(speaker)

@@ -82,25 +82,12 @@ def test_bm25_by_hand() -> None:
     )
 
 
-def test_coverage_favours_documents_with_more_of_the_query() -> None:
-    documents = [{"cat": 9, "dog": 1}, {"cat": 1, "party": 1}, {"x": 10}, {"y": 10}]
-    terms = {"cat": 1, "party": 1}
-    plain = bm25(documents, terms)
-    covered = bm25(documents, terms, coverage=0.5)
-    assert covered[1] == pytest.approx(plain[1]), "holds the whole query"
-    share = math.log(1 + 2.5 / 2.5) / (math.log(1 + 2.5 / 2.5) + math.log(1 + 3.5 / 1.5))
-    assert covered[0] == pytest.approx(plain[0] * (0.5 + 0.5 * share))
-
-
 @given(
     st.lists(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 5)), max_size=6),
     st.dictionaries(st.sampled_from("abcde"), st.integers(1, 3)),
-    st.floats(0, 1),
 )
-def test_bm25_is_finite_and_never_negative(
-    documents: list[dict[str, int]], terms: dict[str, int], coverage: float
-) -> None:
-    scores = bm25(documents, terms, coverage=coverage)
+def test_bm25_is_finite_and_never_negative(documents: list[dict[str, int]], terms: dict[str, int]) -> None:
+    scores = bm25(documents, terms)
     assert len(scores) == len(documents)
     assert all(math.isfinite(s) and s >= 0 for s in scores)
     assert all((s > 0) <= bool(terms.keys() & d.keys()) for s, d in zip(scores, documents, strict=True))

@@ -194,6 +194,7 @@ def test_full_stops_that_end_no_sentence_are_known(text: str, expected: list[str
         ("I sing, but they dance well.", ["I sing.", "they dance well."]),
         ("Tea, sugar and milk.", ["Tea, sugar and milk."]),
         ("我来；你走。", ["我来；你走。"]),
+        ("Мы спали — но мама пела!", ["Мы спали!", "но мама пела!"]),
     ],
 )
 def test_clauses_end_as_their_sentence_does(sentence: str, clauses: list[str]) -> None:
@@ -246,6 +247,8 @@ def test_short_names_have_no_short_form() -> None:
         (["My Big Red Dog"], set()),  # in title case
         (["My Big red Dog sings"], {"Big", "Dog"}),
         (["NASA sings.", "X sings."], {"NASA"}),
+        (["UK trains are late."], {"UK"}),
+        (["See 4K films."], set()),
         ([""], set()),
     ],
 )

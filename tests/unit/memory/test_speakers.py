@@ -41,6 +41,7 @@ def test_of_many_speakers_only_those_are_looked_for_whose_first_letters_stand_in
     assert speakers.perhaps_in("Ann told JO of mel and ZÖE.") == ["Melanie", "Jo", "Ann Lee", "Zöe"]
     assert speakers.perhaps_in("xab ann") == ["Ann Lee", "Xab"]
     assert speakers.perhaps_in("melon, an, x") == ["Melanie"]
+    assert Speakers(["Q", *many, "Ann", "Ben", "Cleo", "Dan", "Eve"]).perhaps_in("Ask Q.") == ["Q"]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,12 @@ def test_a_prompt_shows_a_statement_as_it_was_routed() -> None:
     assert shown_line(entry, NAMES)[:2] == ("", "Alice Adams discussed the money: The bridge first. Certainty: high.")
 
 
+@pytest.mark.parametrize("mark", [".", "!", "?", "…"])
+def test_each_part_of_a_structured_statement_is_a_sentence(mark: str) -> None:
+    entry = stated("structured", text="The bridge first", reasoning=f"It is cracked{mark}")
+    assert parse_line(entry, NAMES).text == f"The bridge first. It is cracked{mark}"
+
+
 @pytest.mark.parametrize("style", ["narrative", "structured"])
 def test_statements_are_retold_without_the_labels_of_their_form(style: Style) -> None:
     entries = [
@@ -74,3 +80,11 @@ def test_news_has_no_label() -> None:
 )
 def test_days_and_their_parts_are_anchored(said: str, told: str) -> None:
     assert anchor_days(said, 600) == told
+
+
+def test_an_event_that_is_no_statement_is_told_whole() -> None:
+    seen = Entry(
+        type="observation", text="Alice Adams proposed the floor: it is fair.", minute=1, subjects=(ALICE,),
+        source="social", tags=("event:proposal",),
+    )  # fmt: skip
+    assert parse_line(seen, NAMES)[:2] == ("", seen.text)

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.entry import Entry, Marks, PlanItem, is_dialogue
-from memory.stream import Stream
+from memory.stream import Changes, Stream
 from tests.unit.scheduler.scheduler_case import ANN, seen
 
 steps = st.lists(st.tuples(st.sampled_from(["append", "archive", "next"]), st.integers(0, 99)), max_size=60)
@@ -235,6 +236,43 @@ def test_the_seal_is_kept_up_with_every_change() -> None:
         before = stream.seal()
 
 
+@pytest.mark.parametrize("field", ["archived", "marked", "rated", "deleted", "deleted_into", "deleted_marks"])
+def test_where_anything_else_changed_it_is_not_only_appended(field: str) -> None:
+    assert Changes(appended=[1], head=True).only_appended
+    changes = Changes(appended=[1], **{field: [1]})
+    assert not changes.only_appended
+    assert changes
+
+
+def test_an_entry_is_unrated_until_it_is_rated_or_archived() -> None:
+    stream = Stream(ANN)
+    for entry in (seen("one"), seen("two"), Entry(type="observation", text="rated", minute=1, importance=3)):
+        stream.append(entry, 1)
+    assert [stream.is_unrated(number) for number in (1, 2, 3)] == [True, True, False]
+    stream.rate(1, 5, 2)
+    stream.archive(2, 2)
+    assert [stream.is_unrated(number) for number in (1, 2)] == [False, False]
+
+
+def test_the_status_of_an_item_is_in_the_head_which_changes_with_it() -> None:
+    stream = Stream(ANN)
+    stream.set_plan_status("1-0", "active")
+    assert stream.take_changes().head
+
+
+def test_whoever_watches_streams_hears_of_each_that_changes() -> None:
+    changed = set[str]()
+    stream = Stream(ANN)
+    stream.report_to(changed)
+    assert changed == set()
+    stream.append(seen("one"), 1)
+    assert changed == {ANN}
+    later = Stream("agent:later")
+    later.append(seen("one"), 1)
+    later.report_to(changed)
+    assert changed == {ANN, "agent:later"}, "it has changes that nobody took"
+
+
 def test_what_waits_is_taken_and_forgotten_by_place() -> None:
     stream = Stream(ANN)
     for n in range(6):
@@ -270,6 +308,14 @@ def test_all_that_a_stream_holds_can_be_noted_as_new() -> None:
     changes = stream.take_changes()
     assert (changes.appended, changes.archived, changes.marked, changes.head) == ([1, 2, 3], [1, 3], {2}, True)
     assert (changes.deleted, changes.rated) == ([], set())
+    stream.mark(1, Marks(accesses=2))
+    stream.forget_marks(1)
+    stream.rate(2, 7, 3)
+    stream.delete([3])
+    stream.note_all()
+    changes = stream.take_changes()
+    assert (changes.appended, changes.archived, changes.marked) == ([1, 2], [1], {2})
+    assert (changes.deleted, changes.deleted_marks, changes.rated) == ([], [], set()), "it never came to that ledger"
 
 
 @given(st.lists(st.tuples(st.sampled_from(["say", "see", "archive"]), st.integers(0, 50)), max_size=40))

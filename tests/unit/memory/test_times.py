@@ -94,3 +94,18 @@ def test_a_clock_is_the_first_time_or_a_bare_hour(text: str, minute: int | None)
 def test_words_for_days_become_their_numbers(said: str, first_day: str, third_day: str) -> None:
     assert [anchor_days(said, 0), anchor_days(said, DAY - 1)] == [first_day] * 2
     assert [anchor_days(said, 2 * DAY), anchor_days(said, 3 * DAY - 1)] == [third_day] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "minute"),
+    [
+        ("17:00 pm", 1020),
+        ("17:00 am", 1020),
+        ("12:00 am", 0),
+        ("13:00 am", 780),
+        ("from 11 to 10 am", 660),
+        ("from 10 to 1pm", 600),
+    ],
+)
+def test_an_hour_after_noon_is_meant_as_it_is_written(text: str, minute: int) -> None:
+    assert parse_clock(text) == minute

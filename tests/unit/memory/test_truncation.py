@@ -108,6 +108,8 @@ def test_text_written_without_spaces_is_cut_between_its_characters() -> None:
     cut = shorten(text, 30)
     assert len(cut) == 30
     assert text.startswith(cut.removesuffix(ELLIPSIS))
+    assert shorten("王先生abcdefgh", 10) == "王先生" + ELLIPSIS, "between what has no spaces and a word"
+    assert shorten("abc王先生明天给我钥匙", 10) == "abc王先生明" + ELLIPSIS
 
 
 def test_cyrillic_is_cut_at_words() -> None:
@@ -156,6 +158,10 @@ def test_never_above_the_limit_and_never_within_a_word(text: str, limit: int) ->
         ("x🇩🇪🇫🇷🇩🇪🇫🇷🇩🇪🇫🇷", 10, "x🇩🇪🇫🇷🇩🇪..."),
         ("👍🏽" * 6, 10, "👍🏽" * 3 + "..."),
         ("👨\u200d👩\u200d👧" * 3, 10, "👨\u200d👩\u200d👧..."),
+        ("four " + "b" * 11, 10, "four bb..."),
+        ("fives " + "b" * 11, 10, "fives b..."),
+        ("fives " + "b" * 10, 10, "fives..."),
+        ("sixsix " + "b" * 11, 10, "sixsix..."),
     ],
 )
 def test_what_is_kept_of_a_text(text: str, limit: int, kept: str) -> None:

@@ -214,6 +214,15 @@ def test_a_similarity_that_cannot_be_used_is_named(stream: Stream, similarity: A
     assert says in str(refused.value)
 
 
+def test_of_a_long_error_of_a_similarity_the_beginning_is_told(stream: Stream) -> None:
+    def fails(query: str, entries: Sequence[Entry]) -> list[float]:
+        raise ValueError("x" * 5_000)
+
+    with pytest.raises(InputError) as refused:
+        view_of(stream, similarity=fails).recall("bellows")
+    assert str(refused.value) == f"similarity failed: ValueError: {'x' * 300}"
+
+
 def test_a_context_shows_what_is_known_planned_and_remembered(stream: Stream, view: MemoryView) -> None:
     stream.head.character = Character(objectives=("win the fair",), relationships={"Ben Cole": "a friend"})
     stream.head.summary = "Ada came to the valley as a child. She took over the forge."

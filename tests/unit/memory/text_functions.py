@@ -24,7 +24,7 @@ from memory.language.own_view import deed_in_own_words, in_own_words, told_to
 from memory.language.persons import replace_persons, tokens_of
 from memory.language.references import leans_on_others, names_person, resolved
 from memory.language.reported import is_english, third_person
-from memory.language.sentences import clean, split_clauses, split_sentences
+from memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
 from memory.language.speakers import Speakers
 from memory.language.tense import told_after
 from memory.language.text import extract_keywords, normal, stems, words
@@ -35,7 +35,7 @@ from memory.policies.compaction import by_place
 from memory.policies.window import compress_summary, fitting_character
 from memory.profile import Profile
 from memory.retrieval.candidates import Candidates, Matching, Query
-from memory.retrieval.dialogue import asks, tells_when
+from memory.retrieval.dialogue import asks, speaker
 from memory.retrieval.retrieval import DIALOGUE, retrieve
 from memory.routing.context import context_window
 from memory.routing.repeats import repeat_key
@@ -53,12 +53,12 @@ from scheduler.intake.observations import check_entry
 from simulation.naming import distinct, slug
 from simulation.recorded.nodes import read_nodes, sound_text
 from simulation.town.action import MEAL_WORDS, SLEEP_WORDS
-from tasks.day_plan import build
-from tasks.identity import pursuit_of, read_routine, role_of
-from tasks.insight import PlanOutcome, Recalled, find_insight
+from tasks.heuristics.day_plan import build
+from tasks.heuristics.identity import pursuit_of, read_routine, role_of
+from tasks.heuristics.insight import PlanOutcome, Recalled, find_insight
+from tasks.heuristics.promises import find_promises
 from tasks.kind import Case, Kind, Prompt, WorldFacts
 from tasks.plan import Plan
-from tasks.promises import find_promises
 from tasks.recall import brief
 from tasks.recount import Recount
 from tasks.reflect import Reflect, person_meant
@@ -75,13 +75,13 @@ from tests.unit.tasks.kind_cases import (
     stream_of,
 )
 from workers.jobs.answer_faults import fault_of
-from workers.jobs.repair import describe_fault, repair_of
-from workers.llm import tokens
-from workers.llm.dialect import Dialect
-from workers.llm.error_responses import error_text, from_status
-from workers.llm.extract import json_objects
-from workers.llm.reply import read_completion, validated
-from workers.llm.requested_waits import requested_wait
+from workers.jobs.repair import describe_fault, repairs_of
+from workers.llm.replies.error_responses import error_text, from_status
+from workers.llm.replies.extract import json_objects
+from workers.llm.replies.reply import read_completion, validated
+from workers.llm.replies.requested_waits import requested_wait
+from workers.llm.requests import tokens
+from workers.llm.requests.dialect import Dialect
 
 NAMES = WORLD.names
 TEMPLATES = Templates()
@@ -178,6 +178,7 @@ def _event(text: str) -> Any:
 FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "sentences.split_sentences": split_sentences,
     "sentences.split_clauses": split_clauses,
+    "sentences.without_own_name": lambda text: without_own_name(text, "Melanie Smith"),
     "sentences.clean": lambda text: clean(text, ["Melanie Smith", "Jon"]),
     "courtesies.acts": acts,
     "speakers.addressee": lambda text: SPEAKERS.addressee(text, "Jon"),
@@ -193,6 +194,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "own_view.told_to by oneself": lambda text: told_to(text, "Jon", "Gina", "Jon"),
     "references.leans_on_others": leans_on_others,
     "references.resolved": lambda text: resolved("He sang.", text),
+    "references.resolved of an it": lambda text: resolved(text, "The gallery is dry."),
     "references.names_person": names_person,
     "tense.told_after": lambda text: told_after(f"{text} on day 1", 5000),
     "conversations.first_person": lambda text: first_person(_said(f"Maria: {text}"), KLAUS, NAMES),
@@ -223,7 +225,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "importance.rate_by_rule": lambda text: rate_by_rule(_seen(text)),
     "importance.Ratings": _rated,
     "dialogue.asks": lambda text: asks(_said(text)),
-    "dialogue.tells_when": lambda text: tells_when(_candidates(text)),
+    "dialogue.speaker": lambda text: speaker(_candidates(text)),
     "retrieval.retrieve": lambda text: retrieve([_seen(text)], Query(minute=700, text=text)),
     "retrieval.retrieve dialogue": lambda text: retrieve([_said(text)], Query(minute=700, text=text), DIALOGUE),
     "conversations.parse_line": lambda text: parse_line(_said(f"Maria: {text}"), NAMES),
@@ -275,7 +277,7 @@ FUNCTIONS_OF_ANSWERS: Mapping[str, Callable[[str], object]] = {
     "answer_faults.fault_of": lambda text: fault_of(
         SummaryAnswer.model_construct(summary=text), Prompt(system=text, user=text, answer=SummaryAnswer, version="v")
     ),
-    "repair.repair_of": lambda text: repair_of(TEMPLATES, text, text),
+    "repair.repairs_of": lambda text: repairs_of(TEMPLATES, text, text),
     "repair.complaint_of": lambda text: describe_fault(
         "wrong_schema", f'{{"{text[:9]}": 1}} {text}', SummaryAnswer, 100
     ),

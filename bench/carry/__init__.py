@@ -1,0 +1,1 @@
+"""Measure retrieval on domains that it was not chosen on."""

@@ -1,0 +1,129 @@
+"""`python -m bench carry`: what each part of the dialogue profile is worth on each domain.
+
+A domain is a kind of memory that others do not resemble: recorded conversations, a town that lives, a story that is
+told. A part is kept only if domains beside the one that it was chosen on gain by it. On recorded streams, which hold no
+talk, the measure is the profile `default` (`python -m bench quality`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench.carry import story_questions, town_questions
+from bench.carry.questions import Asked, Question
+from bench.quality.locomo import ADVERSARIAL, entries_of
+from bench.quality.recordings import load_conversations
+from bench.table import Row, Table
+from memory.retrieval.measures import relevance
+from memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
+
+DEPTH = 10
+TOWN_SEEDS, TOWN_AGENTS, TOWN_DAYS = (11, 12), 12, 6
+STORY_SEEDS, STORY_DAYS = (11,), 8
+BM25 = RetrievalProfile(name="bm25", components=(Component("relevance", 1.0, relevance),), distinct=False)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to retrieve, under the name of its row."""
+
+    label: str
+    profile: RetrievalProfile
+
+
+def variants() -> list[Variant]:
+    """Return plain BM25, the dialogue profile, that without each of its parts, and ways to cover several facts."""
+    fields = replace(DIALOGUE.matching, themes=0.0)
+    parts = [part for part in DIALOGUE.components if part.name != "similarity"]
+    return [
+        Variant("BM25, fields", replace(BM25, matching=fields)),
+        Variant("profile dialogue", DIALOGUE),
+        *(Variant(f"… without {part.name}", _without(part.name)) for part in parts),
+        Variant("… without themes", replace(DIALOGUE, matching=replace(DIALOGUE.matching, themes=0.0))),
+        Variant("… with diversity 0.1", replace(DIALOGUE, diversity=0.1)),
+        Variant("… with diversity 0.2", replace(DIALOGUE, diversity=0.2)),
+    ]
+
+
+def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
+    """Yield each domain with its memories; recorded conversations only if there are any."""
+    recorded = [] if data is None else _conversations(data)
+    if recorded:
+        yield "conversations", recorded
+    yield "town", [one for seed in TOWN_SEEDS for one in town_questions.memories(TOWN_AGENTS, TOWN_DAYS, seed)]
+    yield "story", [one for seed in STORY_SEEDS for one in story_questions.memories(STORY_DAYS, seed)]
+
+
+def tables(data: Path | None) -> Iterator[Table]:
+    """Yield the recall of each variant by domain, and that of the profile by kind of question."""
+    asked = dict(domains(data))
+    rows: list[Row] = []
+    for variant in variants():
+        cells: list[float] = []
+        for memories in asked.values():
+            found = recalls(memories, variant.profile)
+            several = [share for question, share in found if len(question.evidence) > 1]
+            cells += [_mean(share for _, share in found), _mean(several)]
+        rows.append(Row(variant.label, tuple(cells)))
+    columns = [f"{name}{what}" for name in asked for what in ("", ", several")]
+    yield Table(f"Evidence among the first {DEPTH}, by domain", tuple(columns), tuple(rows), _counts(asked))
+    for name, memories in asked.items():
+        yield _by_kind(name, memories)
+
+
+def recalls(memories: Iterable[Asked], profile: RetrievalProfile) -> list[tuple[Question, float]]:
+    """Return each question with the share of its evidence that is among the first results."""
+    found: list[tuple[Question, float]] = []
+    for memory in memories:
+        for question in memory.questions:
+            query = Query(minute=memory.now, text=question.text, limit=DEPTH)
+            numbers = {one.entry.number for one in retrieve(memory.entries, query, profile)}
+            found.append((question, len(numbers & question.evidence) / len(question.evidence)))
+    return found
+
+
+def _by_kind(name: str, memories: Sequence[Asked]) -> Table:
+    plain, ours = recalls(memories, BM25), recalls(memories, DIALOGUE)
+    kinds = dict.fromkeys(question.kind for question, _ in ours)
+    rows = [
+        Row(
+            kind,
+            (
+                sum(question.kind == kind for question, _ in ours),
+                _mean(share for question, share in plain if question.kind == kind),
+                _mean(share for question, share in ours if question.kind == kind),
+            ),
+        )
+        for kind in kinds
+    ]
+    return Table(f"By kind of question: {name}", ("questions", "BM25", "profile dialogue"), tuple(rows))
+
+
+def _without(name: str) -> RetrievalProfile:
+    return replace(DIALOGUE, components=tuple(part for part in DIALOGUE.components if part.name != name))
+
+
+def _conversations(data: Path) -> list[Asked]:
+    kinds = {1: "several facts", 2: "time", 3: "inference", 4: "one fact"}
+    found: list[Asked] = []
+    for conversation in load_conversations(data):
+        number = {turn.id: place for place, turn in enumerate(conversation.turns, start=1)}
+        questions = tuple(
+            Question(asked.text, kinds.get(asked.category, "other"), frozenset(number[turn] for turn in asked.evidence))
+            for asked in conversation.questions
+            if asked.category != ADVERSARIAL
+        )
+        found.append(Asked(conversation.name, entries_of(conversation, described=True), questions))
+    return found
+
+
+def _counts(asked: dict[str, list[Asked]]) -> str:
+    counts = {name: sum(len(one.questions) for one in memories) for name, memories in asked.items()}
+    return "Questions: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + "."
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else 0.0

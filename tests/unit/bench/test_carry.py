@@ -1,0 +1,79 @@
+"""Questions whose answers are known, and what is counted of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.carry import carry, story_questions, town_questions
+from bench.carry.questions import Asked, Question
+from memory.entry import Entry
+from memory.retrieval.retrieval import DIALOGUE
+
+
+def told(memories: list[Asked], kind: str) -> list[tuple[str, list[str]]]:
+    """Return each question of a kind with the texts that answer it."""
+    return [
+        (question.text, [entry.text for entry in memory.entries if entry.number in question.evidence])
+        for memory in memories
+        for question in memory.questions
+        if question.kind == kind
+    ]
+
+
+def test_a_question_counts_by_the_share_of_its_evidence() -> None:
+    lines = [Entry(type="observation", text=f"the cake number{n}", minute=n, number=n) for n in range(1, 13)]
+    lines.append(Entry(type="observation", text="nothing to eat", minute=13, number=13))
+    memory = Asked("ann", lines, (Question("the cake", "one", frozenset({12})), Question("the cake", "two",
+        frozenset({12, 13}))))  # fmt: skip
+    assert [share for _, share in carry.recalls([memory], DIALOGUE)] == [1.0, 0.5]
+
+
+def test_the_town_knows_what_its_people_promised_whom() -> None:
+    memories = town_questions.memories(12, 3, 5)
+    promises = told(memories, "promised to whom")
+    assert promises
+    for question, lines in promises:
+        giver = question.removeprefix("What did ").split()[0]
+        assert all(line.startswith(giver) and ": Of course, I promise: I will " in line for line in lines)
+    by_giver = dict(told(memories, "all promises"))
+    assert any(len(lines) > 1 for lines in by_giver.values())
+    for _, lines in told(memories, "guests"):
+        assert all("I would love to." in line for line in lines)
+    for question, lines in told(memories, "opinion"):
+        assert all(line.startswith(question.split()[1]) for line in lines)
+
+
+def test_the_story_knows_who_voted_and_what_was_promised() -> None:
+    memories = story_questions.memories(4, 5)
+    votes = told(memories, "votes")
+    assert votes
+    for question, lines in votes:
+        who = question.removeprefix("Which side did ").partition(" take ")[0]
+        assert len(lines) == 2  # ballots
+        assert all(f"{who} voted to " in line for line in lines)
+    promises = told(memories, "promise")
+    assert any(len(lines) == 2 for _, lines in promises)  # the promise, and what became of it
+    for question, lines in promises:
+        giver = question.removeprefix("What did ").partition(" promise ")[0]
+        assert all(line.startswith(giver) for line in lines)
+
+
+@pytest.mark.parametrize("domain", ["town", "story"])
+def test_the_same_seed_asks_the_same(domain: str) -> None:
+    def asked() -> list[tuple[str, tuple[Question, ...]]]:
+        found = town_questions.memories(5, 1, 3) if domain == "town" else story_questions.memories(1, 3)
+        return [(one.name, one.questions) for one in found]
+
+    assert asked() == asked()
+    assert asked()
+
+
+def test_without_recordings_two_domains_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carry, "TOWN_DAYS", 1)
+    monkeypatch.setattr(carry, "TOWN_SEEDS", (1,))
+    monkeypatch.setattr(carry, "STORY_DAYS", 1)
+    monkeypatch.setattr(carry, "TOWN_AGENTS", 4)
+    table, *by_kind = carry.tables(None)
+    assert table.columns == ("town", "town, several", "story", "story, several")
+    assert [row.label for row in table.rows][:2] == ["BM25, fields", "profile dialogue"]
+    assert len(by_kind) == 2

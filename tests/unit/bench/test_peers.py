@@ -1,0 +1,15 @@
+"""Other queues beside which publishing is measured: those that are installed, and no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench import peers
+
+
+def test_peers_that_are_not_installed_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[str] = []
+    monkeypatch.setattr(peers, "find_spec", looked_for.append)
+    with peers.peer_ways("redis://localhost:1/1") as ways:
+        assert ways == {}
+    assert looked_for == ["dramatiq", "taskiq_redis", "bullmq"]

@@ -1,0 +1,45 @@
+"""Plans that are over when they are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.clock import DAY
+from memory.language.tense import is_over, told_after
+
+
+@pytest.mark.parametrize(
+    ("sentence", "end"),
+    [
+        ("Ada sings on day 2.", 2 * DAY - 1),
+        ("Ada sings on day 2 at 9 am.", DAY + 540),
+        ("Ada sings on day 2 from 9 am to 11 am.", DAY + 660),
+        ("Ada sings on day 1 and on day 3 at 9 am.", 2 * DAY + 540),
+    ],
+)
+def test_a_plan_is_over_after_its_last_minute(sentence: str, end: int) -> None:
+    assert not is_over(sentence, end)
+    assert is_over(sentence, end + 1)
+
+
+def test_what_names_no_day_is_never_over() -> None:
+    assert not is_over("Ada sings at 9 am.", 10**6)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("Ada will sing on day 1.", "Ada was going to sing on day 1."),
+        ("Ada'll sing on day 1.", "Ada was going to sing on day 1."),
+        ("They will not sing on day 1.", "They were not going to sing on day 1."),
+        ("Ada and Ben won't sing on day 1.", "Ada and Ben were not going to sing on day 1."),
+        ("Ada will be singing on day 1.", "Ada was going to be singing on day 1."),
+        ("Ada is to sing on day 1.", "Ada was to sing on day 1."),
+        ("They are singing on day 1.", "They were singing on day 1."),
+        ('Ada said "I will sing" on day 1.', 'Ada said "I will sing" on day 1.'),
+        ("Ada is tall on day 1.", "Ada is tall on day 1."),
+    ],
+)
+def test_what_is_over_is_told_in_the_past_but_for_what_is_quoted(sentence: str, told: str) -> None:
+    assert told_after(sentence, 2 * DAY) == told
+    assert told_after(sentence, 0) == sentence
