@@ -27,8 +27,7 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     """
     if brief is no_brief:
         return brief
-    further = [key for kind in kinds for key in getattr(kind, "brief_keys", ())]
-    known = tuple(dict.fromkeys((*KEYS, *further)))
+    known = brief_keys(kinds)
 
     def brief_of(owner: str) -> Mapping[str, object]:
         try:
@@ -40,6 +39,12 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
         return check_brief(owner, said, known)
 
     return brief_of
+
+
+def brief_keys(kinds: Iterable[Kind]) -> tuple[str, ...]:
+    """Return the keys of a brief that worlds and these kinds read."""
+    further = [key for kind in kinds for key in getattr(kind, "brief_keys", ())]
+    return tuple(dict.fromkeys((*KEYS, *further)))
 
 
 def no_brief(owner: str) -> Mapping[str, object]:

@@ -21,7 +21,7 @@ from scheduler.config.prices import upper_bound
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
 from scheduler.latency.due_ticks import Bounds
-from tasks.job import Cost, Request
+from tasks.job import Cost, Request, ticks_of
 from tasks.kind import Kind, Moment, bounds
 from tasks.registry import UnknownKind, register_builtin
 
@@ -117,10 +117,12 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
     table = {(kind.name, tier): offers(kind, tier) for kind in kinds for tier in TIERS}
 
     def latency_of(kind: Kind) -> int:
-        default = kind.latency
-        if kind.name == "summarise" and "cells" in {settings.policy, *settings.policies.values()}:
-            default = min(default, settings.cells)  # as many memories can wait, at one a tick, before a cell is needed
-        return settings.latency.get(kind.name, default)
+        latency = settings.latency.get(kind.name, kind.latency)
+        ticks = ticks_of(latency, tick_rate=settings.tick_rate, minutes_per_tick=settings.minutes_per_tick)
+        given = kind.name in settings.latency
+        if kind.name == "summarise" and not given and "cells" in {settings.policy, *settings.policies.values()}:
+            return min(ticks, settings.cells)  # as many memories can wait, at one a tick, before a cell is needed
+        return ticks
 
     table_of_bounds = {kind.name: _bounds(kind, settings) for kind in kinds}
 

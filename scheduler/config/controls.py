@@ -52,11 +52,12 @@ class Retry(msgspec.Struct, frozen=True, tag="retry"):
 Control = SetLimit | SetCadence | SetMode | Retry
 
 
-class ControlRequest(msgspec.Struct, frozen=True):
+class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """One request of an operator, as it lies in the list."""
 
     id: str
     control: Control
+    by: str = ""  # who asks, for those who read the history; it decides nothing
 
 
 class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -67,6 +68,7 @@ class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     control: Control
     refused: str = ""  # why it was not applied
     job: str = ""  # for a retry: the key of the new job
+    by: str = ""  # who asked
 
 
 _ASKED = msgspec.json.Decoder(ControlRequest)

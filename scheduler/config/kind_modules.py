@@ -1,22 +1,27 @@
-"""Modules with the host's own kinds of job, which host and workers import by the same setting."""
+"""Modules with the host's own kinds of job, which host and workers import: by setting, or by entry point."""
 
 from __future__ import annotations
 
 import importlib
 import traceback
+from importlib.metadata import entry_points
 
 from memory.errors import quoted
 from scheduler.config.settings import ConfigurationError, Settings
 from tasks.kind_check import KindError
+from tasks.own.declared_kind import declaring_modules
+
+GROUP = "cogitate.kinds"  # of the entry points of installed packages that bring kinds
 
 
 def load_kinds(settings: Settings) -> None:
-    """Import the modules of `settings.kinds`; each registers its kinds with `tasks.registry.register`.
+    """Import the modules of `settings.kinds`, and those that installed packages name; each registers its kinds.
 
     Raises:
         ConfigurationError: naming the module that cannot be imported or registers a wrong kind, and why.
     """
-    for module in settings.kinds:
+    installed = sorted(entry_points(group=GROUP), key=lambda found: found.name)
+    for module in dict.fromkeys([*settings.kinds, *(found.module for found in installed)]):
         try:
             importlib.import_module(module)
         except ImportError as error:
@@ -31,6 +36,21 @@ def load_kinds(settings: Settings) -> None:
             raise ConfigurationError(
                 f"kinds: {quoted(module)} cannot be imported: {type(error).__name__} {_raised(error)}"
             ) from error
+
+
+def hand_on_kinds(settings: Settings) -> Settings:
+    """Return settings that also name the modules in which this process has declared kinds, for its workers.
+
+    Raises:
+        ConfigurationError: when a kind is declared in a script, which workers cannot import.
+    """
+    declaring = declaring_modules()
+    if "" in declaring:
+        raise ConfigurationError(
+            "a kind of job is declared in the script that runs, and workers cannot import that: move the kind to a "
+            "module of its own beside the script, and import that module"
+        )
+    return settings.model_copy(update={"kinds": tuple(dict.fromkeys([*settings.kinds, *declaring]))})
 
 
 def _raised(error: BaseException) -> str:

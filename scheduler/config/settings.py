@@ -21,7 +21,8 @@ from memory.language.truncation import LEAST, Truncation
 from memory.limits import Cause, MemoryLimits, Policy
 from memory.routing.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
-from scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
+from scheduler.config.endpoints import DEFAULT, EmbeddingSettings, Endpoint, Model, ModelSettings, check_name
+from scheduler.config.latency_setting import LatencySetting
 from scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
 from scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
 from scheduler.config.retrieval_settings import KindRetrieval, Retrieval
@@ -31,6 +32,7 @@ from scheduler.config.tiers import Tier
 from scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MAX_BATCH = 100  # jobs in one message
 MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
 SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -71,10 +73,13 @@ class Settings(BaseSettings):
     # Workers
     workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
     concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
+    batch: int = Field(1, ge=1, le=MAX_BATCH)  # jobs of one kind and tick in one message
+    worker_share: int = Field(1, ge=1, le=100)  # turns of a run's jobs for each turn of another run's
 
     # Metrics for Prometheus. Worker processes that a host starts serve theirs at the ports after its own.
     metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served
     metrics_address: str = "127.0.0.1"
+    gateway_token: SecretStr | None = None  # of the one host that `cogitate gateway` serves; None: see --tokens
     log: Literal["text", "json"] = "text"
 
     # Models. The first five give the endpoint and the model called "default", unless the tables name one.
@@ -89,6 +94,7 @@ class Settings(BaseSettings):
     tiers: dict[Tier, str] = Field(default_factory=dict)  # models by tier; strong: as routine; routine: "default"
     kind_tiers: dict[str, dict[Tier, str]] = Field(default_factory=dict)  # the same for a kind, where it differs
     failover: list[str] = Field(default_factory=list)  # models to ask, in order, after a kind's routine one
+    embeddings: EmbeddingSettings | None = None  # for what hosts read; None: searches use words only
     job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
 
     # Stored texts
@@ -108,7 +114,8 @@ class Settings(BaseSettings):
     tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(
         None, gt=0
     )  # ticks per second; None or "max": no pace
-    latency: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)  # ticks to due, fixed, by kind
+    collect_garbage: Literal["idle", "python"] = "idle"  # when a paced host makes full garbage collections
+    latency: dict[str, LatencySetting] = Field(default_factory=dict)  # ticks or seconds to due, fixed, by kind
     adaptive_latency: bool | None = None  # due ticks follow the models' latencies; None: where ticks do not wait
 
     disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused on request

@@ -18,7 +18,7 @@ from memory.errors import CogitateError, quoted
 TOML = "cogitate.toml"
 #: Exceptions that reading settings may raise, besides those of our checks.
 UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSError)
-SECRET = ("redis_url", "broker_url", "api_key", "endpoints")  # no message shows their values
+SECRET = ("redis_url", "broker_url", "api_key", "gateway_token", "endpoints")  # no message shows their values
 
 
 LARGEST = 1_000_000  # bytes of the file

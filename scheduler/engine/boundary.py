@@ -134,6 +134,7 @@ def _note(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> E
         unreported=result.unreported,
         reasoning=result.reasoning,
         saved=result.saved,
+        tries=result.tries,
     )
 
 

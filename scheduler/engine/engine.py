@@ -144,7 +144,7 @@ class RunEngine:
         remembered = self._remembering.take_in(state.streams, turn.observed, tick, state.facts.limits)
         here = sorted((touched | {owner for owner, _ in turn.observed}) & state.streams.keys())
         rated = state.rater.rate(state.streams, here, tick)
-        names = state.display_names()
+        names = state.world().display_names
         cuts = cut(state.streams, here, state.facts.limits, tick=tick, minute=minute, names=names)
         self._count_losses(cuts)
         deleted = self._retention.forget(state.streams, state.facts, state.open.values(), tick)

@@ -1,4 +1,4 @@
-"""How what owners observed becomes memory: most of it is appended, a repeat is counted on the entry it repeats."""
+"""Turn what owners observed into memory: append most of it, and count a repeat on the entry it repeats."""
 
 from __future__ import annotations
 

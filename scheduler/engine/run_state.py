@@ -6,7 +6,7 @@ The ledger holds all of it: a host that resumes the run reads it back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
 
@@ -33,7 +33,6 @@ from scheduler.steering.cadence import Cadence
 from scheduler.steering.steering import Steering
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, WorldFacts, build_case
-from tasks.recall import display_names
 
 
 class KeptPart(Protocol):
@@ -79,7 +78,7 @@ class RunState:
         )
         self.latencies.want(any(rules.bounds_of(kind) for kind in rules.kinds))
         self._world: tuple[Facts, WorldFacts] | None = None
-        self._names: tuple[int, Mapping[str, str]] = (-1, {})  # of owners and places, by version of the facts
+        self._worlds: dict[int, tuple[Facts, WorldFacts]] = {}  # of earlier facts, by version
 
     def case_of(self, item: OpenJob) -> Case:
         """Return the case of an open job, the same that a worker is given."""
@@ -91,7 +90,7 @@ class RunState:
                 return stream.as_of(reads.upto, job.key.tick)
             return [stream.entries[number] for number in {*reads.numbers} if number in stream.entries]
 
-        return build_case(job, self.profiles[job.key.owner], self.facts_at[job.facts].world(), stored)
+        return build_case(job, self.profiles[job.key.owner], self._world_of(job.facts), stored)
 
     def without_model(self, item: OpenJob) -> KindEffects:
         """Return what the heuristic of an open job gives, whenever it is computed."""
@@ -132,6 +131,7 @@ class RunState:
         stale = sorted(self.facts_at.keys() - used)
         for version in stale:
             del self.facts_at[version]
+            self._worlds.pop(version, None)
         return stale
 
     def busy(self, again: Iterable[Request]) -> Callable[[str, str], bool]:
@@ -167,12 +167,16 @@ class RunState:
             self._world = (self.facts, self.facts.world())
         return self._world[1]
 
+    def _world_of(self, version: int) -> WorldFacts:
+        """Return the world that jobs of this version see, one object for all: a crowd's names are put together once."""
+        facts = self.facts_at[version]
+        if facts is self.facts:
+            return self.world()
+        known = self._worlds.get(version)
+        if known is None or known[0] is not facts:
+            known = self._worlds[version] = (facts, facts.world())
+        return known[1]
+
     def last_served(self, kind: str, owner: str) -> int:
         """Return the tick at which a job of (kind, owner) was last admitted; -1 if never."""
         return self.streams[owner].head.counters.get(f"served:{kind}", -1)
-
-    def display_names(self) -> Mapping[str, str]:
-        """Return the names of owners and places."""
-        if self._names[0] != self.facts_version:
-            self._names = (self.facts_version, display_names(self.world()))
-        return self._names[1]

@@ -1,8 +1,8 @@
-"""How many tokens a model really counts in its prompts, against our estimates: learned from what was applied.
+"""Corrections of token estimates: how many tokens a model really counts in its prompts, learned from what was applied.
 
-`workers.llm.tokens` estimates on the safe side for every tokenizer, which is far too high for most. What models report
-of the prompts whose results were applied is counted here, in the order of boundaries, and a job carries the correction
-as it stood when it was made: so a prompt is the same whoever renders it and whenever.
+`workers.llm.requests.tokens` estimates on the safe side for every tokenizer, which is far too high for most. What
+models report of the prompts whose results were applied is counted here, in the order of boundaries, and a job carries
+the correction as it stood when it was made: so a prompt is the same whoever renders it and whenever.
 
 For each model there is a histogram of reported by estimated tokens, in percent. The correction is the smallest
 percentage that at most 1 in 1,000 of the prompts passed, and a margin; it goes below 1 only after a hundred prompts,

@@ -37,6 +37,14 @@ class WorldTurn:
     triggers: list[ScopeTrigger] = field(default_factory=list)
 
 
+def copied(turn: WorldTurn) -> WorldTurn:
+    """Return a copy of a turn that changes to the other leave alone."""
+    return WorldTurn(
+        joins=dict(turn.joins), leaves=list(turn.leaves), world_effects=list(turn.world_effects),
+        observed=list(turn.observed), requests=list(turn.requests), triggers=list(turn.triggers),
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, kw_only=True)
 class FinishedTick:
     """A finished tick, ready to be committed."""

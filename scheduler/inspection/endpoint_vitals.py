@@ -1,4 +1,4 @@
-"""How each endpoint is: its breaker, what waits for it, and what has come of its calls since it was first called.
+"""State of each endpoint: its breaker, what waits for it, and the outcomes of its calls since the first.
 
 Reads what the gate of the workers keeps (`workers/lua/enter.lua` lists the keys). The counts are of all runs together
 and are for people; what a run spent is in its ledger.

@@ -17,6 +17,7 @@ from scheduler.journal.checkpoint import load_base
 from scheduler.journal.history import PAGE, read_journal
 from scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
 from scheduler.journal.run_totals import WITHOUT_RESULT, JobBeginning
+from scheduler.ledger.claims import Tried
 from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, Job, JobKey, added
 
@@ -43,6 +44,7 @@ class LateAnswer(msgspec.Struct, frozen=True, kw_only=True):
     failure: str  # the precondition that did not hold
     effects: tuple[Effect, ...]  # for `stale`: what it would have changed
     appended: tuple[int, ...]  # numbers of the entries that it appended
+    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +77,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     empty: str = ""  # the cell whose retry pool had no room for another attempt
     because: str = ""  # where that is "breaker_open": class of the failure that opened it
     refusal: str = ""  # why what its kind made without a model could not be used
+    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged its result; others are only counted
     effects: tuple[Effect, ...] = ()  # for `stale`: what it would have changed
     appended: tuple[int, ...] = ()  # numbers of the entries that it appended
     late: LateAnswer | None = None
@@ -242,7 +245,7 @@ class JobHistory:
             claims=note.attempts, **self._usage(ended, note), model=note.model or self._asked_model(ended.key, note),
             prompt=note.prompt,
             failure=note.failure, empty=note.empty, because=note.because, refusal=note.refusal, effects=ended.effects,
-            appended=note.appended, late=self._late.get(ended.key),
+            appended=note.appended, tries=note.tries, late=self._late.get(ended.key),
         )  # fmt: skip
 
     def _asked_model(self, key: JobKey, note: EndNote) -> str:
@@ -323,7 +326,7 @@ class JobHistory:
             self._late[ended.key] = LateAnswer(
                 tick=line.core.tick, end=ended.end, source=note.source, usage=note.usage, saved=note.saved,
                 model=note.model, prompt=note.prompt, failure=note.failure, effects=ended.effects,
-                appended=note.appended,
+                appended=note.appended, tries=note.tries,
             )  # fmt: skip
 
     def _id(self, key: JobKey) -> str:

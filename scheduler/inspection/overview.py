@@ -5,6 +5,8 @@ An hour is one of game time, as the journal has no other. Asked again and again,
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 from redis import Redis
 
@@ -14,7 +16,7 @@ from scheduler.budget.forecast import forecast
 from scheduler.config.kept_settings import kept_settings
 from scheduler.inspection.recent import Recent, recent_ticks
 from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
-from scheduler.inspection.summary import limits_of
+from scheduler.inspection.summary import limit_name, limits_of
 from scheduler.inspection.vitals import OpenKind, Window, open_kinds
 from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.presence import format_state, host_of
@@ -35,6 +37,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
     minute: int  # game time, total minutes
     asks_model: bool
     endpoints: list[str]  # of its models
+    held_under: dict[str, int] = {}  # limit, named as in the settings -> what is held of its present windows
     windows: list[Window]  # of the whole run's scope: today's first, then those of the whole run
     steering: SteeringVitals
     open: dict[str, OpenKind]
@@ -85,11 +88,15 @@ def run_overview(client: Redis, run: str) -> RunOverview:
     hour = recent_ticks(store, run, limits.ever, max(1, HOUR // settings.minutes_per_tick))
     start = hour.minute - hour.last * settings.minutes_per_tick
     present = [window_of(period, hour.last, hour.minute) for period in ("day", "run")]
+    lines = [line for line in budget_lines(store, limits.now) if line.window in present]
     windows = [
         Window(line=line, forecast=forecast(line, minute=hour.minute, start=start))
-        for line in budget_lines(store, limits.now)
-        if line.window in present and line.scope == "run"
+        for line in lines
+        if line.scope == "run"
     ]
+    held: Counter[str] = Counter()
+    for line in lines:
+        held[limit_name(limits.ever, f"{line.window} {line.scope} {line.unit}")] += line.held
     return RunOverview(
         run=run,
         status=(status or b"").decode(),
@@ -99,6 +106,7 @@ def run_overview(client: Redis, run: str) -> RunOverview:
         minute=hour.minute,
         asks_model=settings.llm != "heuristic",
         endpoints=sorted({model.endpoint for model in settings.model_table().values()}),
+        held_under=dict(held),
         windows=sorted(windows, key=lambda window: present.index(window.line.window)),
         steering=steering_of(store),
         open=open_kinds(store, run, int(tick)),

@@ -1,4 +1,4 @@
-"""What the newest ticks of a run decided and ended, read from the end of its journal.
+"""Decisions and ends of the newest ticks of a run, read from the end of its journal.
 
 For screens that are drawn again and again while a run goes on: the cost is that of the ticks asked for, however long
 the run is. The lines are not verified (`scheduler.journal.history` does that) and nothing a memory says is decoded.

@@ -1,4 +1,4 @@
-"""What steers a run at the moment, for people and screens: its mode, the cadence of reflections and why, its pace."""
+"""The present steering of a run, for people and screens: its mode, the cadence of reflections and why, its pace."""
 
 from __future__ import annotations
 

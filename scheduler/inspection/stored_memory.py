@@ -20,7 +20,6 @@ from scheduler.config.facts import Facts
 from scheduler.intake.checks import InputError
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import load_streams
-from tasks.recall import display_names
 
 _FACTS = msgspec.json.Decoder(Facts)
 
@@ -40,7 +39,7 @@ class _StoredSource:
         return self.at
 
     def names(self) -> Mapping[str, str]:
-        return display_names(self.facts.world())
+        return self.facts.world().display_names
 
     def profile(self) -> ProfileChoice:
         return self.facts.profile
@@ -71,7 +70,7 @@ class StoredMemory:
         self, *, about: Sequence[str] = (), types: Sequence[EntryType] = (), since: int | None = None
     ) -> list[Entry]:
         """Return the entries that match, archived ones included, in order of number."""
-        subjects = subjects_named(about, display_names(self.facts.world()))
+        subjects = subjects_named(about, self.facts.world().display_names)
         wanted = Query(minute=self.minute, types=tuple(types), subjects=subjects)
         return [e for e in self.stream.entries.values() if e.minute >= (since or 0) and wanted.admits(e)]
 

@@ -1,4 +1,4 @@
-"""What the ledger has learned of attempts since the last tick of a run that its host has left.
+"""Outcomes of attempts that the ledger has learned since the last tick of a run that its host has left.
 
 A host journals what attempts used with the tick after it has become known. What comes when there is no such tick any
 more lies in the ledger, and readers add it to what the journal charges. Where a host may still commit a tick nothing is

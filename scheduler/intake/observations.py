@@ -37,7 +37,7 @@ Short = Annotated[str, Field(max_length=MAX_LABEL)]
 Several = Annotated[tuple[Short, ...], BeforeValidator(require_list), Field(max_length=MAX_NAMES)]
 
 
-class _Observed(BaseModel):
+class ObservationFields(BaseModel):
     """The fields of an observation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,7 +60,7 @@ class _Observed(BaseModel):
         return Entry(**self.model_dump())
 
 
-class Observation(HostInput, _Observed):
+class Observation(HostInput, ObservationFields):
     """An observation: something that an owner perceived, heard or was told."""
 
     _label: ClassVar[str] = "observation"
@@ -124,12 +124,12 @@ def _as_entry(what: str, entry: object) -> Entry:
         if (wrong := wrong_entry(checked)) and wrong != _BLANK:
             raise InputError(f"{what}: {wrong}")
         return checked
-    if isinstance(entry, _Observed):
+    if isinstance(entry, ObservationFields):
         return _as_entry(what, entry.entry())
     if not isinstance(entry, Mapping):
         raise InputError(f"{what} is {quoted(entry)}: give a dict, an Observation or an Entry")
     try:
-        return _Observed.model_validate(dict(entry)).entry()
+        return ObservationFields.model_validate(dict(entry)).entry()
     except ValidationError as error:
         raise InputError(f"{what}: {first_fault(error)}") from error
     except (TypeError, ValueError, RecursionError) as error:

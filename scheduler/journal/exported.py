@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from redis import Redis
@@ -82,6 +83,11 @@ def exported_entry(chain: str, body: bytes, kind: str) -> bytes:
     return b'{"chain":"%b","%b":%b}\n' % (chain.encode(), kind.encode(), body)
 
 
+def open_private(path: Path) -> BinaryIO:
+    """Open a file for writing that, if it is new, its owner alone may read: it holds what agents remember."""
+    return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
 class ExportedJournal:
     """The files of one run."""
 
@@ -94,10 +100,11 @@ class ExportedJournal:
         Raises:
             OSError: when they cannot be written.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self.folder / f"{first:010d}-{last:010d}.jsonl"
         part = path.with_suffix(".part")
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)  # of a host that was killed: a file keeps its mode
+        with open_private(part) as file:
             for entry in entries:
                 file.write(entry)
             file.flush()

@@ -23,7 +23,7 @@ from scheduler.config.facts import Facts
 from scheduler.config.versions import SCHEMA
 from scheduler.latency.due_ticks import TOO_SLOW
 from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.claims import PromptCount, Reason, Source
+from scheduler.ledger.claims import PromptCount, Reason, Source, Tried
 from scheduler.ledger.packing import pack, unpack
 from tasks.job import Cost, JobKey
 
@@ -125,6 +125,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reasoning: int = 0  # tokens of the usage that were reasoning, by the model's word
     saved: bool = False  # nothing was spent: the usage is that of an identical call
     appended: tuple[int, ...] = ()  # numbers given to the entries it appended
+    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged its result, as far as they asked a model
 
     @property
     def spent(self) -> Cost:
@@ -167,6 +168,7 @@ class TickNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     timed: tuple[Timed, ...] = ()  # when answers were there: what the run has learned of latencies at this boundary
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     view: tuple[tuple[str, int], ...] = ()  # fields of admission's view that changed
+    posted: str = ""  # digest of the message in which a host reported its turn: the same again gets the same answer
 
 
 class JournalLine(msgspec.Struct, frozen=True, kw_only=True):

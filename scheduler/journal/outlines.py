@@ -21,7 +21,7 @@ class EndOutline(msgspec.Struct):
 
 
 class DecisionOutline(msgspec.Struct):
-    """What admission decided on a request."""
+    """Admission's decision on a request."""
 
     key: JobKey
     decision: str

@@ -1,4 +1,4 @@
-"""What the lines of a journal come to, beyond the streams: one fold, for reports, the auditor and checkpoints.
+"""Totals of a journal's lines, beyond the streams: one fold, for reports, the auditor and checkpoints.
 
 The fold of a journal's checkpoint stands for all lines before it, so that a trimmed journal is reported and audited as
 if it were whole. It grows with owners, kinds and open jobs, not with ticks (`forget`).

@@ -1,4 +1,4 @@
-"""Who is charged for what a tick's line says was spent: each attempt once, when it is known what it used.
+"""Charge what a tick's line says was spent: each attempt once, when it is known what it used.
 
 A job's end has the usage of its winning attempt and of those before it that were known. Of a job that ended without a
 result it is the correction that says what its newest attempt used, and of attempts that are heard of later still, a

@@ -1,4 +1,4 @@
-"""When the answers of models were there, as workers note it for the host of their run.
+"""Times at which models' answers arrived, as workers note them for the host of their run.
 
 Where due ticks follow the latencies of models, a worker that settles an attempt with an answer has the script note the
 last committed tick of that moment in the list `timed` of the run. The host is shown the list with the steps it takes

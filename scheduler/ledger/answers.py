@@ -1,4 +1,4 @@
-"""What the ledger answers to a host's steps, as the host reads it. What cannot be read is reported and passed over."""
+"""The ledger's answers to a host's steps, as the host reads them. What cannot be read is reported and passed over."""
 
 from __future__ import annotations
 

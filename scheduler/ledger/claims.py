@@ -22,7 +22,7 @@ from scheduler.ledger.keys import incarnation_key, new_nonce, run_base
 from scheduler.ledger.run_store import RunStore, incarnation_of
 from scheduler.ledger.scripts import Reply, script
 from tasks.job import Cost, Job, JobKey, split_job_id
-from tasks.kind import Case, build_case
+from tasks.kind import Case, WorldFacts, build_case
 
 log = structlog.get_logger()
 
@@ -38,6 +38,16 @@ class PromptCount(NamedTuple):
 
     estimated: int
     reported: int
+
+
+class Tried(NamedTuple):
+    """One attempt as the worker that made it saw it. It decides nothing."""
+
+    number: int  # 1 for the first attempt of the job
+    ms: int  # from its claim to its outcome
+    used: Cost
+    model: str
+    failure: str = ""  # its class; "": it staged the result
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -56,6 +66,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unreported: bool = False  # the model told no usage: it is an estimate on the safe side
     reasoning: int = 0  # tokens of the usage that were reasoning, by the model's word
     saved: bool = False  # an identical call was answered so: `usage` is what it cost, and nothing was spent
+    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it, this one last; none without a model
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +112,7 @@ class Claims:
         self._worker = worker
         self._schema = schema
         self._client = client
-        self._facts: dict[tuple[str, int], Facts] = {}  # by prefix and version: they never change
+        self._facts: dict[tuple[str, int], tuple[Facts, WorldFacts]] = {}  # by prefix and version: they never change
         self._claim = script(client, "claim")
         self._settle = script(client, "settle")
         self._beat = script(client, "beat")
@@ -169,12 +180,12 @@ class Claims:
         job = msgspec.json.decode(raw_job, type=Job)
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
-        facts = self._facts_of(RunStore.of(self._client, job.run, incarnation.decode()), job.facts)
+        facts, world = self._facts_of(RunStore.of(self._client, job.run, incarnation.decode()), job.facts)
         found = {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)}
         case = build_case(
             job,
             msgspec.json.decode(profile, type=Profile) if profile else Profile(name=key.owner),
-            facts.world(),
+            world,
             lambda reads: map(read_entry, found.get(reads.owner, ())),
         )
         return Claim(
@@ -187,13 +198,14 @@ class Claims:
             others=facts.below(key.kind, job.model),
         )
 
-    def _facts_of(self, store: RunStore, version: int) -> Facts:
+    def _facts_of(self, store: RunStore, version: int) -> tuple[Facts, WorldFacts]:
         known = self._facts.get((store.prefix, version))
         if known is None:
             raw = store.field("facts", str(version))
             if raw is None:
                 raise _Overtaken
-            known = msgspec.json.decode(raw, type=Facts)
+            facts = msgspec.json.decode(raw, type=Facts)
+            known = facts, facts.world()
             self._facts[store.prefix, version] = known
         return known
 

@@ -13,6 +13,7 @@ RunKey = Literal[
     "view", "owners", "retired", "heads", "facts", "journal", "journal_checkpoints", "checkpoint", "controls",
     "answers", "knock", "ratings", "alone", "awaited", "offered", "charged", "unsettled", "corrections", "retries",
     "captured", "captured_at", "captured_bytes", "readiness", "host", "latencies", "timed", "seals",
+    "history",
 ]  # fmt: skip
 OF_RUN: frozenset[str] = frozenset(get_args(RunKey))
 

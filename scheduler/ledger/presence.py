@@ -1,4 +1,4 @@
-"""Whether a host is at work on a run: a sign of life that a thread of the host renews in the ledger.
+"""Presence of a run's host: a sign of life that a thread of the host renews in the ledger.
 
 It is for people, and for whoever would take the run from a host that is alive. Nothing that must hold depends on it:
 two hosts that both believe the run to be theirs are kept apart by the fence, whatever a clock says.

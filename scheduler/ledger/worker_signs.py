@@ -7,6 +7,8 @@ again has the same name and renews the same sign. Nobody misses a worker whose s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from redis import Redis
 
@@ -23,6 +25,7 @@ _SECOND = 1_000_000  # microseconds
 class _Sign(msgspec.Struct, frozen=True):
     at: int  # microseconds of Redis's clock
     supervisor: HostProcess | None  # which starts it again if it dies
+    kinds: tuple[str, ...] = ()  # whose jobs it takes
 
 
 class MissingWorker(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +40,7 @@ class WorkersSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     alive: list[str]
     missing: list[MissingWorker]
+    kinds: list[str]  # whose jobs at least one of those alive takes
 
     @property
     def expected(self) -> int:
@@ -44,9 +48,9 @@ class WorkersSeen(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.alive) + len(self.missing)
 
 
-def give_sign(client: Redis, worker: str, supervisor: HostProcess | None) -> None:
-    """Renew a worker's sign of life."""
-    client.hset(WORKERS, worker, msgspec.json.encode(_Sign(_now(client), supervisor)))
+def give_sign(client: Redis, worker: str, supervisor: HostProcess | None, kinds: Sequence[str]) -> None:
+    """Renew a worker's sign of life, and say whose jobs it takes."""
+    client.hset(WORKERS, worker, msgspec.json.encode(_Sign(_now(client), supervisor, tuple(kinds))))
 
 
 def remove_sign(client: Redis, worker: str) -> None:
@@ -57,6 +61,7 @@ def remove_sign(client: Redis, worker: str) -> None:
 def workers_seen(client: Redis) -> WorkersSeen:
     """Return the workers that are alive, and those that died and were not replaced, by name."""
     alive, missing = [], []
+    kinds: set[str] = set()
     signs = read_hash(client, WORKERS)
     now = _now(client)
     for name, raw in sorted(signs.items()):
@@ -68,9 +73,10 @@ def workers_seen(client: Redis) -> WorkersSeen:
         worker = name.decode(errors="replace")
         if age <= GOOD_FOR:
             alive.append(worker)
+            kinds.update(sign.kinds)
         elif age <= MISSED_FOR and (sign.supervisor is None or exists(sign.supervisor)):
             missing.append(MissingWorker(worker=worker, seconds=round(age, 1)))
-    return WorkersSeen(alive=alive, missing=missing)
+    return WorkersSeen(alive=alive, missing=missing, kinds=sorted(kinds))
 
 
 def forget_workers(client: Redis) -> None:

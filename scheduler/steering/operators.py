@@ -16,6 +16,7 @@ from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.scripts import script
 
 MOST_WAITING = 100  # requests to one run that no host has taken yet
+MOST_NAME = 100  # characters of who asks
 _POLL = 0.05  # seconds between two reads of the answers
 _ANSWER = msgspec.json.Decoder(ControlAnswer)
 
@@ -37,10 +38,13 @@ class ControlOutcome(NamedTuple):
     detail: str = ""  # why it was refused or waits; for a retry that was applied: the key of the new job
 
 
-def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) -> list[ControlOutcome]:
+def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float, by: str = "") -> list[ControlOutcome]:
     """Send requests to a run, in this order, and wait up to `wait` seconds for its host's answers.
 
     A request without an answer by then is not lost: it waits for the next host, and `detail` says so.
+
+    Args:
+        by: who asks, for the history of the run's steering.
 
     Raises:
         RunMissing: when there is no such run.
@@ -48,7 +52,7 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
         TooManyRequests: when too many requests wait already.
     """
     store = RunStore.open(client, run)
-    asked = [ControlRequest(new_nonce(), control) for control in controls]
+    asked = [ControlRequest(new_nonce(), control, by[:MOST_NAME]) for control in controls]
     lines = [msgspec.json.encode(item) for item in asked]
     answer: list[bytes] = script(client, "control")(
         keys=[incarnation_key(run)], args=[run_base(run), store.incarnation, MOST_WAITING, *lines]

@@ -69,13 +69,15 @@ class Steering:
                 continue
             drained = self.mode == "draining"
             refused = self._apply(item.control, tick, minute)
-            self._answers.append(ControlAnswer(item.id, tick, item.control, refused))
+            self._answers.append(ControlAnswer(item.id, tick, item.control, refused, by=item.by))
             waits = isinstance(item.control, SetMode) and item.control.mode in ("paused", "running") and not drained
             if not refused and not waits:  # waiting decides nothing
                 applied.append(item.control)
         if not self.admits:
             why = f"the run is {self.mode}: nothing is admitted any more"
-            self._answers += [ControlAnswer(item.id, tick, item.control, refused=why) for item in self._retries]
+            self._answers += [
+                ControlAnswer(item.id, tick, item.control, refused=why, by=item.by) for item in self._retries
+            ]
             self._retries.clear()
         return tuple(applied)
 
@@ -110,10 +112,10 @@ class Steering:
                     offers_of=offers_of, busy=taken_or_busy, due=due,
                 )  # fmt: skip
             except RepairRefused as error:
-                self._answers.append(ControlAnswer(item.id, tick, wanted, refused=str(error)))
+                self._answers.append(ControlAnswer(item.id, tick, wanted, refused=str(error), by=item.by))
             else:
                 found.append(decided)
-                self._answers.append(ControlAnswer(item.id, tick, wanted, job=decided.line.key.text()))
+                self._answers.append(ControlAnswer(item.id, tick, wanted, job=decided.line.key.text(), by=item.by))
         self._retries.clear()
         return found
 

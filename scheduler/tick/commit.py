@@ -16,6 +16,7 @@ from scheduler.journal.lines import TickNotes, write_line
 from scheduler.ledger.ledger import Commit, HostLedger, Write
 from scheduler.ledger.streams import chunked, stream_writes
 from scheduler.ledger.world_state import world_writes
+from scheduler.tick.figure_history import FigureHistory
 from scheduler.tick.restore import loop_state
 from scheduler.tick.seals import Seals
 
@@ -32,15 +33,25 @@ class HostPace(NamedTuple):
 class Committer:
     """The writer that turns a run's finished ticks into commits."""
 
-    def __init__(self, ledger: HostLedger, state: RunState, windows: set[str], seals: Seals) -> None:
+    def __init__(
+        self, ledger: HostLedger, state: RunState, windows: set[str], seals: Seals, history: FigureHistory
+    ) -> None:
         self._ledger = ledger
         self._state = state
         self.windows = windows  # that exist in the ledger
         self._seals = seals
+        self._history = history
         self._loop_written = b""
 
     def commit(
-        self, number: int, outcome: FinishedTick, checkpoint: bytes | None, digest: str, chain: str, pace: HostPace
+        self,
+        number: int,
+        outcome: FinishedTick,
+        checkpoint: bytes | None,
+        digest: str,
+        chain: str,
+        pace: HostPace,
+        posted: str = "",
     ) -> Commit:
         """Return everything that this tick writes. `digest` and `chain` are those of the tick before."""
         state, core = self._state, outcome.core
@@ -82,8 +93,10 @@ class Committer:
             timed=outcome.timed,
             warnings=dict(sorted(state.warnings.items())),
             view=tuple(view),
+            posted=posted,
         )
         state.warnings.clear()
+        writes += self._history.take_writes(core, notes, state, pace.host_us)
         line, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
         return Commit(
             tick=number, line=line, digest=digest, chain=chain, awaited=state.late.take_records(),

@@ -1,4 +1,4 @@
-"""What a host reads of an owner's memory while its run is open."""
+"""A host's read-only view of an owner's memory while its run is open."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LiveMemory:
 
     def names(self) -> Mapping[str, str]:
         """Return the display names of owners and places."""
-        return self.state.display_names()
+        return self.state.world().display_names
 
     def profile(self) -> ProfileChoice:
         """Return the retrieval profile that the run keeps."""

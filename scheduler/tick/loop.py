@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Literal, NamedTuple
 
 import structlog
@@ -36,6 +36,9 @@ from scheduler.ledger.answers import BoundaryInput
 from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.ledger import Apply, HostLedger
 from scheduler.tick.commit import Committer, HostPace
+from scheduler.tick.figure_history import FigureHistory
+from scheduler.tick.garbage import FullCollections
+from scheduler.tick.pace import Pace
 from scheduler.tick.restore import restore
 from scheduler.tick.result_collector import Publish, ResultCollector
 from scheduler.tick.trimming import JournalTrimmer
@@ -101,13 +104,16 @@ class RunLoop:
         workers_left: Callable[[], bool] | None = None,
         journal_keep: int | None = None,
         exported: ExportedJournal | None = None,
+        collections: FullCollections | None = None,
+        redelivers: bool = True,
     ) -> None:
         self.ledger = ledger
         self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
         self.engine = RunEngine(self.state)
         self.calls = WorldCalls(self.state)
         self._apply: Apply = apply
-        self._tick_rate = tick_rate
+        self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
+        self._collections = collections if tick_rate is not None else None  # None: as Python does them
         self._last = self.state.due.last = ticks
         self.collector = ResultCollector(
             ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval, workers_left=workers_left
@@ -117,7 +123,9 @@ class RunLoop:
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
         self._left = False  # the ledger knows how this host left the run
-        self._lag = 0  # ticks behind the schedule of a paced run
+        self._redelivers = redelivers
+        self._posted = ""
+        self.changing = threading.RLock()  # held while memories change, for who reads them from another thread
         self.stopping = False  # the present tick is the last one of this host
         self._interrupted = threading.Event()  # no further tick is to begin
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
@@ -132,8 +140,9 @@ class RunLoop:
         self.calls.boundary = restored.tick
         self.digest, self.chain = restored.digest, restored.chain
         self.restored = restored.checkpoint  # the world's last checkpoint, or None
-        self._checkpoint_tick = restored.checkpoint_tick  # of the world's last one
-        self._committer = Committer(ledger, self.state, restored.windows, restored.seals)
+        self.checkpoint_tick = restored.checkpoint_tick  # of the world's last one
+        history = FigureHistory.load(ledger.store, self.state.facts.minute(self.tick))
+        self._committer = Committer(ledger, self.state, restored.windows, restored.seals, history)
         self._trimmer = (
             JournalTrimmer(ledger, self.state, keep=journal_keep, exported=exported) if journal_keep else None
         )
@@ -158,20 +167,29 @@ class RunLoop:
 
     def _run(self) -> Generator[Tick, None, None]:
         self.calls.check_process()
-        yield from self._redeliver()
-        started = time.monotonic()
-        first = self.tick
+        if self._redelivers:
+            yield from self._redeliver()
+        if self.tick:
+            self.state.rewake(self.tick)
+        with self._collections or nullcontext():
+            yield from self._new_ticks()
+        self._leave()
+
+    def _new_ticks(self) -> Generator[Tick, None, None]:
+        if self.pace is not None:
+            self.pace.begin(self.tick)
         steering = self.state.steering
         while not self._leaving and (self._last is None or self.tick < self._last):
             if steering.mode == "paused":
                 log.warning("run.paused", run=self.ledger.run, tick=self.tick)
                 self.collector.pause(self.tick + 1, lambda: self.stopping)
-                started, first = time.monotonic(), self.tick  # do not catch up on missed ticks
+                if self.pace is not None:
+                    self.pace.begin(self.tick)  # do not catch up on missed ticks
                 self._next = None  # it lacks operators' requests since then
                 if self.stopping:
                     break
-            if self._tick_rate is not None:
-                self._keep_pace(started + (self.tick - first) / self._tick_rate, self._tick_rate)
+            if self.pace is not None:
+                self._keep(self.pace)
             self._trim()
             boundary = self.collector.gather(self.tick + 1, self._next, self.state.open)
             if self._interrupted.is_set():
@@ -179,19 +197,20 @@ class RunLoop:
             yield self._begin(self.tick + 1, boundary)
             self.calls.check_process()
             self._commit()
-        self._leave()
 
-    def _keep_pace(self, due: float, rate: float) -> None:
+    def _keep(self, pace: Pace) -> None:
         """Wait until the next tick is due, and do meanwhile what its boundary would otherwise have to do."""
+        due = pace.due_after(self.tick)
 
         def left() -> float:
             return 0.0 if self._interrupted.is_set() else due - time.monotonic()
 
         ahead = left()
-        self._lag = max(0, int(-ahead * rate))
         if ahead <= 0:
             return
-        self.engine.work_ahead(self.tick, left, max(1, round(SECONDS_AHEAD * rate)))
+        if self._collections is not None:
+            self._collections.collect(ahead)
+        self.engine.work_ahead(self.tick, left, max(1, round(SECONDS_AHEAD * pace.rate)))
         ahead = left()
         if ahead > 0:
             self._interrupted.wait(ahead)  # the pace that the host asked for
@@ -199,7 +218,8 @@ class RunLoop:
     def _begin(self, number: int, boundary: BoundaryInput) -> Tick:
         """Pass the boundary of a tick, and give the world its turn."""
         began = time.perf_counter()
-        changes = self.engine.begin(number, boundary)
+        with self.changing:
+            changes = self.engine.begin(number, boundary)
         self._open = _OpenTick(number, boundary.controls, time.perf_counter() - began, sys.exception())
         self.calls.open(number)
         return Tick(number, self.state.facts.minute(number), tuple(changes), False)
@@ -220,12 +240,15 @@ class RunLoop:
         number, away = opened.number, self.ledger.away
         turn, checkpoint = self.calls.take()
         controls = () if away else opened.controls  # the ledger shows them again once it is back
-        finished = self.engine.end(number, turn, controls, away=away)
+        with self.changing:
+            finished = self.engine.end(number, turn, controls, away=away)
         self._tell(finished)
-        commit = self._committer.commit(number, finished, checkpoint, self.digest, self.chain, self._pace())
+        commit = self._committer.commit(
+            number, finished, checkpoint, self.digest, self.chain, self._host_pace(), self._posted
+        )
         advanced = self.ledger.advance(commit, self._apply)
         if checkpoint is not None:
-            self._checkpoint_tick = number
+            self.checkpoint_tick = number
         self.tick, self.digest, self.chain = number, commit.digest, commit.chain
         self._next = advanced.boundary if advanced is not None else None
         if advanced is not None:
@@ -266,20 +289,21 @@ class RunLoop:
             return
         try:
             self.chain = self._trimmer.trim(
-                self.tick, self.digest, self.chain, self._checkpoint_tick, self._committer.windows
+                self.tick, self.digest, self.chain, self.checkpoint_tick, self._committer.windows
             )
         except RedisError as error:
             if self.ledger.outage is None:
                 raise
             self.ledger.outage.missed(error)  # a later tick retries
 
-    def _pace(self) -> HostPace:
-        return HostPace(self._lag, round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0)
+    def _host_pace(self) -> HostPace:
+        behind = 0 if self.pace is None else int(self.pace.behind)
+        return HostPace(behind, round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0)
 
     def _redeliver(self) -> Iterator[Tick]:
         """Hand over again the ticks after the world's checkpoint."""
         self.calls.redelivering = True  # owners that have left since may still be seen
-        for line in read_journal(self.ledger.store, self._checkpoint_tick + 1, self.tick):
+        for line in read_journal(self.ledger.store, self.checkpoint_tick + 1, self.tick):
             core = line.core
             self.calls.open(core.tick)
             again = (*core.observed, *core.waiting)
@@ -295,8 +319,6 @@ class RunLoop:
                     f"{known} in the journal; it must be deterministic from its last checkpoint"
                 )
         self.calls.redelivering = False
-        if self.tick:
-            self.state.rewake(self.tick)
 
     # -- leaving -------------------------------------------------------------------------------------
 
@@ -313,7 +335,12 @@ class RunLoop:
     @property
     def over(self) -> bool:
         """Return whether no further tick comes: the last has, this host has left the run, or an operator ended it."""
-        return self._closed or self._left or self._leaving or (self._last is not None and self.tick >= self._last)
+        return self._closed or self._left or self.stopping or self.done
+
+    @property
+    def done(self) -> bool:
+        """Return whether no further tick comes, whoever hosts it: the last has, or an operator ended the run."""
+        return self.state.steering.over or (self._last is not None and self.tick >= self._last)
 
     @property
     def _leaving(self) -> bool:
@@ -324,14 +351,17 @@ class RunLoop:
         """Whether an error from the body of the open tick is being handled now."""
         return self._open is not None and sys.exception() not in (None, self._open.handling)
 
-    def commit(self) -> None:
+    def commit(self, posted: str = "") -> None:
         """Commit the tick that is open now, not only when the next one is asked for.
+
+        Args:
+            posted: digest of the message in which the host reported its turn, to be kept with the tick.
 
         Raises:
             Fenced, LedgerUnavailable: when it cannot be committed; that ends the loop.
         """
         self.calls.check_process()
-        self.calls.is_open = False  # also that of a tick handed over again, which is committed already
+        self.calls.is_open, self._posted = False, posted  # also of a tick handed over again, committed already
         try:
             self._commit()
         except BaseException:

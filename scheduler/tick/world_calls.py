@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from memory.effects import Effect
 from memory.entry import Entry
@@ -16,7 +17,7 @@ from memory.routing.scopes import WORLD, location_owner
 from memory.view import MemoryView
 from scheduler.engine.run_state import RunState
 from scheduler.engine.triggers import location_left, story_event
-from scheduler.engine.turn import WorldTurn
+from scheduler.engine.turn import WorldTurn, copied
 from scheduler.intake.checks import (
     MAX_LABEL,
     MAX_NUMBERS,
@@ -40,6 +41,13 @@ from tasks.job import Reads, Request
 MAX_STATE = 500_000_000  # bytes of a world's state: Redis keeps no larger value
 MAX_KIND = 100  # characters of the kind of a story's event
 MAX_RELATED = 100  # keys
+
+
+class Mark(NamedTuple):
+    """A turn as it was at some moment."""
+
+    turn: WorldTurn
+    checkpoint: bytes | None
 
 
 class WorldCalls:
@@ -72,10 +80,18 @@ class WorldCalls:
         self._turn, self._checkpoint = WorldTurn(), None
         return taken
 
+    def mark(self) -> Mark:
+        """Return the turn as it is, to go back to."""
+        return Mark(copied(self._turn), self._checkpoint)
+
+    def back_to(self, mark: Mark) -> None:
+        """Forget what the world has done since a mark."""
+        self._turn, self._checkpoint = copied(mark.turn), mark.checkpoint
+
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, object]) -> None:
         """Note what an owner perceived."""
         self._check_turn()
-        known = self._known(owner)
+        known = self.known(owner)
         now = None if self.redelivering else self._state.facts.minute(self.present)
         checked = check_entry(known, entry, now)
         length, most = len(checked.text), self._state.rules.max_text
@@ -99,7 +115,7 @@ class WorldCalls:
     ) -> None:
         """Note a request for a job."""
         self._check_turn()
-        known = self._known(owner)
+        known = self.known(owner)
         request = Request(
             kind=kind, owner=known, numbers=numbers, reads=reads, priority=priority, within=check_within(within),
             params={} if params is None else params,  # type: ignore[arg-type]  # checked below
@@ -107,7 +123,7 @@ class WorldCalls:
         checked = check_request(request, [kind.name for kind in self._state.rules.kinds])
         check_params(checked, self._state.rules.kind_of(checked.kind))
         for other in checked.reads:
-            self._known(other.owner)
+            self.known(other.owner)
         if checked.kind in self._state.rules.disabled:
             raise InputError(f"kind {quoted(kind)} is switched off in this run: its settings name it in `disable`")
         self._turn.requests.append(checked)
@@ -125,7 +141,7 @@ class WorldCalls:
     def leave(self, owner: str) -> None:
         """Note an owner that leaves."""
         self._check_turn()
-        known = self._known(owner)
+        known = self.known(owner)
         if known not in self._turn.leaves:
             self._turn.leaves.append(known)
 
@@ -142,10 +158,10 @@ class WorldCalls:
     def event(self, owner: str, event: Event | Mapping[str, object]) -> Strategy:
         """Note an event that an owner is to remember, and return what will become of it."""
         self._check_turn()
-        known = self._known(owner)
+        known = self.known(owner)
         what = check_event(known, event)
         if what.group:
-            self._known(what.group)
+            self.known(what.group)
         routed = self._routed(known, what)
         self.observe(known, routed.entry)
         if routed.strategy == "integrate":
@@ -158,7 +174,7 @@ class WorldCalls:
         what = check_event("everybody concerned", event)
         further = check_texts("also", also, most=MAX_OWNER)
         for owner in further:
-            self._known(owner)
+            self.known(owner)
         named = (what.speaker, what.group, *what.subjects)
         hearers = [owner for owner in dict.fromkeys((*named, *further)) if self._is_here(owner)]
         if not hearers:
@@ -192,7 +208,7 @@ class WorldCalls:
         place = check_text("location", location, MAX_OWNER)
         npcs = check_texts("present", present, most=MAX_OWNER)
         for owner in (WORLD, location_owner(place), *npcs):
-            self._known(owner)
+            self.known(owner)
         self._turn.triggers += location_left(place, npcs, self._state.facts.minute(self.present))
 
     def story_event(
@@ -203,7 +219,7 @@ class WorldCalls:
         name = check_text("kind of the story's event", kind, MAX_KIND)
         tagged = check_texts("tags", tags)
         concerned = _related({} if related is None else related)
-        self._known(WORLD)
+        self.known(WORLD)
         self._turn.triggers.append(story_event(name, tagged, concerned, self._state.facts.minute(self.present)))
 
     def scope_context(self, location: str, present: Sequence[str] = (), count: int = MAX_ENTRIES) -> str:
@@ -218,7 +234,7 @@ class WorldCalls:
     def memory(self, owner: str, similarity: Similarity | None = None) -> MemoryView:
         """Return a view of what an owner remembers."""
         self.check_process()
-        known = self._known(owner)
+        known = self.known(owner)
         if similarity is not None and not callable(similarity):
             raise InputError(f"similarity is {quoted(similarity)}: give a function")
         return MemoryView(known, LiveMemory(self._state, known, self._last_boundary), similarity)
@@ -240,7 +256,7 @@ class WorldCalls:
             raise InputError(f"owner {quoted(owner)} has left this run, its stream is retired; join under another name")
         self._turn.joins[owner] = check_profile(owner, profile)
 
-    def _known(self, owner: object) -> str:
+    def known(self, owner: object) -> str:
         """Return the name of an owner of this run.
 
         Raises:

@@ -25,7 +25,7 @@ def test_the_others_are_listed_and_it_is_named(
             ) as loop:  # fmt: skip
                 assert len([*loop]) == 3
         damage(client, harm)
-        show_runs(client, as_json=True)
+        show_runs(client, Settings(), as_json=True)
     told = capsys.readouterr()
     good, bad = json.loads(told.out)["runs"]
     assert (good["run"], good["tick"]) == ("good", 3)

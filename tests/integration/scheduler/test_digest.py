@@ -20,7 +20,7 @@ from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "c0f293337acabb559d602f58d20c8556"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "cecd903fa9f0f6e1bfa0f780c17d3cc4"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 
@@ -38,10 +38,10 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     return data_dir, summary(*TOWN, "--workers", 1, data_dir=data_dir, PYTHONHASHSEED="1")
 
 
-def test_more_workers_and_another_hash_seed_give_the_same_digest(
+def test_more_workers_batches_and_another_hash_seed_give_the_same_digest(
     reference: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    other = summary(*TOWN, "--workers", 3, data_dir=new_home(tmp_path), PYTHONHASHSEED="2")
+    other = summary(*TOWN, "--workers", 3, data_dir=new_home(tmp_path), PYTHONHASHSEED="2", COGITATE_BATCH="4")
     assert other["digest"] == reference[1]["digest"] == UNDISTURBED
     assert other["jobs"] == reference[1]["jobs"]
     assert other["memories"] == reference[1]["memories"]

@@ -2,40 +2,134 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import re
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from cogitate import ConfigurationError, Profile, Settings, TickLoop
+from cogitate import Change, ConfigurationError, Observation, Profile, Settings, TickLoop
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.kind_modules import load_kinds
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.job_history import JobHistory
+from tasks.registry import kind_of
 from tests.integration.command import typed
+from tests.live_flower import flower, get, until
 from tests.repository import ROOT
 from workers.processes.embedded import EmbeddedServer
 
 EXTENDING = ROOT / "docs" / "how-to" / "extending.md"
 
 
+NIGHT = 160  # ticks of ten minutes: until after 02:00 of the second day
+OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ada", "Ben", "Cleo")}
+
+
 @pytest.fixture
-def own_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def dreams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_own_kinds: None) -> Iterator[str]:
     """The name of a module with the page's example, which this process can import."""
     examples = re.findall(r"^```python\n(.*?)^```$", EXTENDING.read_text(), flags=re.MULTILINE | re.DOTALL)
-    (tmp_path / "humming.py").write_text(next(body for body in examples if "register(Hum())" in body))
+    example = next(body for body in examples if "class Dream:" in body)
+    assert len(example.splitlines()) <= 25
+    (tmp_path / "dreams.py").write_text(example)
     monkeypatch.syspath_prepend(tmp_path)
-    yield "humming"
-    sys.modules.pop("humming", None)
+    yield "dreams"
+    sys.modules.pop("dreams", None)
 
 
-def test_workers_know_the_kinds_that_the_settings_name(tmp_path: Path, own_kind: str, without_own_kinds: None) -> None:
-    settings = Settings(data_dir=tmp_path / "data", kinds=(own_kind,), workers=1)
-    owners = {"agent:ada": Profile(name="Ada")}
-    with TickLoop(run="humming", owners=owners, settings=settings, ticks=130) as loop:
-        heard = [change for tick in loop for change in tick.applied if change.kind == "hum"]
-        assert [(change.source, change.reason) for change in heard] == [("heuristic", "none")] * 2
-        assert audit(loop.ledger.client, "humming") == []
+def live(settings: Settings, at_end: Callable[[list[Change]], None] = lambda dreamed: None) -> list[Change]:
+    """A day and a night of three who see something every two hours; what they dreamed."""
+    dreamed = []
+    with TickLoop(run="night", owners=OWNERS, settings=settings, ticks=NIGHT, exist="replace") as loop:
+        for tick in loop:
+            dreamed += [change for change in tick.applied if change.kind == "dream" and change.entry]
+            for owner in OWNERS if tick.minute % 120 == 0 else ():
+                text = f"The heron stood in the mill pond at hour {tick.minute // 60}."
+                loop.observe(owner, Observation(text=text, minute=tick.minute, importance=3))
+        at_end(dreamed)  # while the workers are there
+        assert audit(loop.ledger.client, "night") == []
+    return dreamed
+
+
+def test_workers_import_the_module_of_a_kind_that_their_host_has_imported(tmp_path: Path, dreams: str) -> None:
+    importlib.import_module(dreams)
+    dreamed = live(Settings(data_dir=tmp_path / "data", minutes_per_tick=10, workers=1))
+    assert [(change.owner, change.source, change.reason) for change in dreamed] == [
+        (owner, "heuristic", "none") for owner in OWNERS
+    ]
+    entries = [change.entry for change in dreamed if change.entry is not None]
+    assert {(entry.minute, entry.tick) for entry in entries} == {(1560, 157)}  # 02:00; five seconds are within a tick
+
+
+def test_a_declared_kind_from_its_file_to_flower(tmp_path: Path, dreams: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    data_dir = tmp_path / "data"
+    with (
+        EmbeddedServer(data_dir) as server,
+        FakeEndpoint() as endpoint,
+        flower(data_dir, COGITATE_KINDS='["dreams"]', FLOWER_UNAUTHENTICATED_API="true") as address,
+    ):
+        settings = Settings(
+            data_dir=data_dir, redis_url=SecretStr(server.url), kinds=(dreams,), workers=1, minutes_per_tick=10,
+            llm="openai", base_url=endpoint.url, limit_tokens=1_000_000,
+            limits={"day.kind:dream.calls": 3, "day.run.calls": 30}, guarantees={"dream": 0.1}, retry_share=0.34,
+        )  # fmt: skip
+
+        def flower_shows_them(dreamed: list[Change]) -> None:
+            jobs = {f"night/156/dream/{change.owner}/0/0": "SUCCESS" for change in dreamed}
+            until(lambda: shown(address) == jobs, f"Flower to show {[*jobs]}")
+
+        dreamed = live(settings, flower_shows_them)
+        assert [change.source for change in dreamed] == ["llm", "llm"]  # the third call is kept for another attempt
+        dream = dreamed[0].entry
+        assert dream is not None
+        assert (len(dream.evidence), dream.tags) == (3, ("dream",))
+        with server.client() as client:
+            ends = [job for job in JobHistory(client, "night").all() if job.kind == "dream"]
+        assert sorted(job.decision for job in ends) == ["admitted", "admitted", "dropped"]
+        budgets = json.loads(get(f"{address}/budgets/data?run=night")[1])
+        assert "day.kind:dream.calls" in json.dumps(budgets)
+        assert json.dumps(json.loads(get(f"{address}/overview/data")[1])).count("night") >= 1
+
+
+def shown(address: str) -> dict[str, str]:
+    """The states of Flower's tasks of the kind, by job; the loop's question whether workers know the kind is none."""
+    tasks = json.loads(get(f"{address}/api/tasks?limit=1000")[1]).values()
+    return {
+        task["uuid"]: task["state"] for task in tasks if task["name"] == "dream" and "/readiness/" not in task["uuid"]
+    }
+
+
+def test_a_package_names_its_kinds_by_an_entry_point(
+    tmp_path: Path, dreams: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "night_town-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: night-town\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[cogitate.kinds]\ndreams = dreams\n")
+    load_kinds(Settings())
+    assert kind_of("dream").on_denied == "drop"
+
+
+def test_a_kind_in_the_script_that_runs_is_refused_before_workers_miss_it(tmp_path: Path, dreams: str) -> None:
+    script = tmp_path / "host.py"
+    script.write_text((tmp_path / "dreams.py").read_text() + SCRIPT)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "declared in the script that runs" in done.stderr
+
+
+SCRIPT = """
+from cogitate import Profile, Settings, TickLoop
+
+TickLoop(run="x", owners={"agent:ada": Profile(name="Ada")}, settings=Settings(workers=1), ticks=3)
+"""
 
 
 def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:

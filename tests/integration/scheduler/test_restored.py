@@ -29,7 +29,7 @@ CONTROLS = {8: SetCadence("reflect", 300, True), 12: SetLimit("day.run.jobs", 40
 LEFT_OUT = {
     "rules", "cadence", "_remembering", "_rules", "_names", "_kept", "_needs", "_told", "_rest", "_changes", "_tick",
     "_flight", "_oldest", "_bounds_of", "_models_of", "_timed", "_fixed", "_changed", "_oldest_line",
-    "_world", "warnings",
+    "_world", "_worlds", "warnings",
 }  # fmt: skip
 
 

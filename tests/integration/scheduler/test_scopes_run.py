@@ -28,7 +28,7 @@ from tests.integration.scheduler.scopes_run_case import (
 )
 from workers.llm.answer import ModelAnswer
 from workers.llm.client import ModelClient
-from workers.llm.failures import Failure
+from workers.llm.replies.failures import Failure
 
 
 def cursor(loop: TickLoop, scope: str) -> int:

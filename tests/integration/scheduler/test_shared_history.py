@@ -14,7 +14,7 @@ from ops.fake_llm.server import FakeEndpoint
 from tests.integration.scheduler.scopes_run_case import ALICE, BOB, EVE, GROUP, opened, played
 from workers.llm.answer import ModelAnswer
 from workers.llm.client import ModelClient
-from workers.llm.failures import Failure
+from workers.llm.replies.failures import Failure
 
 
 def debate(loop: TickLoop, tick: Tick) -> None:

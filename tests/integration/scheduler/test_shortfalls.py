@@ -25,7 +25,7 @@ from scheduler.journal.history import read_journal
 from scheduler.journal.run_totals import RunTotals, same_figures
 from scheduler.ledger.run_store import RunStore
 from tests.integration.command import cogitate
-from workers.llm.address import servers_of
+from workers.llm.requests.address import servers_of
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
 

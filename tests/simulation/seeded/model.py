@@ -22,7 +22,7 @@ from tasks.job import Cost
 from tasks.kind import Prompt
 from tests.simulation.seeded.actors import current
 from workers.llm.answer import ModelAnswer
-from workers.llm.failures import Failure, FailureKind
+from workers.llm.replies.failures import Failure, FailureKind
 
 OVERFLOWS = 17  # of so many prompts one is too long for the model
 

@@ -16,6 +16,7 @@ import msgspec
 
 import memory.apply
 import scheduler.engine.boundary
+import scheduler.engine.engine
 import scheduler.journal.history
 import scheduler.journal.lines
 import scheduler.ledger.scripts
@@ -269,6 +270,20 @@ def idle_heuristics_of_later_entries() -> AbstractContextManager[Any]:
     return patch.object(RunState, "without_model", changed)
 
 
+def fallbacks_before_answers() -> AbstractContextManager[Any]:
+    """A heuristic that was computed in idle time is applied although an answer has come since."""
+    close = scheduler.engine.engine.close_due
+
+    def changed(rows: Any, *rest: Any, made_ahead: Any, **more: Any) -> Any:
+        chosen = [
+            row._replace(state="open", result=None) if row.state == "staged" and made_ahead(row.key) else row
+            for row in rows
+        ]
+        return close(chosen, *rest, made_ahead=made_ahead, **more)
+
+    return patch.object(scheduler.engine.engine, "close_due", changed)
+
+
 @contextmanager
 def unseen_entries_archived() -> Iterator[None]:
     """A summary's job archives all that it may read, whatever part of it the prompt showed."""
@@ -342,6 +357,7 @@ MUTATIONS: dict[str, Mutation] = {
     "what an answer used is forgotten on resume": answers_forgotten,
     "an answer is timed again": times_taken_again,
     "an idle heuristic reads later entries": idle_heuristics_of_later_entries,
+    "a fallback replaces an answer": fallbacks_before_answers,
     "a seal is of more than there is": seals_that_only_grow,
     "what was not shown is archived": unseen_entries_archived,
     "a cursor passes what was not shown": cursor_past_what_was_shown,

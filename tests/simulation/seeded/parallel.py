@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import multiprocessing
 import time
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from itertools import islice
 from typing import NamedTuple
 
 from tests.simulation.seeded.server import simulating
 from tests.simulation.seeded.trial import TooLittle, Trial, Trials
+
+HANGS = 300.0  # seconds of one seed, which takes a tenth of one, after which it never ends
 
 _trials: Trials | None = None  # of this process
 
@@ -26,16 +30,30 @@ class Tried(NamedTuple):
 
 
 def try_many(seeds: Iterator[int], *, processes: int, seconds: float) -> Iterator[Tried]:
-    """Try seeds until they or the time are over; as they come."""
+    """Try seeds until they or the time are over; as they come.
+
+    Raises:
+        RuntimeError: when a process has died, as after a seed that hangs. Its stacks are on standard error.
+    """
     began = time.monotonic()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context, initializer=_enter) as pool:
-        running = {pool.submit(_try, seed) for seed in islice(seeds, 2 * processes)}
+        running: dict[Future[Tried], int] = {}
+
+        def start(number: int) -> None:
+            running.update((pool.submit(_try, seed), seed) for seed in islice(seeds, number))
+
+        start(2 * processes)
         while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in done)
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            try:
+                yield from [future.result() for future in done]
+            except BrokenProcessPool as error:
+                raise RuntimeError(f"a process died or hung at one of the seeds {sorted(running.values())}") from error
+            for future in done:
+                del running[future]
             if time.monotonic() - began < seconds:
-                running |= {pool.submit(_try, seed) for seed in islice(seeds, len(done))}
+                start(len(done))
 
 
 def _enter() -> None:
@@ -48,9 +66,12 @@ def _enter() -> None:
 
 def _try(seed: int) -> Tried:
     assert _trials is not None
+    faulthandler.dump_traceback_later(HANGS, exit=True)
     try:
         return Tried(seed, _trials.run(seed))
     except TooLittle:
         return Tried(seed, None)
     except Exception as error:
         return Tried(seed, None, f"{type(error).__name__}: {error}")
+    finally:
+        faulthandler.cancel_dump_traceback_later()

@@ -118,7 +118,11 @@ def simulating() -> Iterator[Server]:
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
         for waiting in (workers.jobs.runner, scheduler.tick.loop):
             undo.enter_context(
-                patch.object(waiting, "threading", SimpleNamespace(Event=SimulatedEvent, Thread=threading.Thread))
+                patch.object(
+                    waiting,
+                    "threading",
+                    SimpleNamespace(Event=SimulatedEvent, Thread=threading.Thread, RLock=threading.RLock),
+                )
             )
         undo.enter_context(patch.object(workers.gate.gate, "Reports", _Untold))
         undo.enter_context(patch.object(workers.jobs.runner, "ModelClients", SimulatedModel))

@@ -52,8 +52,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {
             "usage": NOTHING, "retried": NOTHING, "attempts": 0, "arrival": 0, "model": "", "prompt": "", "failure": "",
             "because": "", "empty": "", "refusal": "", "count": None, "unreported": False, "saved": False,
-            "reasoning": 0,
-            "appended": [],
+            "reasoning": 0, "tries": [], "appended": [],
         },
     ),
     (Correction, {"key": KEY, "at": 9}, {"usage": NOTHING, "saved": False, "kept": False}),
@@ -62,7 +61,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {"epoch": 1},
         {
             "ended": [], "late": [], "corrected": [], "retried": [], "opened": [], "answers": [], "timed": [],
-            "warnings": {}, "view": [],
+            "warnings": {}, "view": [], "posted": "",
         },
     ),
     (EndOutline, {"key": KEY, "end": "applied"}, {"reason": "none"}),
@@ -89,8 +88,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {"effects": [], "source": "llm"},
         {
             "reason": "none", "usage": NOTHING, "model": "", "prompt": "", "failure": "", "because": "", "refusal": "",
-            "count": None, "unreported": False, "saved": False,
-            "reasoning": 0,
+            "count": None, "unreported": False, "saved": False, "reasoning": 0, "tries": [],
         },
     ),
     (
@@ -111,7 +109,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
     (
         ControlAnswer,
         {"id": "1", "tick": 2, "control": {"type": "mode", "mode": "paused"}},
-        {"refused": "", "job": ""},
+        {"refused": "", "job": "", "by": ""},
     ),
     (
         Model,

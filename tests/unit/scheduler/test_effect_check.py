@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from memory.effects import (
     Tell,
 )
 from memory.entry import MAX_TEXT, Character, Entry, PlanItem
-from scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_PARAMS, InputError
+from scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_PARAMS, InputError, check_params
 from scheduler.intake.effects import (
     MAX_BYTES,
     MAX_EFFECTS,
@@ -35,7 +36,7 @@ from scheduler.intake.effects import (
 )
 from scheduler.ledger.answers import read_offers, read_rows
 from scheduler.ledger.claims import Result
-from tasks.job import JobKey
+from tasks.job import JobKey, Request
 from tests.unit.scheduler.scheduler_case import ANN
 from tests.unit.tasks.kind_cases import KLAUS, MARIA
 
@@ -255,3 +256,45 @@ def test_what_a_worker_of_another_version_staged_is_held_to_them_too() -> None:
         (offer,) = read_offers([key.text().encode(), raw])
         assert (row.state, row.result is not None) == (("staged", True) if readable else ("dead", False))
         assert (offer.result is not None) == readable
+
+
+#: An effect of each class that has numbers, with its fields that hold one.
+NUMBERS: list[tuple[Effect, tuple[str, ...]]] = [
+    (append(), ("replaces", "cut")),
+    (ReplaceSummary(ANN, "x", 0), ("version", "cut")),
+    (TakeWaiting(ANN, 1), ("count",)),
+    (ForgetWaiting(ANN, 1), ("count", "start")),
+    (SetCharacter(ANN, Character()), ("cut",)),
+    (AdvanceCursor(ANN, "x", 1, 2), ("start", "end")),
+    (MarkAccessed(ANN, (1,), 5), ("minute",)),
+]
+
+
+@pytest.mark.parametrize(("effect", "field"), [(effect, field) for effect, fields in NUMBERS for field in fields])
+def test_each_number_of_an_effect_is_within_what_every_reader_holds(effect: Effect, field: str) -> None:
+    for number in (0, MAX_INTEGER):
+        check_effects((msgspec.structs.replace(effect, **{field: number}),))
+    for number in (-1, MAX_INTEGER + 1):
+        with pytest.raises(InputError, match=f"{field} {number} is not from 0 to"):
+            check_effects((msgspec.structs.replace(effect, **{field: number}),))
+
+
+class Interrupting:
+    """A value that is looked at while somebody presses Ctrl-C."""
+
+    @property
+    def __class__(self) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_passes_while_effects_or_parameters_are_looked_at() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        check_effects((Tell(owner="agent:ann", topic="x", data={"value": Interrupting()}),))
+
+    class Params(msgspec.Struct):
+        def __post_init__(self) -> None:
+            raise KeyboardInterrupt
+
+    kind: Any = SimpleNamespace(name="think", params=Params)
+    with pytest.raises(KeyboardInterrupt):
+        check_params(Request(kind="think", owner="agent:ann"), kind)

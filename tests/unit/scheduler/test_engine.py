@@ -247,8 +247,23 @@ def test_who_joins_is_there_with_the_tick_and_facts_know_the_agents_names(run: R
     assert [owner for owner, _ in done.core.joined] == ["agent:di", "npc:cy"]
     assert done.core.facts is run.state.facts
     assert {*run.state.facts.names} == {ANN, BOB, "agent:di"}
+    assert run.state.facts.scope_names == {"npc:cy": "Cy"}
     assert run.state.facts_version == 2
     assert run.turn().core.facts is None
+
+
+def test_kinds_may_ask_how_long_a_crowd_needs_when_the_run_ends_and_how_much_a_text_matters(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, int]] = []
+    monkeypatch.setattr(run.state.due, "lead", lambda kind, crowd: asked.append((kind, crowd)) or 7)
+    monkeypatch.setattr(run.state.due, "last", 99)
+    monkeypatch.setattr(run.state.rater, "estimate", lambda owner, entry: (owner, entry.text))
+    moment = run.state.moment(ANN, 3, 4)
+    assert (moment.owner, moment.tick, moment.minute, moment.last) == (ANN, 3, 4, 99)
+    assert moment.lead("think") == 7
+    assert asked == [("think", 2)]
+    assert moment.estimate(seen("Fire!")) == (ANN, "Fire!")
 
 
 def test_with_an_owner_go_the_jobs_that_read_it_and_what_was_put_off_for_it() -> None:
@@ -283,6 +298,29 @@ def test_a_limit_holds_from_the_tick_in_which_it_is_set(run: Run) -> None:
     assert [line.refused for line in done.core.decided] == ["run:0 run calls"]
 
 
+def test_jobs_of_a_cancelled_run_end_in_the_order_of_their_keys(run: Run) -> None:
+    run.turn(*(Request(kind="think", owner=owner, priority=ord(owner[-1])) for owner in (BOB, ANN)))
+    done = run.turn(controls=[SetMode("cancelled")])
+    assert [end.key.owner for end in done.core.ended] == [ANN, BOB]
+
+
+def test_repairs_are_made_with_the_first_tick_of_each_ten_minutes_from_their_hour_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run, made = Run(repair_from=20), list[int]()
+
+    def repaired(streams: Any, **given: Any) -> list[Any]:
+        assert (given["minute"], given["rules"], given["view"]) == (given["tick"], run.state.rules, run.state.view)
+        assert given["due"] is run.state.due
+        made.append(given["tick"])
+        return []
+
+    monkeypatch.setattr("scheduler.engine.engine.admit_repairs", repaired)
+    for tick in range(2, 41):
+        run.turn(away=tick == 30)
+    assert made == [20, 40], "and not while the ledger is away"
+
+
 @pytest.mark.parametrize("mode", ["draining", "cancelled"])
 def test_a_run_that_ends_admits_nothing_more(run: Run, mode: Any) -> None:
     key = run.asked()
@@ -305,6 +343,7 @@ def test_what_was_put_off_comes_back_in_ten_ticks_and_is_gone_with_a_cancelled_r
     decided = [run.turn().core.decided for _ in range(10)]
     assert [len(lines) for lines in decided] == [0] * 9 + [1]
     assert decided[-1][0].key == JobKey(first.tick + 10, "muse", ANN, 0, 1)
+    assert [(waiting.at, waiting.request.trial) for waiting in run.state.deferred] == [(first.tick + 20, 2)]
     run.turn(controls=[SetMode("cancelled")])
     assert run.state.deferred == []
 
@@ -384,6 +423,13 @@ def test_repeats_are_kept_where_each_statement_counts() -> None:
         streams, remembering = {owner: Stream(owner)}, Remembering(coalesce=coalesce)
         observed = [(owner, seen("The forge is cold.", 5))] * 2
         assert len(remembering.take_in(streams, observed, 1, limits).observed) == 2
+
+
+def test_owners_are_rated_in_the_order_of_their_names() -> None:
+    run, owners = Run(), [f"agent:{letter}" for letter in "hgfedcba"]
+    run.turn(joins={owner: Profile(name=owner) for owner in owners})
+    done = run.turn(observed=[(owner, seen(f"Saw {owner}.", 3)) for owner in owners])
+    assert [rated.owner for rated in done.core.rated] == sorted(owners)
 
 
 # -- the journal of it -------------------------------------------------------------------------------

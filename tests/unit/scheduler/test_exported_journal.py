@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from scheduler.journal.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from scheduler.journal.exported import all_lines, journal_folder, remove_exported
+from scheduler.journal.exported import ExportedJournal, all_lines, journal_folder, remove_exported
 from scheduler.journal.history import JournalTrimmed, pass_journal, read_journal
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.run_store import RunStore
@@ -32,6 +33,20 @@ from tests.unit.scheduler.scheduler_case import ANN, BOB
 @pytest.fixture
 def journal() -> Journal:
     return Journal()
+
+
+def test_only_its_owner_may_read_what_was_exported(tmp_path: Path) -> None:
+    exported = ExportedJournal(tmp_path / "run-1")
+    exported.folder.mkdir()
+    left = exported.folder / "0000000001-0000000002.part"
+    left.write_bytes(b"of a host that was killed")
+    left.chmod(0o644)
+    exported.write(1, 2, [b"line"])
+    (file,) = exported.folder.iterdir()
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"line", 0o600)
+    other = ExportedJournal(tmp_path / "run-2")
+    other.write(1, 2, [b"line"])
+    assert stat.S_IMODE(other.folder.stat().st_mode) == 0o700
 
 
 # -- in the ledger -----------------------------------------------------------------------------------
@@ -264,6 +279,16 @@ def test_files_cover_what_they_hold_without_a_gap(
 ) -> None:
     (tmp_path / "notes.jsonl").write_text("of somebody else")
     assert journal.files(tmp_path, *parts).covers(last) is covered
+
+
+def test_a_file_that_begins_with_a_checkpoint_lacks_its_first_line(journal: Journal, tmp_path: Path) -> None:
+    exported = journal.files(tmp_path / "headless", (1, 12))
+    (path,) = exported.folder.iterdir()
+    lines = path.read_bytes().splitlines(keepends=True)
+    first = next(index for index, line in enumerate(lines) if b'"checkpoint":{' in line)
+    path.write_bytes(b"".join(lines[first:]))
+    with pytest.raises(JournalError, match="tick 1: "):
+        list(exported.passed(12))
 
 
 def test_a_changed_or_missing_line_of_a_file_is_named_by_its_tick(journal: Journal, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tasks.kind import Case, Prompt
 from tasks.registry import register
 from tests.unit.tasks.own_kind_case import Own, Said, remembered
 from workers.llm.answer import ModelAnswer
-from workers.llm.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
+from workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")
 

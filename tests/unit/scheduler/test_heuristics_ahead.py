@@ -78,6 +78,13 @@ def test_a_slow_kind_keeps_no_other_waiting_and_is_tried_again() -> None:
     assert idle.made == [("prune", ANN, 2)]
 
 
+def test_what_was_slow_once_is_soon_expected_to_be_quick_again() -> None:
+    idle = Idle(*(open_job("plan", ANN, due=2, ordinal=ordinal) for ordinal in range(12)), plan=0.8)
+    assert len(idle.work(1.0)) == 1
+    idle.seconds["plan"] = 0.0
+    assert len(idle.work(0.75)) == 11, "each quick one lowers what is expected of the next"
+
+
 def test_jobs_that_are_due_much_later_wait() -> None:
     idle = Idle(open_job("plan", ANN, due=12), horizon=10)
     assert idle.work(1.0, tick=1) == []
@@ -140,7 +147,7 @@ def test_the_digest_is_the_same_with_and_without(
     assert not made["ahead"]
     assert made["at the boundary"]
     monkeypatch.setattr("scheduler.tick.loop.time", (clock := Clock()).module())
-    threads = SimpleNamespace(Event=clock.event, Thread=threading.Thread)
+    threads = SimpleNamespace(Event=clock.event, Thread=threading.Thread, RLock=threading.RLock)
     monkeypatch.setattr("scheduler.tick.loop.threading", threads)
     made.clear()
     assert lived(cogitate_loop, "idle", 10.0, limits) == usual

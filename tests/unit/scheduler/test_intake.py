@@ -27,6 +27,7 @@ from scheduler.intake.checks import (
     check_profile,
     check_request,
     check_within,
+    reason,
 )
 from scheduler.intake.effects import check_effect
 from scheduler.intake.observations import Observation, check_entry
@@ -300,6 +301,13 @@ def test_a_request_without_within_may_take_as_long_as_its_kind_says() -> None:
 def test_a_kinds_own_request_names_ticks(wrong: dict[str, int]) -> None:
     with pytest.raises(InputError, match=r"(at|within) is .*: give an integer from 0"):
         check_request(Request(kind="plan", owner="agent:ann", **wrong), ["plan"])  # type: ignore[arg-type]
+
+
+def test_the_reason_of_an_error_is_shown_in_300_characters_of_ascii() -> None:
+    assert reason(ValueError("x" * 300)) == "x" * 300
+    assert reason(ValueError("x" * 301)) == "x" * 300
+    assert reason(ValueError("n\u00e9e \ud800")) == "n\\xe9e \\ud800"
+    assert reason(ValueError()) == "ValueError"
 
 
 class Words(str):

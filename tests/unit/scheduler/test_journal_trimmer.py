@@ -89,6 +89,10 @@ def test_a_checkpoint_is_written_at_the_first_tick_of_a_day(tick: int) -> None:
     assert len(host.ledger.steps) == 1
 
 
+def test_nothing_is_unexported_before_anything_was_refused() -> None:
+    assert not Host(Journal(marked=())).trimmer.unexported
+
+
 def test_the_day_on_which_a_run_begins_has_no_checkpoint() -> None:
     host = Host(Journal(marked=()), facts=Facts(minutes_per_tick=360, start_minute=1440))
     assert host.trimmer.trim(0, "", "", 0, []) == "", "nothing has happened"

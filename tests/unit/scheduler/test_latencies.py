@@ -339,3 +339,12 @@ def test_three_older_answers_say_what_a_model_took_before(older: int, kept: int)
     for at in range(RECENT):
         learn(known, 20, 2_000 + 20 * at)
     assert len(known.samples("act", MODEL)) == kept
+
+
+def test_jobs_that_are_answered_are_marked_in_one_order_and_once() -> None:
+    known, keys = Latencies(), [JobKey(tick, "act", f"agent:{name}", 0, 0) for name in "dacb" for tick in (3, 2)]
+    known.take([Timed(one, MODEL, 0, 5) for one in keys], 9, dict.fromkeys(keys))
+    known.ended(keys[0])
+    marked = [write.key for write in known.take_writes() if write.args == ("answered", 1)]
+    assert marked == [f"job:{one.text()}" for one in sorted(keys[1:])]
+    assert [write for write in known.take_writes() if write.args == ("answered", 1)] == []

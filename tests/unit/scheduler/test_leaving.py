@@ -336,3 +336,18 @@ def test_a_ledger_that_says_nothing_keeps_no_process_from_its_end(monkeypatch: p
     assert saying.daemon
     answered.set()
     saying.join(30)
+
+
+def test_a_loop_that_has_come_to_its_end_has_no_more_ticks_and_says_so_once(
+    cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    loop = opened(cogitate_loop, ticks=3)
+    finish = loop.ledger.finish
+    monkeypatch.setattr(loop.ledger, "finish", lambda status: (said.append(status), finish(status)))
+    monkeypatch.setattr(loop.ledger, "let_go", said.append)
+    for tick in loop:
+        live(loop, tick)
+    assert [*loop] == [], "no error has ended it"
+    loop.close()
+    assert (said, status(loop)) == (["finished"], ("finished", 3))

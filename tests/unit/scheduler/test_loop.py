@@ -11,7 +11,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from cogitate import LedgerError, Observation, Profile, TickLoop, UsageError, WorldDiverged
+from cogitate import InputError, LedgerError, Observation, Profile, TickLoop, UsageError, WorldDiverged
 from memory.unreadable import LeftOut
 from scheduler.config.controls import SetMode
 from scheduler.config.settings import PinnedSettings
@@ -62,19 +62,19 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr("scheduler.tick.loop.time", made.module())
-    threads = SimpleNamespace(Event=made.event, Thread=threading.Thread)
+    threads = SimpleNamespace(Event=made.event, Thread=threading.Thread, RLock=threading.RLock)
     monkeypatch.setattr("scheduler.tick.loop.threading", threads)
     return made
 
 
-def paced(loops: Loops, clock: Clock, turns: Sequence[float], rate: float = 2.0) -> tuple[list[float], list[int]]:
+def paced(loops: Loops, clock: Clock, turns: Sequence[float], rate: float = 2.0) -> tuple[list[float], list[float]]:
     """When each tick began, and how many ticks the run was behind, where the turns of its world take so long."""
-    began, behind = list[float](), list[int]()
+    began, behind = list[float](), list[float]()
     with opened(loops, ticks=len(turns), settings=PinnedSettings(tick_rate=rate)) as loop:
         for turn, _ in zip(turns, loop, strict=False):
             began.append(clock.now - 50.0)
             clock.now += turn
-        behind.append(loop._loop._lag)
+        behind.append(loop.behind)
     return began, behind
 
 
@@ -96,7 +96,41 @@ def test_a_run_without_a_pace_never_sleeps(cogitate_loop: Loops, clock: Clock) -
     with opened(cogitate_loop) as loop:
         for _ in loop:
             clock.now += 1.0
-        assert (loop.tick, clock.slept, loop._loop._lag) == (9, [], 0)
+        assert (loop.tick, clock.slept, loop.behind) == (9, [], 0)
+
+
+def test_a_changed_pace_counts_from_the_tick_in_whose_turn_it_was_changed(cogitate_loop: Loops, clock: Clock) -> None:
+    began = list[float]()
+    with opened(cogitate_loop, ticks=6, settings=PinnedSettings(tick_rate=2.0)) as loop:
+        for tick in loop:
+            began.append(clock.now - 50.0)
+            clock.now += 0.25
+            if tick.number in (2, 4):
+                loop.change_pace(8.0 if tick.number == 2 else 0.5)
+    assert began == [0.0, 0.5, 0.75, 1.0, 2.75, 4.75], "the fourth, late by a quarter, was due at 0.75"
+
+
+def test_a_run_at_another_pace_begins_anew_to_learn_its_models_latencies(cogitate_loop: Loops) -> None:
+    settings = PinnedSettings(llm="openai", api_key="any", limit_tokens=1_000, tick_rate=4.0, wait=0.0)
+    with opened(cogitate_loop, settings=settings) as loop:
+        next(iter(loop))
+        before = loop.state.latencies.prior
+        loop.change_pace(8.0)
+        after = loop.state.latencies.prior
+    assert (before.tick_rate, after.tick_rate) == (4.0, 8.0)
+    assert after.usual == {model: 2 * ticks for model, ticks in before.usual.items()} != {}
+
+
+@pytest.mark.parametrize(
+    ("rate", "given", "why"),
+    [(None, 2.0, "has no pace"), (2.0, 0, "more than 0"), (2.0, float("nan"), "more than 0"), (2.0, True, "a second")],
+)
+def test_a_pace_that_is_none_is_refused(cogitate_loop: Loops, rate: float | None, given: Any, why: str) -> None:
+    with (
+        opened(cogitate_loop, settings=PinnedSettings(tick_rate=rate)) as loop,
+        pytest.raises(InputError, match=f"change_pace.*{why}"),
+    ):
+        loop.change_pace(given)
 
 
 def test_the_ledger_keeps_the_lag_and_the_hosts_own_work_of_the_tick_before(
@@ -267,6 +301,54 @@ def test_a_run_that_sits_out_outages_trims_later(cogitate_loop: Loops, monkeypat
     monkeypatch.setattr(type(run.ledger), "away", property(lambda self: True))
     run._trim()
     assert len(trimmer.asked) == 1, "it is not asked while its ledger is away"
+
+
+def test_a_run_without_a_trimmer_has_nothing_that_could_not_be_exported(cogitate_loop: Loops) -> None:
+    loop = opened(cogitate_loop)
+    assert not loop._loop.unexported
+    for unexported in (False, True):
+        trimmer: Any = SimpleNamespace(unexported=unexported)
+        assert trimming(loop, trimmer).unexported is unexported
+
+
+# -- what a commit leads to --------------------------------------------------------------------------
+
+
+def test_between_two_ticks_and_after_the_last_one_a_world_has_nothing_to_say(cogitate_loop: Loops) -> None:
+    loop = opened(cogitate_loop, ticks=2)
+    for tick in loop:
+        observe(loop, tick)
+    with pytest.raises(UsageError, match="is not at a tick"):
+        observe(loop, tick)
+    with opened(cogitate_loop) as again, again.tick() as tick:
+        observe(again, tick)
+        again._loop.commit()
+        with pytest.raises(UsageError, match="is not at a tick"):
+            observe(again, tick)
+
+
+def test_a_commit_says_what_is_due_next_so_that_nobody_asks_again(
+    cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, given = opened(cogitate_loop, ticks=4), list[bool]()
+    gather = loop._loop.collector.gather
+
+    def gathered(tick: int, known: Any, jobs: Any) -> Any:
+        given.append(known is not None)
+        return gather(tick, known, jobs)
+
+    monkeypatch.setattr(loop._loop.collector, "gather", gathered)
+    list(loop)
+    assert given == [False, True, True, True], "the first tick has none before it"
+
+
+def test_windows_that_the_ledger_has_deleted_are_named_no_more(cogitate_loop: Loops) -> None:
+    settings = PinnedSettings(limits={"tick.run.jobs": 9}, latency={"reflect": 1})
+    with opened(cogitate_loop, settings=settings) as loop:
+        for tick in loop:
+            loop.request("reflect", ADA)
+            named = [int(name[5:]) for name in loop._loop._committer.windows if name.startswith("tick:")]
+            assert named == ([tick.number - 1] if tick.number > 1 else [])
 
 
 # -- what is told ------------------------------------------------------------------------------------

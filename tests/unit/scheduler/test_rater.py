@@ -12,6 +12,7 @@ from memory.effects import Rate
 from memory.entry import Entry
 from memory.stream import Stream
 from scheduler.engine.rating import Rater
+from scheduler.ledger import streams
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.scheduler_case import ANN, BOB
@@ -100,6 +101,14 @@ def test_what_is_forgotten_leaves_the_ledger_in_one_order(monkeypatch: pytest.Mo
     assert run.store.client.hlen(run.store.key("ratings")) == 6
 
 
+def test_more_texts_than_one_command_holds_are_written_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "CHUNK", 3)
+    run = Run()
+    run.learn(*((text, number + 1) for number, text in enumerate(TEXTS)))
+    assert [len(write.args) for write in run.write() if write.key == "ratings"] == [6, 6]
+    assert Run(run.store).known() == run.known()
+
+
 def test_a_text_that_came_and_went_between_two_writes_never_comes_to_the_ledger(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -119,3 +128,15 @@ def test_what_was_rated_for_another_owner_is_known_too() -> None:
     (rated,) = run.rater.rate(run.streams, [BOB], 2)
     assert (rated.owner, rated.number, rated.importance) == (BOB, number, 9)
     assert run.rater.estimate(BOB, said(TEXTS[0])) == 9
+
+
+def test_what_was_rated_for_an_owner_itself_goes_before_what_another_one_got_since() -> None:
+    run = Run()
+    run.learn((TEXTS[0], 3))
+    run.streams[BOB] = Stream(BOB)
+    heard = run.streams[BOB].append(said(TEXTS[0]), 2).number
+    run.rater.learn(run.streams, [Rate(owner=BOB, numbers=(heard,), ratings=(9,), paid=True)])
+    again = {owner: run.streams[owner].append(said(TEXTS[0]), 3).number for owner in (ANN, BOB)}
+    rated = {(one.owner, one.number): one.importance for one in run.rater.rate(run.streams, [ANN, BOB], 3)}
+    assert [rated[owner, again[owner]] for owner in (ANN, BOB)] == [3, 9]
+    assert [run.rater.estimate(owner, said(TEXTS[0])) for owner in (ANN, BOB)] == [3, 9]

@@ -78,7 +78,7 @@ def test_who_goes_on_knows_what_the_one_before_it_knew(cogitate_loop: Loops) -> 
     assert resumed._loop._committer.windows == loop._loop._committer.windows
     assert (resumed.tick, resumed.digest, resumed._loop.chain) == (LEFT, loop.digest, loop._loop.chain)
     assert resumed.restored == b"at 14"
-    assert resumed._loop._checkpoint_tick == LEFT
+    assert resumed._loop.checkpoint_tick == LEFT
 
 
 def test_what_is_kept_by_itself_has_nothing_to_write_after_it_was_read(cogitate_loop: Loops) -> None:
@@ -86,6 +86,15 @@ def test_what_is_kept_by_itself_has_nothing_to_write_after_it_was_read(cogitate_
     resumed = cogitate_loop(client=loop.ledger.client, owners={}, resume=True)
     for part in resumed.state.parts():
         assert [write.args for write in part.take_writes() if write.key != "state"] == [], type(part).__name__
+
+
+def test_each_tick_seals_what_it_leads_to(cogitate_loop: Loops) -> None:
+    loop = lived(cogitate_loop)
+    store, streams = loop.ledger.store, loop.state.streams
+    assert store.field("state", "sealed") == b"%d" % LEFT
+    sealed = {name.decode(): seal.decode() for name, seal in store.mapping("seals").items()}
+    assert {owner: sealed[owner] for owner in streams} == {owner: stream.seal() for owner, stream in streams.items()}
+    assert sealed.keys() - streams.keys() >= {":facts", ":owners"}
 
 
 @pytest.mark.parametrize("who", ["joins", "leaves"])

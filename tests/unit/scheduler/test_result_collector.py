@@ -62,6 +62,7 @@ def test_only_the_dead_workers_attempts_expire() -> None:
     for now in range(16):
         assert leases.watch(look({"dead": 1, "live": now}, a="dead", b="live", c="dead"), float(now)) == []
     assert leases.watch(look({"dead": 1, "live": 99}, a="dead", b="live", c="dead"), 16.0) == ["a", "c"]
+    assert leases.watch(look({"dead": 1}, c="dead", a="dead"), 17.0) == ["a", "c"], "in whichever order they came"
 
 
 def test_a_worker_that_never_beat_has_a_lease_too() -> None:

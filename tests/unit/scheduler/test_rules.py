@@ -151,6 +151,7 @@ def test_a_model_must_leave_a_kind_a_thousand_tokens_for_its_prompt(spare: int, 
         return
     with pytest.raises(ConfigurationError, match="'small' has a context of"):
         check_models(settings, kinds())
+    check_models(settings.model_copy(update={"llm": "heuristic"}), kinds())
 
 
 def test_where_plans_are_asked_for_in_the_evening_their_share_is_kept_till_then() -> None:

@@ -19,6 +19,7 @@ from scheduler.config.versions import SCHEMA
 from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.steering_vitals import steering_of
 from scheduler.inspection.vitals import RunHead, open_kinds, run_heads
+from scheduler.journal.figures import figures_of, joined
 from scheduler.journal.history import changes_of, observed_again, read_journal
 from scheduler.journal.lines import (
     Core,
@@ -51,14 +52,7 @@ from tests.unit.scheduler.run_lines_case import (
     put,
     store_of,
     totals,
-    with_open_job,
 )
-
-
-@pytest.fixture
-def store() -> RunStore:
-    return with_open_job(store_of(lines()))
-
 
 # -- in figures --------------------------------------------------------------------------------------
 
@@ -71,6 +65,18 @@ def test_ended_jobs_count_their_cost_and_those_without_a_result_in_full_until_it
     assert totals(5).unknown["run:0|run|tokens"] == 30
     assert (totals(6).unknown["run:0|run|tokens"], totals(6).charged) == (0, {})
     assert totals(6).view["run:0|run|jobs"] == 3
+
+
+def test_the_figures_of_a_tick_are_what_its_line_charges_by_kind(store: RunStore) -> None:
+    found = [figures_of(line.core, line.notes, SCHEMA) for line in read_journal(store, 1, 6)]
+    assert [(one.tick, one.tokens, one.late) for one in found] == [
+        (1, {}, 0), (2, {}, 0), (3, {"think": 7}, 1), (4, {}, 0), (5, {"think": 5}, 0), (6, {"think": 7}, 0),
+    ]  # fmt: skip
+    assert [one.sources for one in found if one.sources] == [{"llm": 1, "heuristic": 1}]
+    assert [one.usd_micros for one in found] == [{}] * 6, "what costs nothing is no figure"
+    both = joined(found[2], found[4])
+    assert (both.tick, both.ticks, both.tokens, both.late) == (5, found[2].ticks + found[4].ticks, {"think": 12}, 1)
+    assert joined(found[2], found[3]).tokens == {"think": 7}
 
 
 def test_each_fact_of_a_job_is_counted_once() -> None:

@@ -9,10 +9,12 @@ import pytest
 from pydantic import SecretStr
 
 from ops.commands.config import mask_secrets, setting_origin
-from scheduler.budget.rules import check_spending
+from scheduler.budget.briefs import no_brief
+from scheduler.budget.rules import check_spending, rules_of
 from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
 from scheduler.config.settings import ConfigurationError, Settings, check_run_name
 from scheduler.config.settings_faults import SettingsRefused
+from tasks.registry import kinds
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +100,9 @@ def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
         ({"tick_rate": "fast"}, "valid number"),
         ({"limits": {"day.owner:agnet:ada.calls": 4}}, "'agnet:ada' is not an owner"),
         ({"policies": {"npc:": "cells"}}, "'npc:' is not an owner"),
-        ({"latency": {"plan": -4}}, "-4: input should be greater than or equal to 1"),
+        ({"latency": {"plan": -4}}, '-4 is no latency: give ticks from 1 on, or seconds such as "5s"'),
+        ({"latency": {"plan": "soon"}}, "'soon' is no latency"),
+        ({"latency": {"plan": "0s"}}, "'0s' is no latency"),
         ({"latency": {"plan": 0}}, "latency.plan: 0"),
         ({"guarantees": {"plan": float("nan")}}, "finite"),
         ({"last_call": {"plan": 2000}}, "less than or equal to 1440"),
@@ -185,7 +189,7 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "workers": ((0, 64), (-1, 65)), "concurrency": ((1, 1_000), (0, 1_001)), "metrics_port": ((1, 65_000), (0, 65_001)),
     "input_price": ANY, "output_price": ANY, "response_cache_bytes": FROM_ONE, "capture_bytes": FROM_ONE,
     "minutes_per_tick": ((1, 60), (0, 61)), "morning": ((0, 1439), (-1, 1440)),
-    "spread": ((0, 240), (-1, 241)),
+    "spread": ((0, 240), (-1, 241)), "batch": ((1, 100), (0, 101)),
     "limit_tokens": FROM_ONE, "real_day_tokens": FROM_ONE, "retry_share": ((0, 0.999), (-0.001, 1)),
     "act_interval": ANY, "act_per_tick": FROM_ONE, "repair_from": ((0, 1440), (-1, 1441)),
     "throttle_interval": ((1, 1440), (0, 1441)), "throttle_least": ((0.001, 1), (0.0009, 1.001)),
@@ -199,6 +203,7 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "cells": ((1, 1_000), (0, 1_001)), "token_limit": FROM_ONE, "compress_at": ((0.6, 1), (0, 1.001)),
     "compress_to": ((0.001, 1), (0, 1.001)), "retain": ANY, "passes": ((1, 10), (0, 11)),
     "public_history_max_length": ((4_000, LARGEST), (3_999, LARGEST + 1)),
+    "worker_share": ((1, 100), (0, 101)),
     "statement_max_length": ((10, 4_000), (9, 4_001)), "reasoning_max_length": ((10, 4_000), (9, 4_001)),
 }  # fmt: skip
 
@@ -391,3 +396,13 @@ def test_a_run_has_ladders_where_a_kind_may_be_answered_by_more_than_one_model(
 ) -> None:
     assert Settings(llm="openai", models=MODELS, **values).ladders() == ladders
     assert Settings(models=MODELS, **values).ladders() == {}
+
+
+def test_latencies_are_ticks_or_seconds_also_in_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COGITATE_LATENCY__PLAN", "7")
+    monkeypatch.setenv("COGITATE_LATENCY__ACT", "2.5s")
+    settings = Settings(tick_rate=20)
+    assert settings.latency == {"plan": 7, "act": "2.5s"}
+    rules = rules_of(settings, kinds(), no_brief)
+    assert (rules.latency("plan"), rules.latency("act")) == (7, 50)
+    assert kept_settings(keep_settings(settings)).latency == settings.latency

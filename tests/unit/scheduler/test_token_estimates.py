@@ -41,6 +41,7 @@ def test_an_inflated_count_is_not_believed_before_it_is_the_usual_one() -> None:
     assert learned(250, 250, 250).correction(MODEL) == 2_625
     assert learned(*[80] * 3, *[250] * 4).correction(MODEL) == 2_625
     assert learned(200).correction(MODEL) == 2_100
+    assert learned(200, 400).correction(MODEL) == 2_100, "twice the estimate is not odd yet"
 
 
 def test_one_in_a_thousand_may_pass() -> None:

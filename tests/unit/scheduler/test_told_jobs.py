@@ -47,14 +47,7 @@ from tests.unit.scheduler.run_lines_case import (
     put,
     store_of,
     trimmed_store,
-    with_open_job,
 )
-
-
-@pytest.fixture
-def store() -> RunStore:
-    return with_open_job(store_of(lines()))
-
 
 # -- jobs one by one ---------------------------------------------------------------------------------
 
@@ -131,7 +124,7 @@ def test_a_late_answer_is_told_with_its_job_in_full() -> None:
     assert found.late is not None
     assert msgspec.to_builtins(found.late) == {
         "tick": 5, "end": "stale", "source": "llm", "usage": msgspec.to_builtins(MORE), "saved": True, "model": "large",
-        "prompt": "abc", "failure": "entry 3 is provisional no more", "appended": (7,),
+        "prompt": "abc", "failure": "entry 3 is provisional no more", "appended": (7,), "tries": (),
         "effects": msgspec.to_builtins(ANSWERED_LATE[0]["late"][0].effects),
     }  # fmt: skip
     assert [one.late for one in JobHistory(store.client, "town").all() if one.id == found.id] == [found.late]

@@ -19,6 +19,8 @@ from scheduler.ledger.worker_signs import (
     workers_seen,
 )
 
+KINDS = ("plan", "reflect")
+
 
 class Clock:
     """A server whose clock a test sets."""
@@ -35,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_worker_is_alive_while_its_sign_is_good(clock: Clock) -> None:
-    give_sign(clock.client, "one", None)
+    give_sign(clock.client, "one", None, KINDS)
     clock.now += GOOD_FOR
     seen = workers_seen(clock.client)
     assert (seen.alive, seen.missing, seen.expected) == (["one"], [], 1)
@@ -43,18 +45,18 @@ def test_a_worker_is_alive_while_its_sign_is_good(clock: Clock) -> None:
 
 def test_one_that_was_killed_is_missed_until_it_comes_again_under_its_name(clock: Clock) -> None:
     for name in ("one", "two"):
-        give_sign(clock.client, name, this_process())
+        give_sign(clock.client, name, this_process(), KINDS)
     clock.now += GOOD_FOR + 1
-    give_sign(clock.client, "two", this_process())
+    give_sign(clock.client, "two", this_process(), KINDS)
     seen = workers_seen(clock.client)
     assert (seen.alive, seen.missing) == (["two"], [MissingWorker(worker="one", seconds=GOOD_FOR + 1)])
     assert seen.expected == 2
-    give_sign(clock.client, "one", this_process())
+    give_sign(clock.client, "one", this_process(), KINDS)
     assert workers_seen(clock.client).alive == ["one", "two"]
 
 
 def test_one_that_ends_in_order_is_not_missed(clock: Clock) -> None:
-    give_sign(clock.client, "one", None)
+    give_sign(clock.client, "one", None, KINDS)
     remove_sign(clock.client, "one")
     assert workers_seen(clock.client).expected == 0
 
@@ -62,18 +64,27 @@ def test_one_that_ends_in_order_is_not_missed(clock: Clock) -> None:
 def test_nobody_misses_a_worker_whose_supervisor_is_gone_too(clock: Clock) -> None:
     gone = msgspec.structs.replace(this_process(), began="before")
     elsewhere = HostProcess(name="other", machine="another", pid=1, began="1")
-    give_sign(clock.client, "one", gone)
-    give_sign(clock.client, "two", elsewhere)
+    give_sign(clock.client, "one", gone, KINDS)
+    give_sign(clock.client, "two", elsewhere, KINDS)
     assert workers_seen(clock.client).alive == ["one", "two"], "their signs are good"
     clock.now += GOOD_FOR + 1
     assert [one.worker for one in workers_seen(clock.client).missing] == ["two"]
 
 
+def test_a_kind_is_taken_while_a_worker_that_takes_it_is_alive(clock: Clock) -> None:
+    give_sign(clock.client, "one", None, ["plan", "dream"])
+    clock.now += GOOD_FOR - 1
+    give_sign(clock.client, "two", None, ["reflect", "plan"])
+    assert workers_seen(clock.client).kinds == ["dream", "plan", "reflect"]
+    clock.now += 2
+    assert workers_seen(clock.client).kinds == ["plan", "reflect"]
+
+
 def test_what_is_long_gone_or_unreadable_is_forgotten(clock: Clock) -> None:
-    give_sign(clock.client, "long gone", None)
+    give_sign(clock.client, "long gone", None, KINDS)
     clock.client.hset(WORKERS, "broken", "{")
     clock.now += MISSED_FOR + 1
-    give_sign(clock.client, "here", None)
+    give_sign(clock.client, "here", None, KINDS)
     assert workers_seen(clock.client).expected == 1
     forget_workers(clock.client)
     assert clock.client.hkeys(WORKERS) == [b"here"]

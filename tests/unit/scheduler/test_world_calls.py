@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -132,6 +133,7 @@ BOUNDS: list[tuple[str, Callable[[WorldCalls, int], object], int]] = [
     ("numbers", lambda world, n: world.request("think", ADA, numbers=tuple(range(1, n + 1))), MAX_NUMBERS),
     ("reads", lambda world, n: world.request("think", ADA, reads=(Reads(ADA, 0),) * n), MAX_NAMES),
     ("lines", lambda world, n: world.scope_context("inn", count=n), MAX_NUMBERS),
+    ("one who is present", lambda world, n: world.scope_context("inn", ["x" * n]), MAX_OWNER),
     ("a state", lambda world, n: world.checkpoint(b"x" * n), 9),
 ]
 
@@ -305,3 +307,32 @@ def test_what_an_older_version_accepted_is_accepted_when_its_tick_is_handed_over
     for call in (lambda: world.observe(ADA, seen(minute=10**9)), lambda: world.observe("agent:nobody", seen())):
         with pytest.raises(InputError):
             call()
+
+
+def test_an_event_is_broadcast_to_each_who_is_there_once_and_to_nobody_else() -> None:
+    world = calls()
+    event = Event(kind="voting_initiated", speaker=BOB, subjects=(ADA, "agent:elsewhere", BOB))
+    assert list(world.broadcast(event, also=[INN, ADA])) == [BOB, ADA, INN]
+    assert [owner for owner, _ in world.take()[0].observed] == [BOB, ADA, INN]
+    with pytest.raises(InputError, match="concerns nobody of this run"):
+        world.broadcast(Event(kind="voting_initiated", speaker="agent:elsewhere"))
+
+
+def test_a_speaker_who_joins_with_the_tick_is_told_by_name() -> None:
+    world = calls()
+    world.join("agent:cy", Profile(name="Cy Young"))
+    world.event(ADA, Event(kind="voting_initiated", speaker="agent:cy"))
+    world.event(ADA, Event(kind="voting_initiated", speaker=BOB))
+    world.event(ADA, Event(kind="voting_initiated", speaker=BOB, name="The guard"))
+    assert [told.text for _, told in world.take()[0].observed] == [
+        "Voting initiated by Cy Young.", "Voting initiated by Bob the guard.", "Voting initiated by The guard.",
+    ]  # fmt: skip
+
+
+def test_of_a_speakers_long_name_its_beginning_is_told() -> None:
+    world = calls()
+    world._state.rules = dataclasses.replace(world._state.rules, max_text=MOST + 200)
+    world._state.profiles[BOB] = Profile(name="B" * 300)
+    world.event(ADA, Event(kind="discussion_statement", text="It rains.", speaker=BOB))
+    ((_, told),) = world.take()[0].observed
+    assert told.text.count("B") == 200

@@ -23,6 +23,7 @@ from scheduler.config.controls import SetCadence, SetMode
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.overview import run_overview
+from scheduler.inspection.redis_problems import PROBE
 from scheduler.inspection.summary import summarise_run
 from scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
 from scheduler.ledger.connect import connect
@@ -35,7 +36,7 @@ from scheduler.steering.operators import ask
 from tests.live_flower import flower, get
 from tests.repository import ROOT
 from workers.celery_app import make_app
-from workers.llm.dialect_store import known_dialects
+from workers.llm.requests.dialect_store import known_dialects
 from workers.processes.embedded import EmbeddedServer
 from workers.processes.supervisor import worker_environment
 
@@ -241,6 +242,12 @@ def test_nobody_does_more_than_it_must(server: EmbeddedServer, tmp_path: Path, r
             assert was_refused(attempt, client, store.prefix), f"attempt {number} of {role} was not refused"
         assert (admin.dbsize(), admin.hgetall(store.key("state"))) == before
         assert audit(admin, "town") == []
+
+
+def test_a_host_may_ask_whether_writes_are_refused(server: EmbeddedServer) -> None:
+    with client_of(server, "host") as client:
+        client.setrange(PROBE, 0, "")
+        assert not client.exists(PROBE)
 
 
 def was_refused(attempt: Callable[[Redis, str], object], client: Redis, prefix: str) -> bool:

@@ -76,7 +76,7 @@ def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, 
     before = everything(client)
     runner = Runner(client, worker(client), Heartbeat(lambda run, incarnation: None, 1.0), Settings())
     with capture_logs() as logs:
-        assert [runner.run(job.id), runner.run(job.id)] == ["newer", "newer"]
+        assert [runner.run(job.id).settled, runner.run(job.id).settled] == ["newer", "newer"]
     assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["run.newer_schema"]
     assert everything(client) == before
     upgraded = Claims(client, worker="upgraded", schema=NEWER)

@@ -1,0 +1,56 @@
+"""The history of a run's figures over its last hour or day, or all of it, for charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from scheduler.config.kept_settings import kept_settings
+from scheduler.journal.figures import Figures, figures_of, joined
+from scheduler.journal.outlines import read_outline
+from scheduler.ledger.errors import RunMissing
+from scheduler.ledger.run_store import RunStore
+from scheduler.tick.figure_history import HOUR, KEPT_HOURS, KEPT_TICKS, read_figures
+
+Span = Literal["hour", "day", "run"]
+MINUTES: dict[Span, int] = {"hour": HOUR, "day": 24 * HOUR}
+MOST_POINTS = 240
+MOST_LINES = 240  # of the journal, for a run whose host keeps no history
+
+
+def figure_history(store: RunStore, span: Span) -> list[Figures]:
+    """Return the figures of a span up to now, in at most `MOST_POINTS` points, the oldest first.
+
+    A run that an older version has brought here has no history: then the newest lines of its journal say what they can.
+
+    Raises:
+        RunMissing: when it was deleted meanwhile.
+        JournalError: when a line of its journal cannot be read.
+    """
+    raw, kept = store.state("tick", "settings")
+    if raw is None or kept is None:
+        raise RunMissing("the run was deleted meanwhile")
+    tick = int(raw)
+    newest = read_figures(store, [f"t{tick}"])
+    if not newest:
+        lines = map(read_outline, store.items("journal", -MOST_LINES, -1))
+        return [figures_of(line.core, line.notes, line.v) for line in lines]
+    if span == "run":
+        hour = newest[0].minute // HOUR
+        fields = [f"h{one}" for one in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
+    else:
+        ticks = max(2, MINUTES[span] // kept_settings(kept).minutes_per_tick)
+        fields = [f"t{one}" for one in range(max(1, tick - min(ticks, KEPT_TICKS) + 1), tick + 1)]
+    return thinned(read_figures(store, fields))
+
+
+def thinned(points: Sequence[Figures]) -> list[Figures]:
+    """Return the same figures in at most `MOST_POINTS` points, each of as many in a row."""
+    width = -(-len(points) // MOST_POINTS)
+    found: list[Figures] = []
+    for at, point in enumerate(points):
+        if at % width:
+            found[-1] = joined(found[-1], point)
+        else:
+            found.append(point)
+    return found

@@ -1,0 +1,83 @@
+"""Problems of a Redis that answers but cannot serve runs: it refuses or delays writes, is full, or is slow."""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+
+from redis import Redis
+from redis.exceptions import BusyLoadingError, NoPermissionError, OutOfMemoryError, ReadOnlyError, RedisError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from scheduler.ledger.connect import impatient
+
+PATIENCE = 2.0  # seconds for each call
+SLOW = 0.05  # seconds per round trip, from which on a user notices the delay
+PROBE = "cogitate:probe"  # never exists: SETRANGE with an empty value creates no key
+
+FULL = "is full and refuses writes: raise maxmemory, delete finished runs, or set journal_keep"
+_REFUSALS = {
+    "NOREPLICAS": "refuses writes: too few replicas are connected (min-replicas-to-write)",
+    "MISCONF": "refuses writes: it cannot save to its disk, see its log",
+    "MASTERDOWN": "has lost the server that it is a replica of (MASTERDOWN)",
+    "LOADING": "is loading its data",
+}
+
+
+def redis_problems(client: Redis) -> list[str]:
+    """Return the problems of a server, each as the rest of a sentence that begins with its name. Change nothing.
+
+    This takes a few times `PATIENCE` at most, whatever timeout the client has.
+    """
+    with impatient(client, PATIENCE) as probing:
+        try:
+            took = []
+            for _ in range(3):
+                began = time.perf_counter()
+                probing.time()
+                took.append(time.perf_counter() - began)
+        except RedisTimeoutError:
+            return [f"does not answer within {PATIENCE:g} s: it is paused, stopped or busy, or the network is slow"]
+        except RedisError as error:
+            return [_format_error(error)]
+        found = [f"is slow: {1000 * median(took):,.0f} ms a round trip"] if median(took) > SLOW else []
+        return [*found, *filter(None, [refused_writes(probing)])]
+
+
+def refused_writes(client: Redis) -> str:
+    """Return why a server that answers refuses writes; "" when it takes them. Change nothing.
+
+    Where this user may not try, what the server says of its disk and memory decides.
+    """
+    try:
+        client.setrange(PROBE, 0, "")
+    except NoPermissionError:
+        return _full_or_failed(client)
+    except RedisTimeoutError:
+        waited = client.connection_pool.connection_kwargs["socket_timeout"]
+        return f"takes no writes within {waited:g} s: they are paused (CLIENT PAUSE), or its disk is slow"
+    except RedisError as error:
+        return _format_error(error)
+    return ""
+
+
+def _full_or_failed(client: Redis) -> str:
+    try:
+        persistence, memory = client.info("persistence"), client.info("memory")
+    except NoPermissionError:
+        return ""
+    if persistence.get("aof_last_write_status", "ok") != "ok":
+        return _REFUSALS["MISCONF"]
+    return FULL if 0 < memory.get("maxmemory", 0) <= memory.get("used_memory", 0) else ""
+
+
+def _format_error(error: RedisError) -> str:
+    if isinstance(error, OutOfMemoryError):
+        return FULL
+    if isinstance(error, ReadOnlyError):
+        return "refuses writes: it is a replica that can only be read"
+    if isinstance(error, RedisConnectionError) and not isinstance(error, BusyLoadingError):
+        return f"does not answer: {error}"
+    text = str(error)
+    return next((meaning for begin, meaning in _REFUSALS.items() if text.startswith(begin)), f"fails: {text[:200]}")

@@ -1,0 +1,53 @@
+"""Operators' requests to a run: those that wait, and the newest that its host has answered."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from scheduler.config.controls import Control, ControlAnswer, read_asked
+from scheduler.config.kept_settings import kept_settings
+from scheduler.ledger.run_store import RunStore
+
+_ANSWER = msgspec.json.Decoder(ControlAnswer)
+
+
+class SteeringStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One request of an operator, and what came of it."""
+
+    id: str
+    control: Control
+    by: str  # who asked; "": not known
+    state: Literal["waits", "applied", "refused"]
+    tick: int = 0  # in which it took effect or was refused
+    minute: int = 0  # game time of that tick, total minutes
+    refused: str = ""  # why
+    job: str = ""  # for a retry: the key of the new job
+
+
+def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringStep]:
+    """Return what operators asked, the newest first; the host keeps its newest 200 answers.
+
+    Args:
+        tick: the run's last tick.
+        minute: game time of that tick.
+    """
+    kept = store.field("state", "settings")
+    pace = kept_settings(kept).minutes_per_tick if kept is not None else 1
+    found = []
+    for raw in store.items("answers"):
+        try:
+            one = _ANSWER.decode(raw)
+        except msgspec.DecodeError:
+            continue
+        found.append(
+            SteeringStep(
+                id=one.id, control=one.control, by=one.by, state="refused" if one.refused else "applied",
+                tick=one.tick, minute=minute - (tick - one.tick) * pace, refused=one.refused, job=one.job,
+            )
+        )  # fmt: skip
+    for item in read_asked(store.items("controls")):
+        if item is not None:
+            found.append(SteeringStep(id=item.id, control=item.control, by=item.by, state="waits"))
+    return found[::-1]

@@ -1,0 +1,103 @@
+"""Full garbage collections of Python, moved from the ticks of a paced host to the time between them.
+
+A full collection walks every container of the process: with ten thousand agents it takes a tenth of a second, and
+Python begins it wherever the last allocation happens to be. While a paced loop runs, Python's own full collections are
+put off, and the loop collects in its idle time. What has survived is frozen, so that the next collection walks only
+what is new; now and then everything is thawed and walked, as what is frozen may have become garbage.
+
+The collector belongs to the whole process: the loops of several threads share what is changed here, the last one to end
+undoes it, and nothing is changed that the program has chosen for itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+from typing import Self
+
+PUT_OFF = 50  # times as many collections of the middle generation come before an automatic full one
+WHOLE_AGAIN = 300.0  # seconds until everything is walked again, if there is time for it
+WHOLE_AT_LAST = 1200.0  # seconds until it is walked in any case
+ROOM = 1.25  # idle time that a collection wants, in times of what the last one took
+
+
+class FullCollections:
+    """The full collections of this process, made in idle time while one paced loop or more run."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        # A collection may find a loop that was dropped in the midst of its ticks, and end it while it collects.
+        self._lock = threading.RLock()
+        self._loops = 0
+        self._found: tuple[int, int, int] | None = None  # the program's own thresholds; None: nothing is changed
+        self._set: tuple[int, int, int] | None = None  # those in their place
+        self._freezes = False
+        self._new = 0.0  # seconds that a collection of what is new takes
+        self._whole = 0.0  # seconds that a collection of everything takes
+        self._walked: float | None = None  # when everything was walked last; None: not yet
+
+    def begin(self) -> None:
+        """Put automatic full collections off, unless the program collects by itself."""
+        with self._lock:
+            self._loops += 1
+            young, middle, full = gc.get_threshold()
+            if self._found is not None or not gc.isenabled() or 0 in (young, middle, full):
+                return
+            self._found, self._set = (young, middle, full), (young, middle, full * PUT_OFF)
+            self._freezes = gc.get_freeze_count() == 0  # otherwise thawing would undo the program's own
+            self._walked, self._new, self._whole = None, 0.0, 0.0
+            gc.set_threshold(*self._set)
+
+    def end(self) -> None:
+        """Leave the collector as the program had it, once no loop runs any more."""
+        with self._lock:
+            self._loops -= 1
+            if self._loops or self._found is None:
+                return
+            if gc.get_threshold() == self._set:
+                gc.set_threshold(*self._found)
+            if self._freezes and self._walked is not None:
+                gc.unfreeze()
+            self._found = None
+
+    def collect(self, left: float) -> None:
+        """Collect if there is something to collect, and it fits into the seconds that are left.
+
+        The first collection, and one of everything that has been put off for long, happen in any case.
+        """
+        if self._found is None or not self._lock.acquire(blocking=False):  # another loop collects
+            return
+        try:
+            now = self._clock()
+            since = None if self._walked is None else now - self._walked
+            rests = since is not None and since > WHOLE_AGAIN and left >= ROOM * self._whole
+            if since is None or since > WHOLE_AT_LAST or rests:
+                if self._freezes and since is not None:
+                    gc.unfreeze()
+                self._whole = self._collected()
+                self._walked = self._clock()
+            elif gc.get_count()[2] and left >= ROOM * self._new:
+                took = self._collected()
+                self._new = max(took, (7 * self._new + took) / 8)
+        finally:
+            self._lock.release()
+
+    def _collected(self) -> float:
+        """Collect, freeze what survives, and return the seconds that took."""
+        began = self._clock()
+        gc.collect()
+        if self._freezes:
+            gc.freeze()
+        return self._clock() - began
+
+    def __enter__(self) -> Self:
+        self.begin()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+full_collections = FullCollections()
