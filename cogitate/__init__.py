@@ -55,6 +55,9 @@ from scheduler.tick.loop import Tick, WorldDiverged
 from tasks.job import Request
 from tasks.kind import Case, Kind, Moment, Prompt
 from tasks.kind_check import KindError
+from tasks.own.cadences import daily, every
+from tasks.own.choices import drawn, newest
+from tasks.own.declaring import kind
 from tasks.registry import UnknownKind, register
 
 if _typing.TYPE_CHECKING:
@@ -114,6 +117,11 @@ __all__ = [
     "UnknownKind",
     "UsageError",
     "WorldDiverged",
+    "daily",
+    "drawn",
+    "every",
+    "kind",
+    "newest",
     "open",
     "register",
 ]

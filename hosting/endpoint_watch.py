@@ -16,7 +16,7 @@ from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.summary import lines_of_shortfalls
 from scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from workers.gate.verdict import WHAT_TO_CHECK
-from workers.llm.address import servers_of
+from workers.llm.requests.address import servers_of
 
 AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})  # the rest may be one slow call: told when the breaker opens
 

@@ -24,8 +24,10 @@ from scheduler.config.limits import LimitName, parse_limit_name
 from scheduler.config.settings import Settings
 from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.redis_problems import PATIENCE, refused_writes
 from scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
 from scheduler.journal.lines import JournalError, reason_of
+from scheduler.ledger.connect import impatient
 from scheduler.ledger.errors import LedgerError
 from workers.jobs.failure_classes import UNMET, failure_class
 from workers.jobs.metrics import RunHosts, WorkerSigns, serve
@@ -106,11 +108,19 @@ def _limit(refused: str) -> LimitName | None:
     return parse_limit_name(f"{window.partition(':')[0]}.{scope}.{unit}")
 
 
+def _refuses_writes(client: Redis) -> Metric:
+    """Return whether the server refuses writes: it still answers readers then."""
+    told = GaugeMetricFamily("cogitate_redis_refuses_writes", "1 where Redis answers, and refuses writes.")
+    told.add_metric([], int(bool(refused_writes(client))))
+    return told
+
+
 class _Ledger(Collector):
     """A collector that reads the run and the endpoints from Redis at each scrape."""
 
     def __init__(self, client: Redis, run: str, seconds_since: Callable[[int], float]) -> None:
         self._client = client
+        self._probing = impatient(client, PATIENCE)
         self._run = run
         self._seconds_since = seconds_since
 
@@ -122,6 +132,7 @@ class _Ledger(Collector):
                 *_budget(budget_vitals(self._client, self._run)),
                 *_cadence(cadence_vitals(self._client, self._run), self._seconds_since),
                 *_endpoints(self._client),
+                _refuses_writes(self._probing),
             ]
         except (RedisError, LedgerError, JournalError) as error:
             log.warning("metrics.no_ledger", run=self._run, error=type(error).__name__)

@@ -17,7 +17,7 @@ from scheduler.journal.exported import ExportedJournal, journal_folder, remove_e
 from scheduler.latency.latencies import LatencyPrior
 from scheduler.latency.prior import prior_of
 from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.errors import RunRolledBack
+from scheduler.ledger.errors import LedgerError, RunRolledBack
 from scheduler.ledger.ledger import HostLedger, Value
 from scheduler.ledger.presence import check_unheld
 from scheduler.ledger.run_store import RunStore, run_exists
@@ -69,6 +69,19 @@ def check_opening(*, resume: bool, exist: Exist, take_over: bool) -> None:
         )
 
 
+def check_not_cancelled(store: RunStore, run: str) -> None:
+    """Check that a run may be resumed.
+
+    Raises:
+        LedgerError: when an operator has cancelled it.
+    """
+    if store.field("state", "status") == b"cancelled":
+        raise LedgerError(
+            f"run {run!r} is cancelled: nothing resumes it; read it with `cogitate status {run}`, remove it with "
+            f"`cogitate delete {run}`, or begin another"
+        )
+
+
 def open_run(
     client: Redis,
     run: str,
@@ -89,12 +102,14 @@ def open_run(
     Raises:
         RunExists, RunMissing, NewerSchema: from the ledger.
         RunHeld: when a host is at work on the run and `take_over` is not given.
+        LedgerError: when the run is cancelled and would be resumed.
     """
     there = exist != "refuse" and run_exists(client, run)
     if resume or there:
         if not take_over:
             check_unheld(RunStore.open(client, run), run, "take it over (take_over=True)")
         if exist != "replace":
+            check_not_cancelled(RunStore.open(client, run), run)
             return Opened(HostLedger.resume(client, run), True)
         delete_run(client, run, force=True)
         remove_exported(settings.data_dir, run)
@@ -139,7 +154,7 @@ def check_model(settings: Settings) -> None:
     """
     if settings.llm != "openai":
         return
-    from workers.llm.address import address_of
+    from workers.llm.requests.address import address_of
 
     endpoints = settings.endpoint_table()
     for name in sorted({model.endpoint for model in settings.asked_models()}):

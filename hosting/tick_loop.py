@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from math import inf
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from redis import Redis
 
 from hosting import logs
 from hosting.async_ticks import AsyncTicks, in_thread
+from hosting.body_calls import BodyCalls
 from hosting.opening import (
     Exist,
     RunOpening,
@@ -24,14 +26,9 @@ from hosting.opening import (
     resumed_settings,
 )
 from hosting.tick_block import TickBlock, TickNumber, one_by_one
-from memory.effects import Effect
-from memory.entry import Entry
-from memory.errors import UsageError
+from memory.errors import InputError, UsageError, quoted
 from memory.profile import Location, Profile
-from memory.retrieval.similarity import Similarity
-from memory.routing.routing import Event, EventRule, Strategy
-from memory.routing.scope_context import MAX_ENTRIES
-from memory.view import MemoryView
+from memory.routing.routing import EventRule, Strategy
 from scheduler.budget.briefs import Brief
 from scheduler.budget.rules import (
     check_limits,
@@ -42,26 +39,28 @@ from scheduler.budget.rules import (
     use_prompts,
     view_of,
 )
-from scheduler.config.kind_modules import load_kinds
+from scheduler.config.kind_modules import hand_on_kinds, load_kinds
 from scheduler.config.settings import Settings
 from scheduler.config.tiers import TierRule
 from scheduler.engine.run_state import RunState
 from scheduler.inspection.endpoint_vitals import unreachable_endpoints
-from scheduler.intake.observations import Observation
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.outage import outage_of
 from scheduler.ledger.presence import Presence
 from scheduler.tick.arguments import check_arguments
+from scheduler.tick.garbage import full_collections
 from scheduler.tick.loop import RunLoop, Tick, Watcher
 from scheduler.tick.result_collector import Publish
 from scheduler.tick.unused_arguments import tell_ignored, tell_strangers, unused_arguments
-from tasks.job import Reads
 from tasks.registry import kind_names, kinds
+
+if TYPE_CHECKING:
+    from hosting.services import Processes
 
 PATIENT = 15.0  # seconds that a boundary waits for results, from which on it may wait for workers to start as well
 
 
-class TickLoop:
+class TickLoop(BodyCalls):
     """One run, ready to be iterated.
 
     Without a Redis URL in the settings an embedded Valkey is started in the data folder, and worker processes beside
@@ -96,6 +95,7 @@ class TickLoop:
         RunHeld: when a host is at work on the run that is to be resumed or replaced, and `take_over` is not given.
     """
 
+    redelivers = True  # the ticks since the world's last checkpoint, when a run is resumed
     tells = True  # of what does not fit at its start, of shortfalls at its end; `cogitate run` shows these itself
 
     def __init__(
@@ -143,9 +143,7 @@ class TickLoop:
 
                 client, publish, pool = *open_inline(given.client, settings, self._resources), None
             else:
-                from hosting.services import open_processes
-
-                client, publish, settings, pool = open_processes(settings, self._resources)
+                client, publish, settings, pool = self._open_processes(settings)
             ledger, resumed = open_run(
                 client, given.run, settings, resume=resume, exist=exist, take_over=take_over, describe=given.describe
             )
@@ -181,12 +179,19 @@ class TickLoop:
                 workers_left=readiness.workers_left if readiness is not None else None,
                 journal_keep=settings.journal_keep,
                 exported=exported_journal(settings, ledger),
+                collections=full_collections if settings.collect_garbage == "idle" else None,
+                redelivers=self.redelivers,
             )
             if resumed and settings.adapts():
                 prior = prior_now(client, settings)
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:
                     self.state.latencies.begin_anew(prior)
             self.settings = settings
+            self._similarity = None
+            if settings.embeddings is not None:
+                from workers.llm.embeddings import open_similarity
+
+                self._similarity = open_similarity(settings, self._resources)
             advance = one_by_one(self._loop, lambda: iter(self))
             self._block = TickBlock(self._loop, advance)
             self._async_ticks = AsyncTicks(self._loop, advance)
@@ -212,6 +217,12 @@ class TickLoop:
             opening.done = True
             self._resources = self._resources.pop_all()
 
+    def _open_processes(self, settings: Settings) -> Processes:
+        """Return the server and the workers of this run; `_resources` stops what was started for it."""
+        from hosting.services import open_processes
+
+        return open_processes(hand_on_kinds(settings) if settings.workers else settings, self._resources)
+
     def __iter__(self) -> Iterator[Tick]:
         """Hand over the ticks. Whoever breaks off and iterates again goes on with the next one.
 
@@ -235,156 +246,6 @@ class TickLoop:
         again; at the end of `async with loop:` the run is left, to be resumed.
         """
         return self._async_ticks
-
-    # -- the world's turn ----------------------------------------------------------------------------
-
-    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
-        """Append what an owner perceived to its stream, with this tick.
-
-        Its game time is at most a day after the tick's and thirty days before it.
-
-        Raises:
-            InputError: for an unknown owner, a malformed entry or one that is too long; nothing else is affected.
-            UsageError: outside of the loop's body, as for each of these calls.
-        """
-        self._loop.calls.observe(owner, entry)
-
-    def event(self, owner: str, event: Event | Mapping[str, Any]) -> Strategy:
-        """Have an owner remember an event, and return how.
-
-        "simple" appends it to the owner's stream with this tick, in the style and within the limits of the run's
-        routing; "integrate" also works it into the owner's long-term summary later.
-
-        Raises:
-            InputError: for an unknown owner or group, a malformed event, or a type of event without a rule.
-        """
-        return self._loop.calls.event(owner, event)
-
-    def broadcast(self, event: Event | Mapping[str, Any], also: Iterable[str] = ()) -> dict[str, Strategy]:
-        """Have everybody whom an event concerns remember it, as `event` does for one owner; return how each does.
-
-        It reaches its speaker, its group's shared history, and all of its subjects that are owners of this run.
-
-        Args:
-            also: further owners that hear of it, such as "world".
-
-        Raises:
-            InputError: as `event`, and for an event that concerns no owner of this run.
-        """
-        return self._loop.calls.broadcast(event, also)
-
-    def left_location(self, location: str, present: Iterable[str] = ()) -> None:
-        """Have a location (its id) that the players leave recount the visit, and so each NPC that was spoken of.
-
-        They read the messages in the stream of the owner "world", where the host appends them with their location.
-
-        Args:
-            present: owners of the NPCs that are there.
-
-        Raises:
-            InputError: for an empty location, or when the location, an NPC or the world is no owner of this run.
-        """
-        self._loop.calls.left_location(location, present)
-
-    def story_event(
-        self, kind: str, tags: Sequence[str] = (), related: Mapping[str, str | Sequence[str]] | None = None
-    ) -> None:
-        """Have the world recount what has happened in the story since its last memory.
-
-        Args:
-            kind: "objective_completed", "quest_completed", "act_progressed", "location_cleared",
-                "encounter_completed", or any other.
-            related: the ids that it concerns: "quest_id", "encounter_id", "location_id", "npc_ids", or any other.
-
-        Raises:
-            InputError: for an empty kind, or when the world is no owner of this run.
-        """
-        self._loop.calls.story_event(kind, tags, related)
-
-    def request(
-        self,
-        kind: str,
-        owner: str,
-        *,
-        numbers: tuple[int, ...] | None = None,
-        reads: tuple[Reads, ...] = (),
-        priority: int = 0,
-        params: Mapping[str, Any] | None = None,
-        within: int | None = None,
-    ) -> None:
-        """Request a job outright, beside those of its kind's cadence.
-
-        Args:
-            numbers: read just these entries of the owner; None: all live ones.
-            reads: parts of other owners' streams to read as well.
-            params: parameters of the kind: `act` "location", "activity" and "status", `plan` "status" and "unfinished",
-                `reflect` "since" and "status", other built-in kinds none; a kind of the host's own any.
-            within: ticks after which the result is of no use any more; None: as the kind says. No model is asked whose
-                answer would come later: the kind's heuristic applies by then.
-
-        Raises:
-            InputError: for an unknown kind or owner, or parameters that JSON cannot express or the kind does not know.
-        """
-        self._loop.calls.request(
-            kind, owner, numbers=numbers, reads=reads, priority=priority, params=params, within=within
-        )
-
-    def ask(self, effect: Effect) -> None:
-        """Apply an effect of the world's own with this tick, such as a plan item's status.
-
-        One whose precondition does not hold then is left out and counted as a warning.
-
-        Raises:
-            InputError: for a malformed effect.
-        """
-        self._loop.calls.ask(effect)
-
-    def join(self, owner: str, profile: Profile) -> None:
-        """Let an owner join with this tick.
-
-        Raises:
-            InputError: for a name that is no owner's, is taken, or belonged to an owner that has left.
-        """
-        self._loop.calls.join(owner, profile)
-
-    def leave(self, owner: str) -> None:
-        """Let an owner leave with this tick: the tick cancels its open jobs and retires its stream.
-
-        Raises:
-            InputError: for an unknown owner.
-        """
-        self._loop.calls.leave(owner)
-
-    def checkpoint(self, data: bytes) -> None:
-        """Keep the world's state with this tick; on resume the world is restored from the last one.
-
-        Raises:
-            InputError: for anything but bytes.
-        """
-        self._loop.calls.checkpoint(data)
-
-    def scope_context(self, location: str, present: Sequence[str] = (), count: int = MAX_ENTRIES) -> str:
-        """Return the latest memories of a location, of the NPCs that are there and of the world, as lines of a prompt.
-
-        Raises:
-            InputError: for an invalid location, NPC or number of lines.
-        """
-        return self._loop.calls.scope_context(location, present, count)
-
-    def memory(self, owner: str, *, similarity: Similarity | None = None) -> MemoryView:
-        """Return a read-only view of what an owner remembers, as of the last boundary, in the loop's body or outside.
-
-        Nothing that is read changes the run. While a resumed loop hands ticks over again (`tick.replayed`), the view
-        shows the memory of the last committed tick.
-
-        Args:
-            similarity: returns how similar each of the given entries is to a query, as embeddings of the host's own
-                do; the profiles "default" and "dialogue", and a table that weighs "similarity", use it.
-
-        Raises:
-            InputError: for an unknown owner, or a similarity that is no function.
-        """
-        return self._loop.calls.memory(owner, similarity)
 
     # -- where the run stands ------------------------------------------------------------------------
 
@@ -428,6 +289,11 @@ class TickLoop:
         return self._loop.tick_seconds
 
     @property
+    def behind(self) -> float:
+        """The ticks that the newest one was late for its pace; 0 where ticks have none."""
+        return 0.0 if self._loop.pace is None else self._loop.pace.behind
+
+    @property
     def watchers(self) -> list[Watcher]:
         """Functions that are called after each commit."""
         return self._loop.watchers
@@ -441,6 +307,23 @@ class TickLoop:
     def state(self) -> RunState:
         """The state of the run in memory, to be read only."""
         return self._loop.state
+
+    def change_pace(self, tick_rate: float) -> None:
+        """Let the next ticks of a paced run follow each other at another rate, in ticks a second.
+
+        The run begins anew to learn its models' latencies, which it counts in ticks, as on a resume at another rate.
+
+        Raises:
+            InputError: when the run has no pace, or the rate is none.
+        """
+        if self._loop.pace is None:
+            raise InputError(f"change_pace({quoted(tick_rate)}): the run has no pace: set `tick_rate`")
+        if isinstance(tick_rate, bool) or not isinstance(tick_rate, int | float) or not 0 < tick_rate < inf:
+            raise InputError(f"change_pace({quoted(tick_rate)}): give ticks a second, more than 0")
+        self._loop.pace.change(tick_rate)
+        if self.settings.adapts():
+            settings = self.settings.model_copy(update={"tick_rate": tick_rate})
+            self.state.latencies.begin_anew(prior_now(self.ledger.client, settings))
 
     # -- leaving -------------------------------------------------------------------------------------
 

@@ -258,9 +258,11 @@ ENDPOINT = 'endpoint="default"'
 
 
 WORKER = 'job="cogitate-worker",instance="w:1"'
+NO_WRITES = {"cogitate_redis_refuses_writes": "0x20 1x40"}
 WAITING = {'cogitate_open_jobs{state="waiting"}': "3x60"}
 CALLS = {f"cogitate_endpoint_calls_total{{{ENDPOINT}}}": "0+10x60"}
 FAILURES = f'cogitate_endpoint_failures_total{{{ENDPOINT},failure="server"}}'
+ENDED = 'cogitate_jobs_total{run="town",kind="act",end="applied"'
 REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
 
 
@@ -276,6 +278,9 @@ REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
         ("NoWorker", {"cogitate_workers_alive": "0x60", 'cogitate_open_jobs{state="waiting"}': "0x60"}, []),
         ("WorkerMissing", {'cogitate_workers_missing{job="cogitate-host"}': "0x20 1x40"}, [""]),
         ("WorkerMissing", {'cogitate_workers_missing{job="cogitate-host"}': "0x60"}, []),
+        ("WorkerMissing", {"cogitate_workers_missing": "0x20 1x40"} | NO_WRITES, []),
+        ("NoWorker", {"cogitate_workers_alive": "1x20 0x40"} | WAITING | NO_WRITES, []),
+        ("NoHost", {'cogitate_run_has_host{run="town"}': "1x20 0x40"} | NO_WRITES, []),
         ("EndpointHeld", {f"cogitate_endpoint_held_seconds{{{ENDPOINT}}}": "0x20 30x40"}, [ENDPOINT]),
         ("EndpointHeld", {f'{REFUSED}"rate_limited_here"}}': "0+1x60"}, [ENDPOINT]),
         ("EndpointHeld", {f'{REFUSED}"breaker_open"}}': "0+1x60"}, []),
@@ -286,10 +291,23 @@ REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
         ("BreakerOpen", {f"cogitate_endpoint_breaker_open{{{ENDPOINT}}}": "0x20 1x40"}, [ENDPOINT]),
         ("HostLags", {'cogitate_lag_ticks{run="town"}': "0x20 6x40"}, ['run="town"']),
         ("LedgerAway", {'cogitate_ledger_up{run="town"}': "1x20 0x40"}, ['run="town"']),
+        ("RedisRefusesWrites", {"cogitate_redis_refuses_writes": "0x20 1x40"}, [""]),
+        ("RedisRefusesWrites", {"cogitate_redis_refuses_writes": "0x60"}, []),
+        ("Overrun", {f"cogitate_budget_overrun{{{LIMIT}}}": "0x20 5x40"}, [LIMIT]),
+        ("Overrun", {f"cogitate_budget_overrun{{{LIMIT}}}": "0x60"}, []),
+        ("DeadJobs", {f'{ENDED},reason="dead"}}': "0x20 1x40"}, ['run="town",kind="act"']),
+        ("DeadJobs", {f'{ENDED},reason="late"}}': "0+1x60"}, []),
     ],
 )
 def test_an_alert_fires_where_it_should(tmp_path: Path, name: str, series: dict[str, str], firing: list[str]) -> None:
     check_alert(tmp_path, series, f"Cogitate{name}", firing)
+
+
+def test_every_alert_fires_in_a_test() -> None:
+    named = re.findall(r"alert: Cogitate(\w+)", (SHIPPED / "alerts.yml").read_text())
+    tested = Path(__file__).read_text()
+    assert len(named) > 15
+    assert [name for name in named if f'"{name}"' not in tested and f'"Cogitate{name}"' not in tested] == []
 
 
 def test_rules_are_evaluated_as_often_as_targets_are_scraped() -> None:

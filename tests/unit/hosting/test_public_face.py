@@ -26,8 +26,8 @@ NAMES = [
     "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
     "ReplaceSummary", "Request", "RunAltered", "RunExists", "RunHeld", "RunMissing", "RunRolledBack", "RunUnreadable",
     "SetCharacter", "SetCounter", "SetPlanStatus",
-    "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "UnknownKind", "UsageError", "WorldDiverged", "open",
-    "register",
+    "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "UnknownKind", "UsageError", "WorldDiverged", "daily",
+    "drawn", "every", "kind", "newest", "open", "register",
 ]  # fmt: skip
 
 

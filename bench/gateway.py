@@ -1,0 +1,132 @@
+"""`python -m bench gateway`: what a tick costs through the gateway and through a pipe, beside the plain loop.
+
+The same town's observations are posted over HTTP, written to a pipe and told to a loop in Python, each with a server of
+its own and one worker. A tick is what its host waits for: from its turn until the next one may begin. No run waits for
+results, so that what is measured is the way and not the worker.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from bench.table import Row, Table
+from cogitate import Observation, Profile, Settings, TickLoop
+
+RUN = "bench"
+NOTE = "Milliseconds of a tick, its turn included, as its host sees it; the first {first} ticks are left out."
+WARM = 20
+Post = Callable[[int, Sequence[tuple[str, str]]], None]
+
+
+def table(agents: int, ticks: int) -> Table:
+    """Return the table of the three ways. They take turns, tick by tick, so that each meets the same machine."""
+    owners = {f"agent:{number}": f"Agent {number}" for number in range(agents)}
+    seconds: dict[str, list[float]] = {name: [] for name in WAYS}
+    with tempfile.TemporaryDirectory(prefix="cogitate-bench-") as folder, ExitStack() as open_ways:
+        posts = {
+            name: open_ways.enter_context(way(Path(folder) / name.replace(" ", "-"), owners))
+            for name, way in WAYS.items()
+        }
+        for number in range(1, WARM + ticks + 1):
+            seen = [(owner, f"I heard bell {number} strike.") for owner in owners]
+            for name, post in posts.items():
+                began = time.perf_counter()
+                post(number, seen)
+                seconds[name].append(time.perf_counter() - began)
+    found = {name: sorted(taken[WARM:]) for name, taken in seconds.items()}
+    plain = _percentile(found["the plain loop"], 0.99)
+    rows = [
+        Row(name, (*(f"{1000 * _percentile(taken, at):.1f}" for at in (0.5, 0.95, 0.99)),
+                   f"{_percentile(taken, 0.99) / plain:.1f}"))
+        for name, taken in found.items()
+    ]  # fmt: skip
+    return Table(
+        f"A tick of {agents} agents, each observing", ("median", "p95", "p99", "p99 to plain"), tuple(rows),
+        NOTE.format(first=WARM),
+    )  # fmt: skip
+
+
+@contextmanager
+def _plain(data_dir: Path, owners: dict[str, str]) -> Iterator[Post]:
+    settings = Settings(data_dir=data_dir, workers=1, wait=0)
+    profiles = {owner: Profile(name=name) for owner, name in owners.items()}
+    with TickLoop(run=RUN, owners=profiles, settings=settings) as loop:
+
+        def post(number: int, seen: Sequence[tuple[str, str]]) -> None:
+            with loop.tick() as tick:
+                for owner, text in seen:
+                    loop.observe(owner, Observation(text=text, minute=tick.minute, importance=3))
+
+        yield post
+
+
+@contextmanager
+def _http(data_dir: Path, owners: dict[str, str]) -> Iterator[Post]:
+    process = _started("gateway", "--port", "0", data_dir=data_dir, stderr=subprocess.PIPE)
+    try:
+        assert process.stderr is not None
+        found = re.search(r"http://([^:]+):(\d+);", process.stderr.readline().decode())
+        assert found is not None, "the gateway does not serve"
+        with closing(http.client.HTTPConnection(found[1], int(found[2]))) as connection:
+
+            def sent(path: str, message: object) -> None:
+                headers = {"Content-Type": "application/json"}
+                connection.request("POST", f"/runs/{RUN}/{path}", json.dumps(message).encode(), headers)
+                response = connection.getresponse()
+                answer = json.loads(response.read())
+                assert response.status == 200, answer
+
+            sent("open", _opening(owners))
+            yield lambda number, seen: sent(f"ticks/{number}", _turn(seen))
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@contextmanager
+def _pipe(data_dir: Path, owners: dict[str, str]) -> Iterator[Post]:
+    process = _started("host", "--stdio", data_dir=data_dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        lines, answers = process.stdin, process.stdout
+
+        def said(do: str, body: object, **more: object) -> None:
+            lines.write(json.dumps({"do": do, "run": RUN, "body": body, **more}).encode() + b"\n")
+            lines.flush()
+            answer = json.loads(answers.readline())
+            assert "ok" in answer, answer
+
+        said("open", _opening(owners))
+        yield lambda number, seen: said("tick", _turn(seen), tick=number)
+    finally:
+        process.communicate()
+
+
+def _started(*arguments: str, data_dir: Path, **pipes: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "ops", *arguments, "--workers", "1", "--data-dir", str(data_dir)]
+    return subprocess.Popen(command, **pipes)  # type: ignore[call-overload, no-any-return]
+
+
+def _opening(owners: dict[str, str]) -> dict[str, object]:
+    return {"owners": {owner: {"name": name} for owner, name in owners.items()}, "settings": {"wait": 0}}
+
+
+def _turn(seen: Sequence[tuple[str, str]]) -> dict[str, object]:
+    return {"observations": [{"owner": owner, "text": text, "importance": 3} for owner, text in seen]}
+
+
+def _percentile(seconds: Sequence[float], share: float) -> float:
+    return seconds[min(len(seconds) - 1, int(share * len(seconds)))]
+
+
+WAYS = {"the plain loop": _plain, "the gateway": _http, "a pipe": _pipe}

@@ -1,0 +1,206 @@
+"""The runs that are open for hosts in one process: opened, found again, and left."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+import structlog
+from redis import Redis
+
+from hosting.opening import check_model, description_of
+from hosting.protocol.answers import Closed, Opened, Status, Steered, Ticked
+from hosting.protocol.hosted_run import HostedRun
+from hosting.protocol.messages import OpenRun, Steer, Turn
+from hosting.protocol.posted_loop import PostedLoop
+from hosting.protocol.refusals import Refusal, not_open
+from hosting.protocol.run_settings import settings_of_run
+from hosting.protocol.steering import control_of
+from hosting.services import Processes, open_processes
+from scheduler.budget.rules import check_spending, use_prompts
+from scheduler.config.kind_modules import load_kinds
+from scheduler.config.settings import Settings, check_run_name
+from scheduler.inspection.summary import summarise_run
+from scheduler.ledger.errors import RunExists
+from scheduler.ledger.run_store import RunStore, run_exists
+from scheduler.steering.operators import ask
+
+log = structlog.get_logger()
+
+HOST, OPENED = "host", "opened"  # in the description of a run: who opened it, and with which message
+
+
+class HostTable:
+    """The runs of a process that serves hosts: one server and its workers for all of them.
+
+    Args:
+        settings: those of the process; a host gives further ones for its run.
+        client: a Redis in this process, where jobs run at once; None: a server and workers as the settings say.
+    """
+
+    def __init__(self, settings: Settings, client: Redis | None = None) -> None:
+        check_spending(settings)
+        use_prompts(settings)
+        load_kinds(settings)
+        check_model(settings)
+        self._resources = ExitStack()
+        self._runs: dict[str, HostedRun] = {}
+        self._opening = threading.Lock()
+        self._processes: Processes | None = None  # that all runs share
+        if client is None:
+            with self._resources:
+                self._processes = open_processes(settings, self._resources)
+                self._resources = self._resources.pop_all()
+            client = self._processes.client
+        self._client = client
+        self._settings = settings
+
+    # -- runs ----------------------------------------------------------------------------------------
+
+    def open(self, host: str, run: str, message: OpenRun) -> Opened:
+        """Open a run for a host, and return where it stands. The same message again does not open it again.
+
+        Raises:
+            Refusal: when the run belongs to another host.
+            CogitateError: as `cogitate.open` raises them.
+        """
+        check_run_name(run)
+        digest = message.digest()
+        with self._opening:
+            here = self._found(host, run)
+            if here is not None and (message.exist == "resume" or (here.opened == digest and here.loop.tick == 0)):
+                return here.stand()
+            if here is not None and message.exist == "create":
+                raise RunExists(f"run {run!r} exists already, and is open")
+            if here is not None:
+                self._drop(here)
+            exist: str = message.exist
+            describe = {HOST: host, OPENED: digest}
+            if run_exists(self._client, run):
+                described = description_of(self._client, run)
+                self._check_owner(host, run, described.get(HOST))
+                if exist == "create" and described.get(OPENED) == digest and self._unbegun(run):
+                    exist = "resume"  # the answer to this very message was lost
+                if exist == "resume":
+                    describe = described
+            self._runs[run] = HostedRun(self._loop(run, message, exist, describe), host, digest)
+            log.info("host.opened", run=run, host=host)
+            return self._runs[run].stand()
+
+    def _loop(self, run: str, message: OpenRun, exist: str, describe: dict[str, str]) -> PostedLoop:
+        where: dict[str, Any] = {"processes": self._processes}
+        if self._processes is None:
+            where = {"inline": True, "client": self._client}
+        settings = settings_of_run(self._settings, message.settings, message.seconds_per_tick)
+        if self._runs:
+            settings = settings.model_copy(update={"metrics_port": None})  # one run listens there
+        return PostedLoop(
+            run=run, owners={owner: fields.profile() for owner, fields in message.owners.items()},
+            settings=settings,
+            locations=[fields.location() for fields in message.locations], ticks=message.ticks,
+            start_minute=message.start_minute, event_types=message.event_types or None,
+            exist="refuse" if exist == "create" else exist, take_over=message.take_over and exist != "create",
+            describe=describe, **where,
+        )  # fmt: skip
+
+    def _unbegun(self, run: str) -> bool:
+        (tick,) = RunStore.open(self._client, run).state("tick")
+        return int(tick or 0) == 0
+
+    def get(self, host: str, run: str) -> HostedRun:
+        """Return a run that is open for a host.
+
+        Raises:
+            Refusal: when it is not open, or belongs to another host.
+        """
+        found = self._found(host, run)
+        if found is None:
+            raise not_open(run)
+        return found
+
+    def _found(self, host: str, run: str) -> HostedRun | None:
+        found = self._runs.get(run)
+        if found is None:
+            return None
+        self._check_owner(host, run, found.host)
+        if found.failed:
+            self._drop(found)
+            return None
+        return found
+
+    def _check_owner(self, host: str, run: str, owner: str | None) -> None:
+        if owner != host:
+            raise Refusal(
+                403, "not_yours", f"run {run!r} was not opened by host {host!r}", "open a run of another name"
+            )
+
+    def _drop(self, run: HostedRun) -> Closed:
+        if self._runs.get(run.name) is run:
+            del self._runs[run.name]
+            run.close()
+        return Closed(run=run.name, tick=int(run.loop.tick), digest=run.loop.digest)
+
+    # -- what is asked of a run ----------------------------------------------------------------------
+
+    def post(self, host: str, run: str, tick: int, turn: Turn) -> Future[Ticked]:
+        """Take a turn; its answer comes when its tick is committed.
+
+        Raises:
+            Refusal: as `HostedRun.post`, and for a run that is not open.
+        """
+        return self.get(host, run).post(tick, turn)
+
+    def steer(self, host: str, run: str, message: Steer) -> Steered:
+        """Send a request of an operator's kind to a run; it takes effect with the run's next tick.
+
+        Raises:
+            Refusal: for a message that names no request, or several.
+            RunCancelled, TooManyRequests: from the run.
+        """
+        control = control_of(message)
+        self.get(host, run)
+        (outcome,) = ask(self._client, run, [control], wait=0.0)
+        return Steered(state=outcome.state, detail=outcome.detail)
+
+    def status(self, host: str, run: str) -> Status:
+        """Return a run in figures.
+
+        Raises:
+            Refusal: for a run that is not open.
+        """
+        self.get(host, run)
+        return Status(run=run, summary=msgspec.to_builtins(summarise_run(self._client, run)))
+
+    def close_run(self, host: str, run: str) -> Closed:
+        """Leave a run, which stays.
+
+        Raises:
+            Refusal: for a run that is not open.
+        """
+        with self._opening:
+            return self._drop(self.get(host, run))
+
+    # -- leaving -------------------------------------------------------------------------------------
+
+    def interrupt(self) -> None:
+        """End every wait for a next tick: the process is about to leave its runs."""
+        for run in tuple(self._runs.values()):
+            run.loop.interrupt()
+
+    def close(self) -> None:
+        """Leave every run, and stop the server and the workers that were started."""
+        with self._resources, self._opening, ExitStack() as leaving:
+            for run in tuple(self._runs.values()):
+                leaving.callback(self._drop, run)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

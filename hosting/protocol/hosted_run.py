@@ -1,0 +1,173 @@
+"""One run that is open for a host: its ticks one after the other, each once, whoever asks how often."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+from hosting.protocol.answers import Memories, Opened, Ticked, applied, ticked
+from hosting.protocol.messages import Turn
+from hosting.protocol.posted_loop import PostedLoop
+from hosting.protocol.questions import Question
+from hosting.protocol.refusals import Refusal, another_turn, not_open, out_of_order
+from memory.errors import InputError
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import ReadLine
+
+
+class _UnderWay(NamedTuple):
+    tick: int
+    digest: str
+    answer: Future[Ticked]
+
+
+class HostedRun:
+    """A run that is open, with a thread that takes one turn at a time to its commit.
+
+    A host that stops waiting loses nothing: its turn is taken or not, and the same turn again gets the same answer. The
+    journal keeps a digest of each turn with its tick, so this holds after a restart as well.
+    """
+
+    def __init__(self, loop: PostedLoop, host: str, opened: str) -> None:
+        self.loop = loop
+        self.host = host
+        self.opened = opened  # digest of the message that opened it
+        self.watchers: list[Callable[[], None]] = []  # called in any thread after each commit, and when it is closed
+        self.closed = False
+        self.failed = False  # the loop was ended by an error
+        self._lock = threading.Lock()
+        self._under_way: _UnderWay | None = None
+        self._newest: tuple[str, Ticked] | None = None  # of the last tick, also while Redis is away
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"posted-{loop.ledger.run}")
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.loop.ledger.run
+
+    def post(self, tick: int, turn: Turn) -> Future[Ticked]:
+        """Take a turn, and return its answer to come; a turn that was posted before gets that answer.
+
+        Raises:
+            Refusal: for a tick out of order, or one that was posted with another turn.
+        """
+        digest = turn.digest()
+        with self._lock:
+            if self.closed:
+                raise not_open(self.name)
+            if self._under_way is not None and self._under_way.answer.done():
+                self._under_way = None
+            if self._under_way is not None:
+                if (self._under_way.tick, self._under_way.digest) == (tick, digest):
+                    return self._under_way.answer
+                if self._under_way.tick == tick:
+                    raise another_turn_under_way(self.name, tick)
+            committed = self.loop.tick
+            if self._under_way is not None and tick > committed:
+                raise out_of_order(self.name, tick, self._under_way.tick)
+            if tick > committed + 1 or tick < 1:
+                raise out_of_order(self.name, tick, committed + 1)
+            if tick == committed + 1:
+                answer = self._thread.submit(self._take, tick, turn, digest)
+                self._under_way = _UnderWay(tick, digest, answer)
+                return answer
+        return self._again(tick, digest, committed)
+
+    def _take(self, tick: int, turn: Turn, digest: str) -> Ticked:
+        try:
+            opened = self.loop.pass_boundary()
+            if opened is None:
+                raise over(self.name, self.loop.tick) if self.loop.done else not_open(self.name)  # it is being left
+            taken = self.loop.take_turn(turn, digest)
+        except (InputError, Refusal):
+            raise
+        except BaseException:
+            self.failed = True
+            raise
+        answer = Ticked(
+            run=self.name, tick=tick, minute=taken.minute, applied=applied(taken.applied), digest=self.loop.digest,
+            over=self.loop.done,
+        )  # fmt: skip
+        self._newest = digest, answer
+        self._tell_watchers()
+        return answer
+
+    def _again(self, tick: int, digest: str, committed: int) -> Future[Ticked]:
+        """Return the answer that a committed tick had.
+
+        Raises:
+            Refusal: where it was posted with another turn.
+            JournalError: when the journal does not hold it any more.
+        """
+        answer: Future[Ticked] = Future()
+        newest = self._newest
+        if newest is not None and newest[1].tick == tick:
+            posted, found = newest
+        else:
+            line = next(iter(self.lines(tick, tick)))
+            posted, found = line.notes.posted, self.told(line)
+        if posted != digest:
+            raise another_turn(self.name, tick, committed + 1)
+        answer.set_result(found)
+        return answer
+
+    def lines(self, first: int, last: int) -> Iterator[ReadLine]:
+        """Yield the lines of the journal for these ticks.
+
+        Raises:
+            JournalError: when the journal does not hold them any more.
+        """
+        return read_journal(self.loop.ledger.store, first, last)
+
+    def told(self, line: ReadLine) -> Ticked:
+        """Return the answer to a committed tick."""
+        return ticked(self.name, line, over=self.loop.done and line.core.tick == self.loop.tick)
+
+    def answer(self, question: Question) -> Memories:
+        """Return what a question to a memory finds.
+
+        Raises:
+            InputError: for an unknown owner, or a question that cannot be used.
+        """
+        asked = question.root
+        found = self.loop.ask_memory(asked)
+        return Memories(owner=asked.owner, minute=self.loop.memory(asked.owner).minute, found=found)
+
+    def stand(self) -> Opened:
+        """Return where the run stands."""
+        loop = self.loop
+        kept = loop.last_checkpoint
+        return Opened(
+            run=self.name, tick=int(loop.tick), next=loop.tick + 1, minute=loop.state.facts.minute(loop.boundary),
+            minutes_per_tick=loop.state.facts.minutes_per_tick, digest=loop.digest, over=loop.done,
+            owners=loop.present(), checkpoint=None if kept is None else kept.decode(),
+            checkpoint_tick=loop.checkpoint_tick,
+        )  # fmt: skip
+
+    def _tell_watchers(self) -> None:
+        for watch in tuple(self.watchers):
+            watch()
+
+    def close(self) -> None:
+        """Leave the run, which stays. A turn that is under way and waits for its tick is not taken."""
+        with self._lock:
+            self.closed = True
+        self.loop.interrupt()
+        self._thread.shutdown()
+        self._tell_watchers()
+        self.loop.close(commit=not self.loop.waits_for_turn)
+
+
+def another_turn_under_way(run: str, tick: int) -> Refusal:
+    """Return the refusal of a second turn for a tick that is under way."""
+    return Refusal(
+        409, "another_turn", f"tick {tick} of run {run!r} is under way with another turn",
+        "wait for the answer to that turn, or post the same one again", tick,
+    )  # fmt: skip
+
+
+def over(run: str, tick: int) -> Refusal:
+    """Return the refusal of a tick after the last."""
+    return Refusal(409, "over", f"run {run!r} is over at tick {tick}", 'open it again with more "ticks" to go on')

@@ -1,0 +1,140 @@
+"""A tick loop whose turns are posted to it: whole turns, each taken in full or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hosting.protocol.messages import Turn, effect_of
+from hosting.services import Processes
+from hosting.tick_block import one_by_one
+from hosting.tick_loop import TickLoop
+from memory.errors import InputError
+from scheduler.budget.briefs import brief_keys, check_brief
+from scheduler.config.settings import Settings
+from scheduler.ledger.connect import connect
+from scheduler.tick.loop import Tick
+from tasks.registry import kinds
+
+
+class PostedLoop(TickLoop):
+    """A tick loop for a host that posts its turns, and posts those again whose answers it lacks.
+
+    It hands no tick over again when a run is resumed: who repeats a tick gets the answer that the journal holds.
+    """
+
+    redelivers = False
+    tells = False
+
+    def __init__(self, *, processes: Processes | None = None, **given: Any) -> None:
+        self._processes = processes  # that it shares with other runs
+        self._briefs: Mapping[str, Mapping[str, object]] = {}
+        super().__init__(**given, brief=self._brief_of)
+        self._known = brief_keys(kinds())
+        self._next_tick = one_by_one(self._loop, lambda: iter(self))
+        self._passed: Tick | None = None  # whose boundary has been passed, and whose turn nobody has given yet
+        self.last_checkpoint = self.restored
+
+    def _open_processes(self, settings: Settings) -> Processes:
+        if self._processes is None:
+            return super()._open_processes(settings)
+        settings = settings.model_copy(update={"redis_url": self._processes.settings.redis_url})
+        client = connect(settings.state_url(), settings.socket_timeout, retries=0)
+        self._resources.callback(client.close)
+        return self._processes._replace(client=client, settings=settings)
+
+    @property
+    def checkpoint_tick(self) -> int:
+        """The tick of the world's last checkpoint; 0: there is none."""
+        return self._loop.checkpoint_tick
+
+    @property
+    def done(self) -> bool:
+        """Whether no further tick comes, whoever hosts the run."""
+        return self._loop.done
+
+    @property
+    def waits_for_turn(self) -> bool:
+        """Whether a boundary was passed and nobody has given the turn after it."""
+        return self._passed is not None
+
+    @property
+    def boundary(self) -> int:
+        """The tick that memories are as of."""
+        return self._loop.calls.boundary
+
+    def present(self) -> list[str]:
+        """Return the owners that are there, those included that join with the next tick."""
+        return sorted({*self.state.profiles, *self._loop.calls.mark().turn.joins})
+
+    def pass_boundary(self) -> Tick | None:
+        """Wait for the next tick and pass its boundary, once; return None when no further tick comes."""
+        if self._passed is None:
+            self._passed = self._next_tick()
+        return self._passed
+
+    def take_turn(self, turn: Turn, digest: str) -> Tick:
+        """Do what the host posted for the tick whose boundary was passed, and commit it.
+
+        Raises:
+            InputError: for a part of it that cannot be used; then nothing of it has happened.
+            Fenced, LedgerUnavailable: when it cannot be committed; that ends the loop.
+        """
+        tick = self._passed
+        assert tick is not None, "no boundary was passed"
+        mark = self._loop.calls.mark()
+        try:
+            self._say(turn, tick)
+        except InputError:
+            self._loop.calls.back_to(mark)
+            raise
+        self._passed = None
+        self._loop.commit(digest)
+        if turn.checkpoint is not None:
+            self.last_checkpoint = turn.checkpoint.encode()
+        return tick
+
+    def interrupt(self) -> None:
+        """End a wait for the next tick in another thread; the tick does not begin."""
+        self._loop.interrupt()
+
+    def ask_memory(self, question: Any) -> Any:
+        """Return what a question to a memory finds, and wait while memories change."""
+        with self._loop.changing:
+            return question.found(self.memory(question.owner))
+
+    def _say(self, turn: Turn, tick: Tick) -> None:
+        for owner, profile in turn.joins.items():
+            self.join(owner, profile.profile())
+        for seen in turn.observations:
+            fields = seen.model_dump(exclude={"owner"})
+            if seen.minute is None:
+                fields["minute"] = tick.minute
+            self.observe(seen.owner, fields)
+        for happened in turn.events:
+            if happened.owner is None:
+                self.broadcast(happened.event, happened.also)
+            else:
+                self.event(happened.owner, happened.event)
+        for left in turn.left_locations:
+            self.left_location(left.location, left.present)
+        for story in turn.story_events:
+            self.story_event(story.kind, story.tags, story.related)
+        for wanted in turn.requests:
+            self.request(
+                wanted.kind, wanted.owner, numbers=wanted.numbers, reads=wanted.parts(), priority=wanted.priority,
+                params=wanted.params, within=wanted.within,
+            )  # fmt: skip
+        for effect in turn.effects:
+            self.ask(effect_of(effect))
+        for owner in turn.leaves:
+            self.leave(owner)
+        if turn.checkpoint is not None:
+            self.checkpoint(turn.checkpoint.encode())
+        self._briefs = {owner: self._checked(owner, said) for owner, said in turn.briefs.items()}
+
+    def _checked(self, owner: str, said: Mapping[str, object]) -> Mapping[str, object]:
+        return check_brief(self._loop.calls.known(owner), said, self._known)
+
+    def _brief_of(self, owner: str) -> Mapping[str, object]:
+        return self._briefs.get(owner, {})

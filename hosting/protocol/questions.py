@@ -1,0 +1,201 @@
+"""Questions to a memory, as a host in Python asks `loop.memory(owner)`, and their answers in the types of JSON."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, RootModel
+
+from hosting.protocol.answers import plain
+from hosting.protocol.messages import Figure, Label, Labels, Message, Owner
+from memory.entry import MAX_TEXT, Entry, EntryType
+from memory.retrieval.retrieval import Scored
+from memory.view import MAX_LIMIT, MAX_TOKENS, MemoryView
+
+Limit = Annotated[Figure, Field(le=MAX_LIMIT)]
+Types = tuple[EntryType, ...]
+Asked = Annotated[str, Field(max_length=MAX_TEXT)]
+Weights = Annotated[str, Field(max_length=100)] | dict[Label, float] | None
+
+
+class _Question(Message):
+    owner: Owner
+
+    @abstractmethod
+    def found(self, view: MemoryView) -> Any:
+        """Return what the memory holds."""
+
+
+class Recall(_Question):
+    """Ask for the memories that matter most for a query, best first, each with its score."""
+
+    read: Literal["recall"]
+    query: Asked = ""
+    limit: Limit = 10
+    profile: Weights = None
+    about: Labels = ()
+    types: Types = ()
+    since: Figure | None = None
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the scored memories."""
+        scored = view.recall(
+            self.query, limit=self.limit, profile=self.profile, about=self.about, types=self.types, since=self.since
+        )
+        return [_scored(one) for one in scored]
+
+
+class Recent(_Question):
+    """Ask for the newest memories."""
+
+    read: Literal["recent"]
+    limit: Limit = 10
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the memories, the newest last."""
+        return _entries(view.recent(self.limit))
+
+
+class ByType(_Question):
+    """Ask for the memories of a type."""
+
+    read: Literal["by_type"]
+    type: EntryType
+    limit: Limit | None = None
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the memories, the newest last."""
+        return _entries(view.by_type(self.type, self.limit))
+
+
+class About(_Question):
+    """Ask for the memories that involve an owner or a name."""
+
+    read: Literal["about"]
+    subject: Annotated[Label, Field(min_length=1)]
+    limit: Limit | None = None
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the memories, the newest last."""
+        return _entries(view.about(self.subject, self.limit))
+
+
+class Between(_Question):
+    """Ask for the memories of a span of game time; its end is not part of it."""
+
+    read: Literal["between"]
+    start: Figure
+    end: Figure
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the memories, the newest last."""
+        return _entries(view.between(self.start, self.end))
+
+
+class Reflections(_Question):
+    """Ask for the reflections."""
+
+    read: Literal["reflections"]
+    limit: Limit | None = None
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the reflections, the newest last."""
+        return _entries(view.reflections(self.limit))
+
+
+class Conversations(_Question):
+    """Ask for the talks that the owner remembers."""
+
+    read: Literal["conversations"]
+    limit: Limit | None = None
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the talks by their first line."""
+        return [
+            {"participants": list(talk.participants), "entries": _entries(talk.entries)}
+            for talk in view.conversations(self.limit)
+        ]
+
+
+class Relationships(_Question):
+    """Ask for everybody who occurs in the memories, or whose relationship was stated."""
+
+    read: Literal["relationships"]
+
+    def found(self, view: MemoryView) -> Any:
+        """Return them by name."""
+        return [asdict(one) for one in view.relationships()]
+
+
+class Plan(_Question):
+    """Ask for the plan that is valid now."""
+
+    read: Literal["plan"]
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the plan with the status of its items; None: there is none."""
+        plan = view.plan()
+        if plan is None:
+            return None
+        return {
+            "number": plan.number, "valid_until": plan.valid_until, "items": [plain(item) for item in plan.items],
+            "now": None if plan.now is None else plain(plan.now),
+            "next": None if plan.next is None else plain(plan.next),
+        }  # fmt: skip
+
+
+class Summary(_Question):
+    """Ask for the long-term summary."""
+
+    read: Literal["summary"]
+
+    def found(self, view: MemoryView) -> Any:
+        """Return its text; empty: there is none yet."""
+        return view.summary
+
+
+class Facts(_Question):
+    """Ask for the facts that no compaction drops."""
+
+    read: Literal["character"]
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the facts."""
+        return plain(view.character)
+
+
+class Context(_Question):
+    """Ask for lines for a prompt of the host's own."""
+
+    read: Literal["context"]
+    query: Asked = ""
+    tokens: Annotated[Figure, Field(ge=1, le=MAX_TOKENS)] = 1_000
+    profile: Weights = None
+    about: Labels = ()
+
+    def found(self, view: MemoryView) -> Any:
+        """Return the lines as one text."""
+        return view.context(self.query, tokens=self.tokens, profile=self.profile, about=self.about)
+
+
+class Question(
+    RootModel[
+        Annotated[
+            Recall | Recent | ByType | About | Between | Reflections | Conversations | Relationships | Plan | Summary
+            | Facts | Context,
+            Field(discriminator="read"),
+        ]
+    ]
+):  # fmt: skip
+    """A question to one owner's memory; `read` names it as the method of `MemoryView` is called."""
+
+
+def _entries(entries: Iterable[Entry]) -> list[Any]:
+    return [plain(entry) for entry in entries]
+
+
+def _scored(one: Scored) -> dict[str, Any]:
+    return {"entry": plain(one.entry), "score": one.score, "parts": [asdict(part) for part in one.parts]}

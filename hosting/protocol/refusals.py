@@ -1,0 +1,99 @@
+"""Refusals of hosts: one shape for every error, with a code for programs, and what to do for people."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from hosting.protocol.answers import Problem
+from memory.errors import CogitateError, InputError, UsageError, first_fault, text_of
+from scheduler.config.settings import ConfigurationError
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.errors import (
+    Fenced,
+    LedgerError,
+    LedgerUnavailable,
+    NewerSchema,
+    RunExists,
+    RunHeld,
+    RunMissing,
+    RunRolledBack,
+)
+from scheduler.steering.operators import RunCancelled, TooManyRequests
+
+SAY_AGAIN = "correct it and send the message again; the run is as it was"
+OPEN_AGAIN = 'open the run again with "exist": "resume"'
+
+
+class Refusal(CogitateError):
+    """A message that is refused; nothing of it has happened."""
+
+    def __init__(self, status: int, code: str, message: str, do: str, expected_tick: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status  # of HTTP
+        self.problem = Problem(code=code, message=message, do=do, expected_tick=expected_tick)
+
+
+class _Rule(NamedTuple):
+    error: type[BaseException]
+    status: int
+    code: str
+    do: str
+
+
+_RULES = (  # the first that fits
+    _Rule(ConfigurationError, 422, "setting_refused", SAY_AGAIN),
+    _Rule(InputError, 422, "input_refused", SAY_AGAIN),
+    _Rule(RunExists, 409, "run_exists", 'take another name, or give "exist": "resume" or "exist": "replace"'),
+    _Rule(RunHeld, 409, "run_held", 'wait until that host has left it, or give "take_over": true'),
+    _Rule(RunMissing, 404, "run_missing", 'correct its name, or create it with "exist": "create"'),
+    _Rule(RunCancelled, 409, "run_cancelled", "begin a run of another name"),
+    _Rule(TooManyRequests, 429, "too_many_requests", "post a tick, which takes the requests that wait"),
+    _Rule(Fenced, 409, "fenced", "stop: another host has taken this run over and goes on with it"),
+    _Rule(RunRolledBack, 409, "rolled_back", OPEN_AGAIN),
+    _Rule(LedgerUnavailable, 503, "redis_unavailable", f"when Redis is back, {OPEN_AGAIN}"),
+    _Rule(NewerSchema, 409, "newer_schema", "upgrade Cogitate"),
+    _Rule(JournalError, 410, "tick_unreadable", "go on with the run's next tick"),
+    _Rule(LedgerError, 409, "ledger_refused", OPEN_AGAIN),
+    _Rule(UsageError, 409, "not_now", OPEN_AGAIN),
+    _Rule(CogitateError, 500, "failed", "look into the log of the gateway"),
+)
+
+
+def refusal_of(error: BaseException) -> Refusal:
+    """Return how an error is told to a host."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, ValidationError):
+        return malformed(first_fault(error))
+    for rule in _RULES:
+        if isinstance(error, rule.error):
+            return Refusal(rule.status, rule.code, text_of(error), rule.do)
+    return Refusal(500, "bug", f"this is a bug in cogitate: {type(error).__name__}", "look into the log of the gateway")
+
+
+def malformed(message: str) -> Refusal:
+    """Return the refusal of a message that cannot be read."""
+    return Refusal(422, "malformed", message, SAY_AGAIN)
+
+
+def out_of_order(run: str, tick: int, expected: int) -> Refusal:
+    """Return the refusal of a tick that is not the next one."""
+    return Refusal(
+        409, "out_of_order", f"run {run!r} expects tick {expected}, not {tick}", f"post tick {expected}", expected
+    )
+
+
+def another_turn(run: str, tick: int, expected: int) -> Refusal:
+    """Return the refusal of a tick that is committed with another turn."""
+    return Refusal(
+        409, "another_turn", f"tick {tick} of run {run!r} is committed, and what was reported for it differs from this",
+        f"go on with tick {expected}; a host that starts anew must do what it did, or begin from its checkpoint",
+        expected,
+    )  # fmt: skip
+
+
+def not_open(run: str) -> Refusal:
+    """Return the refusal of a message about a run that is not open for its host."""
+    return Refusal(409, "not_open", f"run {run!r} is not open", OPEN_AGAIN)

@@ -1,0 +1,47 @@
+"""The settings that a host may send with a run: what concerns its world, never the machine, keys or money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memory.errors import quoted
+from scheduler.config.settings import ConfigurationError, Settings
+
+#: Settings that a host may give. All others are those of whoever started the gateway.
+GIVEN = frozenset(
+    {
+        "act_interval", "act_per_tick", "adaptive_latency", "apply", "cells", "coalesce", "compress_at", "compress_to",
+        "disable", "enable_truncation", "guidance_style", "importance_threshold", "kind_retrieval", "latency", "limits",
+        "max_archived", "max_observations", "max_plans", "max_reflections", "max_text", "minutes_per_tick", "morning",
+        "on_failure", "passes", "policies", "policy", "public_history_max_length", "rate_share", "reasoning_max_length",
+        "recount_on_failure", "reflection_interval", "reflection_trigger", "reflection_trigger_max", "repair_from",
+        "retain", "retention_days", "retrieval", "spread", "statement_max_length", "summary_threshold", "throttle_auto",
+        "token_limit", "wait",
+    }
+)  # fmt: skip
+
+
+def settings_of_run(base: Settings, given: Mapping[str, Any], seconds_per_tick: float | None) -> Settings:
+    """Return the settings of a run: those of the gateway, with what its host gives.
+
+    A limit binds as it does in the gateway or tighter: of two values of one name the lower one counts.
+
+    Raises:
+        ConfigurationError: for a setting that a host cannot give, or a value that cannot be used.
+    """
+    for name in sorted(given):
+        if name not in GIVEN:
+            raise ConfigurationError(
+                f"setting {quoted(name)} is not a host's to give: set it where the gateway is started; "
+                f"a host gives any of {', '.join(sorted(GIVEN))}"
+            )
+    kept = {name: getattr(base, name) for name in base.model_fields_set}
+    paced = {} if seconds_per_tick is None else {"tick_rate": 1 / seconds_per_tick}
+    chosen = Settings(**{**kept, **given, **paced})
+    if "limits" not in given:
+        return chosen
+    limits = dict(base.limits)
+    for name, value in chosen.limits.items():
+        limits[name] = min(value, limits.get(name, value))
+    return Settings(**{**kept, **given, **paced, "limits": limits})

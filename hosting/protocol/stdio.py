@@ -1,0 +1,87 @@
+"""The protocol as JSON Lines: a parent process writes a message a line, and reads an answer a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+import structlog
+from pydantic import BaseModel, Field, JsonValue, ValidationError
+
+from hosting.protocol.host_table import HostTable
+from hosting.protocol.messages import Message, OpenRun, Steer, Turn
+from hosting.protocol.questions import Question
+from hosting.protocol.reading import read_json
+from hosting.protocol.refusals import Refusal, malformed, refusal_of
+from memory.errors import CogitateError, first_fault, quoted
+
+MAX_LINE = 8_000_000  # bytes
+PARENT = "host"  # the name of the one host
+log = structlog.get_logger()
+
+
+class Line(Message):
+    """One line: what to do, with which run, and the message that HTTP would carry as its body."""
+
+    do: Literal["open", "tick", "stand", "memory", "steer", "status", "close"]
+    run: str = Field(max_length=64)
+    tick: int | None = Field(None, ge=1)
+    body: dict[str, JsonValue] = Field(default_factory=dict)
+    id: JsonValue = None  # comes back with the answer
+
+
+class StdioHost:
+    """The end of the pipe that answers. Lines are answered one after the other."""
+
+    def __init__(self, table: HostTable) -> None:
+        self._table = table
+        self._actions: Mapping[str, Callable[[Line], BaseModel]] = {
+            "open": lambda line: table.open(PARENT, line.run, OpenRun.model_validate(line.body)),
+            "tick": self._tick,
+            "stand": lambda line: table.get(PARENT, line.run).stand(),
+            "memory": lambda line: table.get(PARENT, line.run).answer(Question.model_validate(line.body)),
+            "steer": lambda line: table.steer(PARENT, line.run, Steer.model_validate(line.body)),
+            "status": lambda line: table.status(PARENT, line.run),
+            "close": lambda line: table.close_run(PARENT, line.run),
+        }
+
+    def serve(self, lines: BinaryIO, answers: BinaryIO) -> None:
+        """Answer each line until the parent closes the pipe."""
+        while raw := lines.readline(MAX_LINE + 1):
+            if not raw.strip():
+                continue
+            answer = self._too_long(lines) if len(raw) > MAX_LINE else self.answer(raw)
+            answers.write(_encoded(answer) + b"\n")
+            answers.flush()
+
+    def answer(self, raw: bytes) -> dict[str, Any]:
+        """Return the answer to one line: `ok` with what HTTP would answer, or `error`."""
+        known: dict[str, Any] = {}
+        try:
+            value = read_json(raw)
+            if isinstance(value, dict) and "id" in value:
+                known["id"] = value["id"]
+            line = Line.model_validate(value)
+            return {**known, "ok": self._actions[line.do](line).model_dump(mode="json")}
+        except (CogitateError, ValidationError) as error:
+            refusal = malformed(first_fault(error)) if isinstance(error, ValidationError) else refusal_of(error)
+        except Exception as error:
+            log.error("stdio.failed", error=type(error).__name__, exc_info=error)
+            refusal = refusal_of(error)
+        return {**known, "error": refusal.problem.model_dump(exclude_none=True)}
+
+    def _tick(self, line: Line) -> BaseModel:
+        if line.tick is None:
+            raise malformed(f"a line that does {quoted(line.do)} names its tick")
+        return self._table.post(PARENT, line.run, line.tick, Turn.model_validate(line.body)).result()
+
+    def _too_long(self, lines: BinaryIO) -> dict[str, Any]:
+        while (rest := lines.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+            pass
+        refusal = Refusal(413, "too_long", f"the line is longer than {MAX_LINE:,} bytes", "send less in one message")
+        return {"error": refusal.problem.model_dump(exclude_none=True)}
+
+
+def _encoded(answer: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(answer)

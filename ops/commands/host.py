@@ -1,0 +1,51 @@
+"""`cogitate host --stdio`: serve the parent process over its pipes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from hosting import logs
+from ops.command_options import DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
+from ops.signals import interruptible
+from scheduler.config.settings import ConfigurationError
+
+EXAMPLE = """
+Example: cogitate host --stdio
+"""
+
+
+def host(
+    stdio: Annotated[bool, typer.Option("--stdio", help="Read messages from stdin, write answers to stdout.")] = False,
+    llm: Llm = None,
+    limit_usd: LimitUsd = None,
+    limit_tokens: LimitTokens = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none, start them yourself.")
+    ] = None,
+    data_dir: DataDir = None,
+    verbose: Verbose = 0,
+) -> int:
+    """Serve a parent process in any language: one JSON message a line in, one answer a line out."""
+    logs.configure(verbose)
+    if not stdio:
+        raise ConfigurationError("give --stdio: messages come from stdin, a line each; for HTTP run cogitate gateway")
+    from hosting.protocol.host_table import HostTable
+    from hosting.protocol.stdio import StdioHost
+
+    settings = read_settings(
+        workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir
+    )  # fmt: skip
+    check_limited(settings)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever else prints, prints to stderr: stdout holds answers alone
+    with interruptible(lambda text: print(text, file=sys.stderr)) as interruption, answers:
+        try:
+            with HostTable(settings) as table:
+                StdioHost(table).serve(sys.stdin.buffer, answers)
+        except KeyboardInterrupt:
+            return interruption.exit_code
+    return 0

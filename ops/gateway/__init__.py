@@ -1,0 +1,1 @@
+"""The gateway: the protocol for hosts in any language, over HTTP."""

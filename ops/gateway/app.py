@@ -1,0 +1,167 @@
+"""The gateway's HTTP: one POST a tick, and everything else that a host asks."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import version
+from typing import Annotated, Any, TypeVar
+
+import structlog
+from fastapi import Depends, FastAPI, Path, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from hosting.protocol.answers import Closed, Memories, Opened, Problem, Status, Steered, Ticked
+from hosting.protocol.host_table import HostTable
+from hosting.protocol.messages import OpenRun, Steer, Turn
+from hosting.protocol.questions import Question
+from hosting.protocol.refusals import Refusal, malformed, refusal_of
+from memory.errors import CogitateError, quoted
+from ops.gateway.edge import Guard, StrictRoute, problem_response
+from ops.gateway.tick_events import TickEvents
+from ops.gateway.tokens import Tokens
+from scheduler.tick.arguments import MAX_TICKS
+
+PATIENCE = 50.0  # seconds until a host that waits for its tick is told to ask again
+log = structlog.get_logger()
+T = TypeVar("T")
+
+Run = Annotated[str, Path(max_length=64, pattern=r"^[A-Za-z0-9._-]+$", examples=["village"])]
+Number = Annotated[int, Path(ge=1, le=MAX_TICKS)]
+
+
+def _host(request: Request) -> str:
+    return str(request.scope["host"])
+
+
+Host = Annotated[str, Depends(_host)]
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": description}
+    for status, description in {
+        400: "The request is no HTTP that the gateway knows.",
+        401: "No host's token.",
+        403: "The run is another host's.",
+        404: "There is no such run.",
+        409: "Not now: the run is elsewhere, or expects another tick.",
+        410: "The journal does not hold that tick any more.",
+        413: "The body is too long.",
+        415: "The body is not marked as JSON.",
+        422: "The message cannot be used.",
+        429: "Too many requests wait.",
+        503: "Not yet: send the same again.",
+    }.items()
+}
+
+
+def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) -> FastAPI:
+    """Return the gateway for these runs and hosts."""
+    app = FastAPI(
+        title="Cogitate gateway",
+        version=version("cogitate"),
+        description="Background cognition for simulations in any language. "
+        "Open a run, post one turn for each tick, and apply what comes back.",
+        docs_url=None,  # its pages load scripts from elsewhere
+        redoc_url=None,
+        responses=REFUSALS,
+        separate_input_output_schemas=False,
+    )
+    app.router.route_class = StrictRoute
+    app.add_middleware(Guard, tokens=tokens)  # type: ignore[arg-type, unused-ignore]
+    app.state.closing = asyncio.Event()
+    _add_errors(app)
+
+    @app.get("/health", tags=["gateway"])
+    async def health() -> dict[str, str]:
+        """Return that the gateway serves."""
+        return {"status": "ok"}
+
+    @app.post("/runs/{run}/open", tags=["run"])
+    async def open_run(run: Run, message: OpenRun, host: Host) -> Opened:
+        """Open a run: create it, resume it, or replace it."""
+        return await run_in_threadpool(table.open, host, run, message)
+
+    @app.get("/runs/{run}", tags=["run"])
+    async def stand(run: Run, host: Host) -> Opened:
+        """Return where an open run stands."""
+        return await run_in_threadpool(lambda: table.get(host, run).stand())
+
+    @app.post("/runs/{run}/close", tags=["run"])
+    async def close_run(run: Run, host: Host) -> Closed:
+        """Leave a run; it stays, to be opened again."""
+        return await run_in_threadpool(table.close_run, host, run)
+
+    @app.post("/runs/{run}/ticks/{tick}", tags=["tick"])
+    async def post_tick(run: Run, tick: Number, turn: Turn, host: Host) -> Ticked:
+        """Take the world's turn of a tick, and return what took effect; the same again gets the same answer."""
+        answer = asyncio.wrap_future(await run_in_threadpool(table.post, host, run, tick, turn))
+        answer.add_done_callback(_retrieve)
+        done, _ = await asyncio.wait({answer}, timeout=patience)
+        if not done:
+            raise Refusal(
+                503, "not_yet", f"tick {tick} of run {run!r} has been taken and is not committed yet",
+                "send the same message again", tick,
+            )  # fmt: skip
+        return answer.result()
+
+    @app.post("/runs/{run}/memory", tags=["memory"])
+    async def ask_memory(run: Run, question: Question, host: Host) -> Memories:
+        """Ask one owner's memory, as of the last boundary."""
+        return await run_in_threadpool(lambda: table.get(host, run).answer(question))
+
+    @app.post("/runs/{run}/steer", tags=["run"])
+    async def steer(run: Run, message: Steer, host: Host) -> Steered:
+        """Pause, resume, drain or cancel a run, set a limit or throttle a kind, from its next tick on."""
+        return await run_in_threadpool(table.steer, host, run, message)
+
+    @app.get("/runs/{run}/status", tags=["run"])
+    async def status(run: Run, host: Host) -> Status:
+        """Return a run in figures."""
+        return await run_in_threadpool(table.status, host, run)
+
+    @app.get("/runs/{run}/events", tags=["tick"], response_class=StreamingResponse)
+    async def events(request: Request, run: Run, host: Host, after: int | None = None) -> StreamingResponse:
+        """Stream each tick's answer as a server-sent event, whose id is the tick's number."""
+        last = request.headers.get("last-event-id", "")
+        begin = int(last) if last.isdigit() else after
+        stream = TickEvents(await run_in_threadpool(table.get, host, run), begin, app.state.closing)
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    return app
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Have every error told in the one shape."""
+
+    @app.exception_handler(CogitateError)
+    async def refused(_: Request, error: CogitateError) -> JSONResponse:
+        return problem_response(refusal_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        what = str(first["msg"]).removeprefix("Value error, ")
+        return problem_response(malformed(f"{where or 'the body'} {quoted(first.get('input'))}: {what}"))
+
+    @app.exception_handler(HTTPException)
+    async def unknown(request: Request, error: HTTPException) -> JSONResponse:
+        where = f"{request.method} {quoted(request.url.path)}"
+        refusal = Refusal(
+            error.status_code, "no_such_request", f"{where}: {error.detail}", "see /openapi.json for what there is"
+        )
+        response = problem_response(refusal)
+        response.headers.update(error.headers or {})
+        return response
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> JSONResponse:
+        log.error("gateway.failed", path=request.url.path, error=type(error).__name__, exc_info=error)
+        return problem_response(refusal_of(error))
+
+
+def _retrieve(answer: asyncio.Future[Ticked]) -> None:
+    """Look at an error for which nobody waits any more, so that asyncio does not report it as unseen."""
+    if not answer.cancelled():
+        answer.exception()

@@ -1,0 +1,153 @@
+"""The edge of the gateway: who speaks, how much, and strict JSON; before anything of a message is looked at."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable
+
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hosting.protocol.reading import read_json
+from hosting.protocol.refusals import Refusal
+from memory.errors import quoted
+from ops.gateway.tokens import ONLY, Tokens
+
+MAX_BODY = 8_000_000  # bytes
+OPEN_PATHS = ("/health", "/openapi.json")  # for probes and generators of clients; they tell nothing of a run
+
+
+class StrictRequest(Request):
+    """A request whose body is bounded, and JSON as the standard says."""
+
+    most = MAX_BODY
+
+    async def body(self) -> bytes:
+        """Return the body.
+
+        Raises:
+            Refusal: when it is too long, as soon as that shows.
+        """
+        if not hasattr(self, "_body"):
+            declared = self.headers.get("content-length", "")
+            if declared.isdigit() and int(declared) > self.most:
+                raise too_long(self.most)
+            parts, length = [], 0
+            async for part in self.stream():
+                length += len(part)
+                if length > self.most:
+                    raise too_long(self.most)
+                parts.append(part)
+            self._body = b"".join(parts)
+        return self._body
+
+    async def read(self) -> None:
+        """Read the body and the JSON in it.
+
+        Raises:
+            Refusal: when it is too long, is not marked as JSON, or is none.
+        """
+        body = await self.body()
+        if not body:
+            return
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refusal(
+                415, "no_json", f"the body is marked as {quoted(kind)}",
+                "send JSON, with the header `Content-Type: application/json`",
+            )  # fmt: skip
+        self._json = read_json(body)
+
+
+class StrictRoute(APIRoute):
+    """A route whose requests are strict, and whose errors have the one shape."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        """Return the handler."""
+        handle = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            checked = StrictRequest(request.scope, request.receive)
+            await checked.read()
+            return await handle(checked)
+
+        return strict
+
+
+class Guard:
+    """The check of each request's token, before its body is read; without tokens, that it comes from this machine."""
+
+    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
+        self._app = app
+        self._tokens = tokens
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with the name of its host, or refuse it."""
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        refusal = self._refusal(request)
+        if refusal is not None:
+            await problem_response(refusal)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, request: Request) -> Refusal | None:
+        if self._tokens:
+            scheme, _, token = request.headers.get("authorization", "").partition(" ")
+            host = self._tokens.host_of(token.strip()) if scheme.lower() == "bearer" else None
+            if host is None:
+                return Refusal(
+                    401, "unknown_token", "the header Authorization names no host's token",
+                    "send `Authorization: Bearer TOKEN` with the token that the gateway was given",
+                )  # fmt: skip
+            request.scope["host"] = host
+            return None
+        # A page in a browser of this machine may send requests here as well. It says where it comes from.
+        if "origin" in request.headers or not is_loopback(_without_port(request.headers.get("host", ""))):
+            return Refusal(
+                403, "from_elsewhere", f"without tokens only programs of this machine are served, not "
+                f"{quoted(request.headers.get('origin') or request.headers.get('host', ''))}",
+                "start the gateway with tokens",
+            )  # fmt: skip
+        request.scope["host"] = ONLY
+        return None
+
+
+def is_loopback(name: str) -> bool:
+    """Return whether a name or address means this machine alone."""
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def problem_response(refusal: Refusal) -> JSONResponse:
+    """Return the response that tells a refusal."""
+    headers = {}
+    if refusal.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if refusal.status == 503:
+        headers["Retry-After"] = "1"
+    return JSONResponse(refusal.problem.model_dump(exclude_none=True), refusal.status, headers)
+
+
+def too_long(most: int) -> Refusal:
+    """Return the refusal of a body that is too long."""
+    return Refusal(
+        413,
+        "too_long",
+        f"the body is longer than {most:,} bytes",
+        "send less in one message",
+    )
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]

@@ -1,0 +1,106 @@
+"""A client of the gateway, as plain as HTTP is, and a gateway in this process to speak to."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import uvicorn
+from fakeredis import FakeRedis
+
+from hosting.protocol.host_table import HostTable
+from ops.gateway.app import PATIENCE, make_app
+from ops.gateway.tokens import Tokens
+from scheduler.config.settings import Settings
+
+
+class Answer(NamedTuple):
+    """A response: its status, its headers by lower-case name, and the value of its JSON."""
+
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+
+class Client:
+    """A client with a connection for each request."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self.url = url
+        self.where = urlsplit(url)
+        self._token = token
+
+    def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        """Send bytes, and return the response."""
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self._token is not None:
+            given.setdefault("Authorization", f"Bearer {self._token}")
+        with closing(http.client.HTTPConnection(self.where.hostname or "", self.where.port, timeout=100)) as connection:
+            connection.request(method, path, body, given)
+            response = connection.getresponse()
+            raw = response.read()
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, json.loads(raw))
+
+    def post(self, path: str, message: object) -> Answer:
+        """Post a message."""
+        return self.send("POST", path, json.dumps(message).encode(), Content_Type="application/json")
+
+    def get(self, path: str) -> Answer:
+        """Ask for something."""
+        return self.send("GET", path)
+
+    def tick(self, run: str, number: int, turn: object = None) -> Answer:
+        """Post the turn of a tick."""
+        return self.post(f"/runs/{run}/ticks/{number}", turn or {})
+
+    def answer(self, path: str, message: object) -> Any:
+        """Post a message that is taken, and return what its answer holds."""
+        found = self.post(path, message)
+        assert found.status == 200, found
+        return found.body
+
+
+class Served(NamedTuple):
+    """A gateway that serves in this process."""
+
+    client: Client
+    table: HostTable
+
+
+@contextmanager
+def serving(
+    redis: FakeRedis | None = None,
+    *,
+    tokens: dict[str, str] | None = None,
+    patience: float = PATIENCE,
+    settings: Settings | None = None,
+) -> Iterator[Served]:
+    """Serve hosts on a Redis in memory, where jobs run at once."""
+    with HostTable(settings or Settings(), redis or FakeRedis()) as table:
+        app = make_app(table, Tokens(tokens or {}), patience=patience)
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none"))
+        started = threading.Event()
+        startup = server.startup
+
+        async def told(sockets: Any = None) -> None:
+            await startup(sockets)
+            started.set()
+
+        server.startup = told  # type: ignore[method-assign]
+        thread = threading.Thread(target=server.run, name="gateway")
+        thread.start()
+        try:
+            assert started.wait(30)
+            port = server.servers[0].sockets[0].getsockname()[1]
+            yield Served(Client(f"http://127.0.0.1:{port}"), table)
+        finally:
+            app.state.closing.set()
+            table.interrupt()
+            server.should_exit = True
+            thread.join(30)
+        assert not thread.is_alive()

@@ -1,0 +1,86 @@
+"""`cogitate gateway` as a process, which may kill itself at a moment of a tick."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.gateway_client import Client
+
+OURS = ("COGITATE_", "OPENAI_")
+#: Has the process die by SIGKILL at a named moment of a tick, then starts the command.
+DYING = """
+import os, signal, sys
+from hosting.protocol.hosted_run import HostedRun
+from hosting.protocol.posted_loop import PostedLoop
+from scheduler.ledger.ledger import HostLedger
+
+moment, at = sys.argv[1], int(sys.argv[2])
+del sys.argv[1:3]
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def after(owner, name, tick):
+    work = getattr(owner, name)
+    def wrapped(self, *given, **named):
+        number = tick(self, *given)
+        found = work(self, *given, **named)
+        if number == at:
+            die()
+        return found
+    setattr(owner, name, wrapped)
+
+if moment == "turn":
+    after(PostedLoop, "_say", lambda loop, turn, tick: tick.number)
+elif moment == "committed":
+    after(HostLedger, "advance", lambda ledger, commit, apply: commit.tick)
+elif moment == "answer":
+    after(HostedRun, "_take", lambda run, tick, turn, digest: tick)
+elif moment == "opened":
+    after(HostLedger, "ask_ready", lambda ledger, keys: 0)
+
+from ops.cli import main
+main()
+"""
+
+
+class Running(NamedTuple):
+    """A gateway that serves, and its process."""
+
+    client: Client
+    process: subprocess.Popen[str]
+
+
+@contextmanager
+def gateway(
+    data_dir: Path, *, token: str = "", dies: tuple[str, int] | None = None, port: int = 0
+) -> Iterator[Running]:
+    """Serve from a process; at the end of the block it is told to stop, unless it is dead."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    start = ["-m", "ops"] if dies is None else ["-c", DYING, dies[0], str(dies[1])]
+    process = subprocess.Popen(
+        [sys.executable, *start, "gateway", "--port", str(port), "--workers", "1", "--data-dir", str(data_dir)],
+        env=clean | ({"COGITATE_GATEWAY_TOKEN": token} if token else {}), text=True, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r"at (http://\S+);", line)
+        assert found is not None, line + process.stderr.read()
+        yield Running(Client(found[1], token or None), process)
+        if process.poll() is None:
+            process.terminate()
+            _, said = process.communicate(timeout=60)
+            assert process.returncode == 143, said
+    finally:
+        process.kill()
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()

@@ -1,0 +1,84 @@
+"""The hosts that the page shows in other languages: run as they are, and equal to a host in Python."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import playwright
+
+from cogitate import Observation, Profile, Settings, TickLoop
+from tests.conftest import Eventually
+from tests.integration.command import left_behind, tick_of
+from tests.integration.gateway.gateway_process import OURS, gateway
+from tests.ports import free_ports
+from tests.repository import ROOT
+
+PAGE = (ROOT / "docs" / "how-to" / "any-language.md").read_text()
+NODE = Path(playwright.__file__).parent / "driver" / "node"  # it comes with a package, so it is on every machine
+LAST = 480
+
+
+def block(language: str) -> str:
+    """Return the example of the page in a language."""
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the variables of a host: `cogitate` is on its path."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    return clean | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{clean['PATH']}", **more}
+
+
+def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually: Eventually) -> None:
+    with TickLoop(
+        run="forge", owners={"agent:ada": Profile(name="Ada Smith", occupation="smith")}, settings=Settings(),
+        ticks=LAST, inline=True,
+    ) as loop:  # fmt: skip
+        for tick in loop:
+            if tick.number == 300:
+                seen = Observation(text="Ben Cole asked for a ploughshare.", minute=tick.minute, importance=6)
+                loop.observe("agent:ada", seen)
+    (tmp_path / "village.ts").write_text(block("typescript"))
+    data_dir, port, token = tmp_path / "data", free_ports(1), "a-token-that-is-long"
+    variables = environment(GATEWAY=f"http://127.0.0.1:{port}", COGITATE_GATEWAY_TOKEN=token)
+    with (tmp_path / "said").open("w") as said, gateway(data_dir, token=token, port=port) as (_, first):
+        host = subprocess.Popen(
+            [str(NODE), "--disable-warning=ExperimentalWarning", "village.ts"],
+            cwd=tmp_path, env=variables, stdout=said, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            eventually(lambda: tick_of(data_dir, "forge") > 20 or host.poll() is not None, "some ticks have passed")
+            first.kill()
+            first.wait()
+            with gateway(data_dir, token=token, port=port):
+                assert host.wait(120) == 0, (tmp_path / "said").read_text()
+        finally:
+            host.kill()
+            host.wait()
+    *changes, recalled, digest = (tmp_path / "said").read_text().splitlines()
+    assert any(line.startswith("agent:ada plan: ") for line in changes)
+    assert recalled == "Ben Cole asked for a ploughshare."
+    assert digest == loop.digest
+    assert not left_behind(data_dir)
+
+
+def test_a_host_in_javascript_on_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "host.mjs").write_text(block("javascript"))
+    assert len(block("javascript").strip().splitlines()) <= 20
+    for _ in range(2):
+        done = subprocess.run(
+            [str(NODE), "host.mjs"], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "agent:ada plan" in done.stdout
+
+
+def test_a_host_in_python_on_a_pipe_is_short() -> None:
+    """That it runs is among the examples of all pages."""
+    assert len(block("python").strip().splitlines()) <= 20

@@ -1,0 +1,122 @@
+"""Real incidents of one server, which a real Prometheus scrapes: each fires the alert that names it.
+
+`test_disk_full_alert` does the same with a full disk; `test_metrics` shows all rules by series.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ops.fake_llm.server import MODEL, FakeEndpoint
+from tests.integration.hosting.test_metrics import prometheus
+from tests.live_flower import started
+from tests.ports import free_ports
+from workers.processes.embedded import EmbeddedServer
+
+pytestmark = pytest.mark.system
+
+Ask = Callable[[str], list[dict[str, Any]]]
+LONG = 90.0  # seconds for alerts that look back over scrapes
+
+
+def alerts(ask: Ask, state: str = "firing") -> set[str]:
+    """Return the names of the alerts in a state."""
+    found = ask(f'ALERTS{{alertstate="{state}"}}')
+    return {series["metric"]["alertname"].removeprefix("Cogitate") for series in found}
+
+
+@contextmanager
+def worker(data_dir: Path, log: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker that nobody starts again, for a block."""
+    command = [
+        sys.executable,
+        "-m",
+        "celery",
+        "-A",
+        "cogitate",
+        "worker",
+        "-P",
+        "threads",
+        "-c",
+        "9",
+        "-n",
+        "by-hand@here",
+    ]
+    given = {"COGITATE_DATA_DIR": str(data_dir), **environment}
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, env=os.environ | given, cwd=log.parent, stdout=out, stderr=out)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_incidents_fire_their_alerts(tmp_path: Path, eventually: Callable[..., None]) -> None:
+    data_dir, ports = tmp_path / "data", free_ports(3)
+    paced = ("run", "--town", 3, "--days", 90, "--tick-rate", 4, "--workers", 0, "--llm", "openai", "--limit-usd", 1)
+    with EmbeddedServer(data_dir) as server, FakeEndpoint(latency=0.02) as endpoint:
+        thinks = {
+            "COGITATE_BASE_URL": endpoint.url, "COGITATE_API_KEY": "any", "COGITATE_MODEL": MODEL,
+            "COGITATE_MINUTES_PER_TICK": "10", "COGITATE_MORNING": "60", "COGITATE_REFLECTION_INTERVAL": "120",
+            "COGITATE_ACT_INTERVAL": "6", "COGITATE_SOCKET_TIMEOUT": "0.3", "COGITATE_BREAKER_FAILURES": "4",
+            "COGITATE_BREAKER_PAUSE": "1", "COGITATE_OUTAGE_WAIT": "600", "COGITATE_LIMITS": json.dumps({}),
+        }  # fmt: skip
+        targets = {"cogitate-host": ports, "cogitate-worker": ports + 1}
+
+        def run(name: str, port: int) -> Any:
+            return started(
+                *paced, "--run", name, data_dir=data_dir, log=tmp_path / f"{name}.log",
+                COGITATE_METRICS_PORT=str(port), **thinks,
+            )  # fmt: skip
+
+        with (
+            prometheus(tmp_path, targets) as ask,
+            worker(data_dir, tmp_path / "worker.log", thinks | {"COGITATE_METRICS_PORT": str(ports + 1)}) as hand,
+            run("town", ports) as host,
+            run("gone", ports + 2) as gone,
+        ):
+            eventually(
+                lambda: host.poll() is not None or ask("cogitate_endpoint_calls_total > 5"),
+                "the model to be asked",
+                LONG,
+            )
+            eventually(lambda: len(ask("up == 1")) == 2, "all targets to answer", LONG)
+            assert alerts(ask) == set(), "all is well"
+
+            endpoint.change(faults={"503": 1.0})
+            eventually(lambda: "BreakerOpen" in alerts(ask), "the breaker's alert", LONG)
+            eventually(
+                lambda: "EndpointFailing" in alerts(ask) | alerts(ask, "pending"), "the failures to be counted", LONG
+            )
+            for process in (hand, gone):
+                process.kill()
+                process.wait()
+            wanted = {"NoHost", "TargetDown", "WorkerMissing", "ThoughtsTooLate", "EndpointFailing"}
+            seen: set[str] = set()
+
+            def all_fired() -> bool:
+                seen.update(alerts(ask))
+                return wanted <= seen or host.poll() is not None
+
+            eventually(all_fired, "each incident to fire its alert", LONG)
+            assert wanted <= seen, (tmp_path / "town.log").read_text()
+
+            assert server.pid is not None
+            os.kill(server.pid, signal.SIGSTOP)
+            try:
+                eventually(lambda: "LedgerAway" in alerts(ask), "the alert of a frozen Redis", LONG)
+            finally:
+                os.kill(server.pid, signal.SIGCONT)
+            eventually(lambda: "LedgerAway" not in alerts(ask), "that alert to end", LONG)
+            assert host.poll() is None, (tmp_path / "town.log").read_text()

@@ -1,0 +1,1 @@
+"""The gateway and the pipe: the protocol for hosts in any language."""

@@ -1,0 +1,190 @@
+"""Memories, events, steering, status and leaving: what a host asks of the gateway beside its ticks."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+
+from cogitate import MemoryView, Scored
+from scheduler.inspection.audit.audit import audit
+from tests.gateway_client import Client, Served, serving
+from tests.unit.gateway.village_case import ADA, BEN, OPEN, STATEMENT, turn
+
+LAST = 400
+
+
+@pytest.fixture(scope="module")
+def lived() -> Iterator[Served]:
+    """A gateway at which the village has lived until its plans are made."""
+    with serving() as served:
+        served.client.answer("/runs/v/open", OPEN | {"ticks": None})
+        for number in range(1, LAST):
+            served.client.answer(f"/runs/v/ticks/{number}", turn(number))
+        yield served
+
+
+def plain(value: object) -> Any:
+    """Return what Python reads in the types of JSON."""
+    return json.loads(msgspec.json.encode(value))
+
+
+def scored(found: Iterable[Scored]) -> list[dict[str, Any]]:
+    """Return what a search in Python found."""
+    return [asdict(one) for one in found]
+
+
+QUESTIONS: list[tuple[dict[str, Any], Any]] = [
+    ({"read": "recall", "query": "the bell", "limit": 3}, lambda view: scored(view.recall("the bell", limit=3))),
+    ({"read": "recall", "about": [BEN], "types": ["observation", "message"], "since": 9, "profile": "spec"},
+     lambda view: scored(view.recall("", about=BEN, types=("observation", "message"), since=9, profile="spec"))),
+    ({"read": "recent", "limit": 4}, lambda view: view.recent(4)),
+    ({"read": "by_type", "type": "plan"}, lambda view: view.by_type("plan")),
+    ({"read": "about", "subject": "Ben Cole", "limit": 2}, lambda view: view.about("Ben Cole", 2)),
+    ({"read": "between", "start": 70, "end": 100}, lambda view: view.between(70, 100)),
+    ({"read": "reflections"}, lambda view: view.reflections()),
+    ({"read": "conversations"}, lambda view: [
+        {"participants": talk.participants, "entries": talk.entries} for talk in view.conversations()
+    ]),
+    ({"read": "relationships"}, lambda view: [asdict(one) for one in view.relationships()]),
+    ({"read": "plan"}, lambda view: asdict(view.plan())),
+    ({"read": "summary"}, lambda view: view.summary),
+    ({"read": "character"}, lambda view: view.character),
+    ({"read": "context", "query": "the bell", "tokens": 200}, lambda view: view.context("the bell", tokens=200)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "read"), QUESTIONS, ids=[one["read"] for one, _ in QUESTIONS])
+def test_a_question_finds_what_python_reads(lived: Served, question: dict[str, Any], read: Any) -> None:
+    view: MemoryView = lived.table.get("host", "v").loop.memory(ADA)
+    found = lived.client.answer("/runs/v/memory", {"owner": ADA, **question})
+    assert found["found"] == plain(read(view))
+    assert found["found"] or question["read"] in ("summary", "character", "conversations", "relationships")
+    assert found["minute"] == view.minute == LAST - 1
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [({"read": "recent", "owner": "agent:nobody"}, "input_refused"), ({"read": "dream", "owner": ADA}, "malformed"),
+     ({"read": "recent"}, "malformed"), ({"read": "recent", "owner": ADA, "query": "x"}, "malformed"),
+     ({"read": "between", "owner": ADA, "start": 9, "end": 3}, "input_refused"),
+     ({"read": "recall", "owner": ADA, "profile": "nonsense"}, "input_refused")],
+)  # fmt: skip
+def test_a_question_that_cannot_be_is_refused(lived: Served, question: dict[str, Any], code: str) -> None:
+    found = lived.client.post("/runs/v/memory", question)
+    assert (found.status, found.body["code"]) == (422, code)
+
+
+def connected(client: Client) -> closing[http.client.HTTPConnection]:
+    """Return a connection to the gateway."""
+    return closing(http.client.HTTPConnection(client.where.hostname or "", client.where.port, timeout=60))
+
+
+def events(client: Client, path: str, count: int, **headers: str) -> list[Any]:
+    """The data of so many server-sent events."""
+    with connected(client) as connection:
+        connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        response = connection.getresponse()
+        assert response.getheader("content-type", "").startswith("text/event-stream")
+        found: list[Any] = []
+        number = ""
+        while len(found) < count:
+            line = response.readline().decode().rstrip("\n")
+            if line.startswith("id: "):
+                number = line[4:]
+            if line.startswith("data: "):
+                found.append(json.loads(line[6:]))
+                assert number == str(found[-1]["tick"])
+        return found
+
+
+def test_events_are_the_answers_from_any_tick_on(lived: Served) -> None:
+    client = lived.client
+    answers = [client.answer(f"/runs/v/ticks/{number}", turn(number)) for number in range(300, LAST)]
+    assert events(client, "/runs/v/events?after=299", 100) == answers
+    assert events(client, "/runs/v/events?after=3", 1, Last_Event_ID="398") == answers[-1:]
+
+
+def test_an_event_comes_with_each_commit_and_the_stream_ends_with_the_run() -> None:
+    with serving() as (client, _):
+        client.answer("/runs/v/open", OPEN | {"ticks": 3})
+        with connected(client) as listener:
+            listener.request("GET", "/runs/v/events")
+            stream = listener.getresponse()
+            assert stream.readline() == b": ticks of a run\n"
+            answers = []
+            for number in (1, 2, 3):
+                answers.append(client.answer(f"/runs/v/ticks/{number}", {}))
+                while not (line := stream.readline()).startswith(b"data: "):
+                    assert line
+                assert json.loads(line[6:]) == answers[-1]
+            assert stream.read() == b"\n"
+        assert answers[-1]["over"]
+
+
+def test_a_listener_that_waits_is_let_go_when_the_run_is_left() -> None:
+    with serving() as (client, _):
+        client.answer("/runs/v/open", OPEN)
+        with connected(client) as listener:
+            listener.request("GET", "/runs/v/events")
+            stream = listener.getresponse()
+            assert stream.readline() == b": ticks of a run\n"
+            client.answer("/runs/v/close", {})
+            assert stream.read() == b"\n"
+
+
+def test_a_run_is_steered_from_its_next_tick_on() -> None:
+    redis = FakeRedis()
+    with serving(redis) as (client, table):
+        client.answer("/runs/v/open", OPEN)
+        for message in (
+            {"limit": "day.run.calls", "value": 5}, {"throttle": "reflect", "factor": 0.5, "pinned": True},
+            {"mode": "draining"},
+        ):  # fmt: skip
+            assert client.answer("/runs/v/steer", message)["state"] == "waits"
+        answer = client.answer("/runs/v/ticks/1", {})
+        state = table.get("host", "v").loop.state
+        assert {".".join(name): limit for name, limit in state.view.table}["day.run.calls"] == 5
+        assert state.steering.mode in ("draining", "drained")
+        status = client.get("/runs/v/status").body
+        assert (status["run"], status["summary"]["tick"]) == ("v", 1)
+        assert client.answer("/runs/v/ticks/1", {}) == answer
+        assert client.tick("v", 2).body.get("over", True)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [{}, {"mode": "running", "throttle": "reflect"}, {"mode": "faster"}, {"limit": "calls", "value": 1},
+     {"limit": "day.run.calls", "value": -1}, {"throttle": "plan", "factor": 0.5},
+     {"throttle": "reflect", "factor": 2}],
+)  # fmt: skip
+def test_a_request_that_cannot_be_is_refused(lived: Served, message: dict[str, Any]) -> None:
+    found = lived.client.post("/runs/v/steer", message)
+    assert (found.status, found.body["code"]) == (422, "malformed")
+
+
+def test_a_run_that_is_left_stays_and_is_opened_again() -> None:
+    redis = FakeRedis()
+    with serving(redis) as (client, _):
+        client.answer("/runs/v/open", OPEN)
+        one = client.answer("/runs/v/ticks/1", {"events": [{"event": STATEMENT}]})
+        assert client.answer("/runs/v/close", {}) == {"run": "v", "tick": 1, "digest": one["digest"]}
+        assert client.get("/runs/v").body["code"] == "not_open"
+        assert client.answer("/runs/v/open", OPEN | {"exist": "resume"})["next"] == 2
+        assert client.answer("/runs/v/open", OPEN | {"exist": "replace"})["next"] == 1
+        assert client.answer("/runs/v/memory", {"read": "recent", "owner": ADA})["found"] == []
+    assert audit(redis, "v") == []
+
+
+def test_whoever_imports_the_package_loads_no_server() -> None:
+    code = "import sys, cogitate, ops.cli; sys.exit(any(name in sys.modules for name in ('fastapi', 'uvicorn')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
