@@ -1,10 +1,10 @@
-"""`cogitate export`: write a run as JSON Lines for people and tools. Nothing imports it."""
+"""`cogitate export`: write a run as JSON Lines or Parquet for people and tools."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,20 +14,26 @@ from redis import Redis
 
 from hosting import logs
 from hosting.terminal import Terminal, visible_json
-from memory.snapshot import dump
+from memory.errors import InputError
+from memory.profile import Profile
+from memory.stream import Stream
 from memory.unreadable import leave_out, unreadable
 from ops.command_options import DataDir, RunName, Verbose, read_settings
-from ops.commands.job import job_json
+from ops.exchange.jsonl import write_stream
+from ops.exchange.save_folder import write_save
+from ops.formatting.job_life import job_json
+from ops.formatting.parquet import Row, job_rows, memory_rows, tick_rows, write_parquet
 from ops.formatting.unreadable_entries import print_left_out
 from ops.open_state import open_state
 from scheduler.inspection.job_history import JobHistory
-from scheduler.journal.exported import all_lines
+from scheduler.journal.exported import all_lines, open_private
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import load_streams
 
 EXAMPLE = "Example: cogitate export town-1 --what memories --out memories.jsonl"
 
 What = Literal["memories", "jobs", "journal"]
+Format = Literal["jsonl", "parquet", "generative-agents"]
 
 
 def export(
@@ -35,12 +41,20 @@ def export(
     what: Annotated[What, typer.Option("--what", help="Memories, one owner a line; jobs; or ticks of the journal.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="The file to write (default stdout).", show_default=False),
+        typer.Option(
+            "--out", metavar="PATH", help="What to write: a file, or a new folder (default stdout).", show_default=False
+        ),
     ] = None,
+    form: Annotated[
+        Format,
+        typer.Option(
+            "--format", help="JSON Lines, a Parquet table of entries, jobs or ticks, or a save of Generative Agents."
+        ),
+    ] = "jsonl",
     data_dir: DataDir = None,
     verbose: Verbose = 0,
 ) -> int:
-    """Write a run's memories, jobs or journal as JSON Lines, always in the same order.
+    """Write a run's memories, jobs or journal as JSON Lines or as Parquet, always in the same order.
 
     Owners come by name, ended jobs in the order of their ends and before open ones, ticks by number. The journal is
     verified on the way. Ticks that were trimmed come from the files in the data folder, if they are there; jobs that
@@ -48,12 +62,29 @@ def export(
     """
     logs.configure(verbose)
     settings = read_settings(data_dir=data_dir)
+    if form == "parquet" and out is None:
+        raise InputError("--format parquet writes a file: give --out FILE")
+    if form == "generative-agents" and (out is None or what != "memories"):
+        raise InputError("--format generative-agents writes memories to a folder: give --what memories --out FOLDER")
     with open_state(settings) as client:
+        if form == "generative-agents":
+            assert out is not None
+            saved = write_save(client, run, _streams(client, run), out)
+            for line in saved.lines(run, out):
+                Terminal(stderr=True).print(line, highlight=False, soft_wrap=True)
+            return 0
+        if form == "parquet":
+            assert out is not None
+            rows = _ROWS[what](client, run, settings.data_dir)
+            with open_private(out) as file:
+                count = write_parquet(file, what, rows)
+            Terminal(stderr=True).print(f"{count:,} rows of {what} of run {run}", highlight=False)
+            return 0
         lines = _LINES[what](client, run, settings.data_dir)
         if out is None:
             count = _to_stdout(lines)
         else:
-            with out.open("wb") as file:
+            with open_private(out) as file:
                 count = sum(1 for line in lines if file.write(line + b"\n"))
     Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}", highlight=False)
     return 0
@@ -73,7 +104,7 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
     return count
 
 
-def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
+def _streams(client: Redis, run: str) -> Iterator[Stream]:
     """Yield every owner's stream, also those of owners that have left."""
     store = RunStore.open(client, run)
     names = {*store.fields("owners"), *store.fields("retired")}
@@ -82,7 +113,15 @@ def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
         found = list(unreadable([stream]))
         print_left_out(found)
         leave_out(stream, (one.number for one in found), stream.head.last_number)
-        yield dump(stream)
+        yield stream
+
+
+def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
+    profiles = {
+        name.decode(): msgspec.json.decode(raw, type=Profile)
+        for name, raw in RunStore.open(client, run).mapping("owners").items()
+    }
+    return (write_stream(stream, profiles.get(stream.owner)) for stream in _streams(client, run))
 
 
 def _jobs(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
@@ -95,5 +134,11 @@ def _journal(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
             {"tick": line.core.tick, "digest": line.digest, "chain": line.chain, "core": line.core, "notes": line.notes}
         )
 
+
+_ROWS: dict[What, Callable[[Redis, str, Path], Iterator[Row]]] = {
+    "memories": lambda client, run, data_dir: memory_rows(_streams(client, run)),
+    "jobs": lambda client, run, data_dir: job_rows(JobHistory(client, run).all()),
+    "journal": lambda client, run, data_dir: tick_rows(all_lines(client, data_dir, run)),
+}
 
 _LINES = {"memories": _memories, "jobs": _jobs, "journal": _journal}

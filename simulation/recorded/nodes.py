@@ -7,10 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any, Literal, get_args
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple, get_args
 
-from memory.entry import MAX_TEXT, UNRATED
+import msgspec
+
+from memory.entry import MAX_TEXT, UNRATED, Entry
+from memory.errors import quoted
 
 NodeType = Literal["event", "thought", "chat"]
 NODE_TYPES: tuple[NodeType, ...] = get_args(NodeType)
@@ -18,6 +21,7 @@ NODE_ID = re.compile(r"node_(0|[1-9][0-9]{0,8})")
 BLANK = "this is blank"  # what the original writes when a model failed
 CREATED = "%Y-%m-%d %H:%M:%S"
 MAX_KEYWORDS = 30
+KEPT = "cogitate"  # the field of an exported node that holds the memory whole, with what the format has no field for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,34 @@ class Node:
     keywords: tuple[str, ...] = ()
     evidence: tuple[int, ...] = ()  # thoughts: the numbers of the nodes it rests on
     lines: tuple[tuple[str, str], ...] = ()  # chats: (speaker, words)
+    kept: Entry | None = None  # the memory that was exported as this node
+
+
+class RefusedNode(NamedTuple):
+    """A record that cannot be used."""
+
+    key: str
+    reason: str  # as in the warnings
+    value: str  # what is wrong, quoted and shortened
+
+
+def node_record(
+    node_type: NodeType, when: datetime, text: str, importance: int, subject: str, obj: str, filling: object
+) -> dict[str, Any]:
+    """Return a memory as the format writes it."""
+    return {
+        "type": node_type,
+        "depth": 1 if node_type == "thought" else 0,
+        "created": when.strftime(CREATED),
+        "expiration": str(when + timedelta(days=30)) if node_type == "thought" else None,
+        "subject": subject,
+        "predicate": {"event": "is", "chat": "chat with", "thought": "know"}[node_type],
+        "object": obj,
+        "description": text,
+        "poignancy": importance,
+        "keywords": sorted({subject.split(":")[-1], obj} - {""}),
+        "filling": filling,
+    }
 
 
 def sound_text(text: str) -> tuple[str, bool]:
@@ -45,13 +77,23 @@ def sound_text(text: str) -> tuple[str, bool]:
     return cleaned.strip(), cleaned != text
 
 
-def read_nodes(records: Mapping[str, Any], start: datetime, warnings: Counter[str]) -> tuple[Node, ...]:
-    """Return the usable records, in order of time; what is refused or repaired is counted in `warnings`."""
+def read_nodes(
+    records: Mapping[str, Any], start: datetime, warnings: Counter[str], refused: list[RefusedNode] | None = None
+) -> tuple[Node, ...]:
+    """Return the usable records, in order of time; what is refused or repaired is counted in `warnings`.
+
+    Args:
+        refused: gets the records that cannot be used.
+    """
     found: dict[int, Node] = {}
     for key, record in records.items():
         node = _read(key, record, start, warnings)
-        if node is not None:
+        if isinstance(node, Node):
             found[node.number] = node
+            continue
+        warnings[node.reason] += 1
+        if refused is not None:
+            refused.append(node)
     ordered = sorted(found.values(), key=lambda n: (n.created, n.number))
     result: list[Node] = []
     for node in ordered:
@@ -63,19 +105,16 @@ def read_nodes(records: Mapping[str, Any], start: datetime, warnings: Counter[st
     return tuple(result)
 
 
-def _read(key: str, record: Any, start: datetime, warnings: Counter[str]) -> Node | None:
+def _read(key: str, record: Any, start: datetime, warnings: Counter[str]) -> Node | RefusedNode:
     named = NODE_ID.fullmatch(key)
     if named is None or not isinstance(record, dict):
-        warnings["not_a_record"] += 1
-        return None
+        return RefusedNode(key, "not_a_record", quoted(record))
     node_type = next((known for known in NODE_TYPES if known == record.get("type")), None)
     if node_type is None:
-        warnings["unknown_type"] += 1
-        return None
+        return RefusedNode(key, "unknown_type", quoted(record.get("type")))
     created = _created(record.get("created"))
     if created is None:
-        warnings["bad_date"] += 1
-        return None
+        return RefusedNode(key, "bad_date", quoted(record.get("created")))
     if created < start:
         warnings["date_before_start"] += 1
         created = start
@@ -84,8 +123,7 @@ def _read(key: str, record: Any, start: datetime, warnings: Counter[str]) -> Nod
     lines = _lines(record.get("filling"), warnings) if node_type == "chat" else ()
     refusal = _refusal(text)
     if refusal and not lines:
-        warnings[refusal] += 1
-        return None
+        return RefusedNode(key, refusal, quoted(description))
     if broken:
         warnings["broken_characters"] += 1
     importance, poignancy = _importance(record.get("poignancy"), warnings)
@@ -104,7 +142,16 @@ def _read(key: str, record: Any, start: datetime, warnings: Counter[str]) -> Nod
         else (),
         evidence=_evidence(record.get("filling"), warnings) if node_type == "thought" else (),
         lines=lines,
+        kept=_kept(record.get(KEPT), warnings),
     )
+
+
+def _kept(value: Any, warnings: Counter[str]) -> Entry | None:
+    try:
+        return msgspec.convert(value, Entry) if value is not None else None
+    except (msgspec.ValidationError, RecursionError):
+        warnings["kept_memory_unreadable"] += 1
+        return None
 
 
 def _word(value: Any) -> str:
@@ -112,7 +159,7 @@ def _word(value: Any) -> str:
 
 
 def _refusal(text: str) -> str:
-    """Why a text cannot be a memory, or nothing."""
+    """Return why a text cannot be a memory, or nothing."""
     if not text:
         return "empty_text"
     if text.strip(" .\"'").lower() == BLANK:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ class RecordedWorld:
         self.minutes_per_tick = minutes_per_tick
         self.start_minute = self.recording.minute_of(self.recording.meta.start_date)
         names = [persona.name for persona in self.recording.personas]
-        ids = [f"agent:{s}" for s in distinct([slug(name) for name in names], "persona")]
+        ids = _owner_ids(self.recording.personas)
         self._ids = dict(zip(names, ids, strict=True))
         self._personas = dict(zip(ids, self.recording.personas, strict=True))
         self._places = _places(self.recording)
@@ -174,10 +174,17 @@ class RecordedWorld:
         feed: dict[int, list[tuple[str, Entry]]] = {}
         for created, _, _, owner, node in fed:
             minute = self.recording.minute_of(created)
-            feed.setdefault(minute, []).extend((owner, entry) for entry in self._entries(owner, node, minute))
+            feed.setdefault(minute, []).extend((owner, entry) for entry in self.entries_of(owner, node))
         return feed
 
-    def _entries(self, owner: str, node: Node, minute: int) -> list[Entry]:
+    @property
+    def personas(self) -> Mapping[str, Persona]:
+        """Return the recorded agents, by owner id."""
+        return self._personas
+
+    def entries_of(self, owner: str, node: Node) -> list[Entry]:
+        """Return the memories that a recorded event or chat stands for."""
+        minute = self.recording.minute_of(node.created)
         place = self._places.get(_sector(node.subject))
         location = place.id if place else self._location(owner, minute)
         named = [self._ids[name] for name in (node.subject, node.object) if name in self._ids]
@@ -248,6 +255,13 @@ class _Timetable:
 
     def asleep(self, minute: int) -> bool:
         return self.activity(minute).lower().startswith(("sleep", "asleep"))
+
+
+def _owner_ids(personas: Sequence[Persona]) -> list[str]:
+    """Return an owner for each persona: the one that it was when a run was exported, otherwise one from its name."""
+    ids = [f"agent:{name}" for name in distinct([slug(persona.name) for persona in personas], "persona")]
+    kept = [persona.scratch.owner or made for persona, made in zip(personas, ids, strict=True)]
+    return kept if len(set(kept)) == len(kept) else ids
 
 
 def _sector(address: str) -> str:

@@ -18,7 +18,7 @@ from memory.clock import DAY
 from memory.entry import Entry
 from memory.profile import Profile
 from simulation.recorded.load_profile import job_demand, reflection_times
-from simulation.recorded.nodes import Node
+from simulation.recorded.nodes import Node, node_record
 from simulation.recorded.recording import read_recording
 from simulation.recorded.reflections import reflections
 from simulation.town.town import Town
@@ -89,23 +89,6 @@ def _time(minute: int) -> datetime:
     return START + timedelta(minutes=minute)
 
 
-def _record(kind: str, when: datetime, text: str, importance: int, subject: str, obj: str, filling: Any) -> Record:
-    expires = str(when + timedelta(days=30)) if kind == "thought" else None
-    return {
-        "type": kind,
-        "depth": 1 if kind == "thought" else 0,
-        "created": str(when),
-        "expiration": expires,
-        "subject": subject,
-        "predicate": {"event": "is", "chat": "chat with", "thought": "know"}[kind],
-        "object": obj,
-        "description": text,
-        "poignancy": importance,
-        "keywords": sorted({subject.split(":")[-1], obj} - {""}),
-        "filling": filling,
-    }
-
-
 def _doing(brief: dict[str, Any], places: dict[str, str]) -> str:
     if brief["condition"] in ("sleeping", "walking"):
         return str(brief["condition"])
@@ -117,7 +100,7 @@ def _nodes(owner: str, diary: list[Entry], profiles: Mapping[str, Profile], plac
     me = profiles[owner].name
     day = START.strftime("%A %B %d")
     plan = f"This is {me}'s plan for {day}: {profiles[owner].routine}"
-    nodes = [_record("thought", START, plan, 5, me, day, None)]
+    nodes = [node_record("thought", START, plan, 5, me, day, None)]
     talks: dict[str, list[Entry]] = {}
     for entry in diary:
         if entry.type == "message":
@@ -132,14 +115,14 @@ def _nodes(owner: str, diary: list[Entry], profiles: Mapping[str, Profile], plac
                 filling = [line.text.split(": ", 1) for line in lines]
                 text = f"conversing between {me} and {others[0]}, among other things: {gist}"
                 importance = max(line.importance for line in lines)
-                nodes.append(_record("chat", _time(entry.minute), text, importance, me, others[0], filling))
+                nodes.append(node_record("chat", _time(entry.minute), text, importance, me, others[0], filling))
             continue
         place = places.get(entry.location, "")
         here = f"{WORLD}:{place}:main room" if place else me
         subject, obj = (
             (others[0], "") if others and entry.source == "perception" else (here, others[0] if others else "")
         )
-        nodes.append(_record("event", _time(entry.minute), entry.text, entry.importance, subject, obj, []))
+        nodes.append(node_record("event", _time(entry.minute), entry.text, entry.importance, subject, obj, []))
     return nodes
 
 
@@ -167,7 +150,7 @@ def _with_insights(nodes: list[Record], times: list[datetime], me: str) -> list[
             for name, times_seen in sorted(people.items(), key=lambda item: (-item[1], item[0]))[:INSIGHTS]:
                 evidence = [f"node_{number}" for number, node in since if node["subject"] == name][:5]
                 text = f"{me} notices {name} more often than others" if times_seen > 2 else f"{me} has met {name}"
-                result.append(_record("thought", datetime.fromisoformat(created), text, 5, me, name, evidence))
+                result.append(node_record("thought", datetime.fromisoformat(created), text, 5, me, name, evidence))
             since = []
     return result
 

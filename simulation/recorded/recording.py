@@ -18,7 +18,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from memory.entry import MAX_TEXT
 from memory.errors import CogitateError
-from simulation.recorded.nodes import Node, read_nodes, sound_text
+from scheduler.intake.checks import InputError, check_owner
+from simulation.recorded.nodes import Node, RefusedNode, read_nodes, sound_text
 
 DATES = ("%B %d, %Y", "%B %d, %Y, %H:%M:%S", "%Y-%m-%d", "%Y-%m-%d %H:%M:%S")
 DAY_MINUTES = 1440
@@ -60,6 +61,14 @@ def _schedule(value: Any) -> list[tuple[str, int]]:
     ]
 
 
+def _owner(value: Any) -> str:
+    """Return the owner that an exported persona was; nothing for what is none."""
+    try:
+        return check_owner(value) if value else ""
+    except InputError:
+        return ""
+
+
 Date = Annotated[datetime, BeforeValidator(_date)]
 Text = Annotated[str, BeforeValidator(_text)]
 
@@ -84,6 +93,7 @@ class Scratch(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     name: Text = ""
+    owner: Annotated[str, BeforeValidator(_owner), Field(alias="cogitate_owner")] = ""  # of a run that was exported
     age: Annotated[int | None, BeforeValidator(_age)] = None
     innate: Text = ""
     learned: Text = ""
@@ -101,6 +111,7 @@ class Persona:
     name: str
     scratch: Scratch
     nodes: tuple[Node, ...]  # in order of time and id
+    refused: tuple[RefusedNode, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,7 +167,9 @@ def read_recording(path: Path | str) -> Recording:
         records = _json(nodes_file)
         if not isinstance(records, dict):
             raise RecordingError(f"{nodes_file}: expected an object of records, found {str(records)[:80]!r}")
-        personas.append(Persona(name, scratch, read_nodes(records, meta.start_date, warnings)))
+        refused: list[RefusedNode] = []
+        nodes = read_nodes(records, meta.start_date, warnings, refused)
+        personas.append(Persona(name, scratch, nodes, tuple(refused)))
     return Recording(root, meta, tuple(personas), warnings)
 
 

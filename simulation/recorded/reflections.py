@@ -1,4 +1,4 @@
-"""When the recorded agents reflected: the importance rule of Generative Agents (Park et al. 2023, `reflect.py`).
+"""Reflections of the recorded agents, by the importance rule of Generative Agents (Park et al. 2023, `reflect.py`).
 
 A counter starts at the trigger. At each time step it is lowered by the importance, as recorded, of the new events
 (not chats, not thoughts); at or below zero the agent reflects at that step and the counter starts again.
@@ -16,7 +16,7 @@ from simulation.recorded.nodes import Node
 
 @dataclass
 class Reflections:
-    """When an agent reflected, and the counters at the end."""
+    """The times at which an agent reflected, and the counters at the end."""
 
     times: list[datetime] = field(default_factory=list)
     counter: int = 0  # importance still missing to the next reflection

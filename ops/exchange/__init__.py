@@ -1,0 +1,1 @@
+"""Memories come and go: files of other programs become runs, and runs become their files."""

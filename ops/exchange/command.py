@@ -1,0 +1,163 @@
+"""`cogitate import`: make a run of memories that another program wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from hosting import logs
+from hosting.terminal import Terminal
+from memory.errors import InputError
+from ops.command_options import (
+    AsJson,
+    DataDir,
+    LimitTokens,
+    LimitUsd,
+    Llm,
+    Verbose,
+    check_limited,
+    data_dir_option,
+    program_name,
+    read_settings,
+)
+from ops.exchange.dialogue import read_dialogue
+from ops.exchange.generative_agents import read_save
+from ops.exchange.imported_run import ImportedRun, import_run, is_unfinished_import
+from ops.exchange.incoming import Incoming
+from ops.exchange.jsonl import read_jsonl
+from ops.open_state import open_state
+from scheduler.config.settings import Settings, check_run_name
+from scheduler.ledger.errors import RunExists
+from scheduler.ledger.run_store import run_names
+
+EXAMPLE = """
+Example: cogitate import memories.jsonl --run village
+
+Example: cogitate import storage/July1_the_ville_isabella_maria_klaus-step-3-20 --run ville
+
+Example: cogitate import locomo10.json --sample conv-26 --run talk
+"""
+
+Form = Literal["jsonl", "dialogue", "generative-agents"]
+_SUFFIXES: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "dialogue"}
+
+
+def import_memories(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file or the folder to read.", show_default=False)],
+    name: Annotated[str, typer.Option("--run", metavar="NAME", help="The run to make.", show_default=False)],
+    form: Annotated[
+        Form | None,
+        typer.Option("--format", help="What PATH holds (default: by its name).", show_default=False),
+    ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="dialogue: which of a file's conversations to read.", show_default=False),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Make no run when anything has to be left out.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Delete a run of this name with all its memories first.")
+    ] = False,
+    llm: Llm = None,
+    limit_usd: LimitUsd = None,
+    limit_tokens: LimitTokens = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Make a run whose owners remember what PATH says, for a host to resume.
+
+    No model is asked and no worker started. Everything that is left out is counted and told on stderr.
+    """
+    logs.configure(verbose)
+    settings = read_settings(llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir)
+    check_limited(settings)
+    check_run_name(name)
+    chosen = form or _form_of(path)
+    if sample is not None and chosen != "dialogue":
+        raise InputError(f"--sample {sample} names a conversation of a dialogue: give it with --format dialogue only")
+    found = _read(path, chosen, sample)
+    err = Terminal(stderr=True)
+    for line in _left_out_lines(found):
+        err.print(line, highlight=False, soft_wrap=True)
+    if strict and found.left_out.total():
+        raise InputError(f"{path}: {found.left_out.total():,} were left out, and --strict wants all: nothing is made")
+    with open_state(settings, create=True) as client:
+        there = name in run_names(client)
+        unfinished = there and is_unfinished_import(client, name)
+        if there and not (replace or unfinished):
+            raise RunExists(f"run {name!r} exists already: choose another name (--run), or replace it (--replace)")
+        if unfinished:
+            err.print(f"run {name}: an import that was interrupted has left it empty; it is made anew", highlight=False)
+            replace = True
+        made = import_run(found, name, settings, replace=replace, form=chosen)
+    for line in _lines(made, found, settings):
+        Terminal(stderr=as_json).print(line, highlight=False, soft_wrap=True)
+    if as_json:
+        print(json.dumps(_as_json(made, found, chosen)), flush=True)
+    return 0
+
+
+def _form_of(path: Path) -> Form:
+    if path.is_dir():
+        return "generative-agents"
+    form = _SUFFIXES.get(path.suffix.lower())
+    if form is None:
+        raise InputError(f"{path}: its name does not say what it holds: give --format")
+    return form
+
+
+def _read(path: Path, form: Form, sample: str | None) -> Incoming:
+    match form:
+        case "jsonl":
+            return read_jsonl(path)
+        case "dialogue":
+            return read_dialogue(path, sample)
+        case "generative-agents":
+            return read_save(path)
+
+
+def _left_out_lines(found: Incoming) -> list[str]:
+    """Return the lines that tell what was left out: the first in full, then how many of each sort."""
+    total = found.left_out.total()
+    lines = [f"left out: {fault}" for fault in found.faults]
+    if total:
+        counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(found.left_out.items()))
+        lines.append(f"left out in all: {total:,} ({counts})")
+    if found.repaired:
+        counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(found.repaired.items()))
+        lines.append(f"repaired: {counts}")
+    return lines
+
+
+def _lines(made: ImportedRun, found: Incoming, settings: Settings) -> list[str]:
+    owners = len(made.remembered)
+    lines = [
+        f"run {made.run}: {found.count:,} memories of {owners:,} {'owner' if owners == 1 else 'owners'}, up to "
+        f"minute {found.last_minute:,}; its last tick is {made.ticks}, at minute {made.minute:,}"
+    ]
+    lines += [f"{limit} is {value:,} in this run, so that all of them fit" for limit, value in made.raised.items()]
+    if made.archived:
+        lines.append(f"{made.archived:,} of them were archived at once: the run's memory policy keeps no more")
+    first = min(made.remembered)
+    lines.append(f"see them: {program_name()} memory {made.run} {first}{data_dir_option(settings)}")
+    lines.append(f"let them think for a day: {program_name()} run --run {made.run} --resume{data_dir_option(settings)}")
+    lines.append(f'or go on with it in your host: TickLoop(run="{made.run}", owners={{}}, resume=True)')
+    return lines
+
+
+def _as_json(made: ImportedRun, found: Incoming, form: Form) -> dict[str, object]:
+    return {
+        "run": made.run,
+        "format": form,
+        "memories": found.count,
+        "owners": made.remembered,
+        "tick": made.ticks,
+        "minute": made.minute,
+        "left_out": dict(sorted(found.left_out.items())),
+        "repaired": dict(sorted(found.repaired.items())),
+        "raised": made.raised,
+        "archived": made.archived,
+    }

@@ -1,0 +1,85 @@
+"""Making a run of what a file brings, through the tick loop as any host."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+from redis import Redis
+
+from hosting.opening import description_of
+from hosting.tick_loop import PATIENT, TickLoop
+from memory.policies.compaction import TARGET
+from ops.exchange.incoming import Incoming
+from ops.world_choice import WorldChoice
+from scheduler.config.settings import Settings
+from scheduler.ledger.run_store import RunStore
+from simulation.still import StillWorld
+
+IMPORTED = "imported"  # the name in a run's description by which an import is known
+
+
+class ImportedRun(NamedTuple):
+    """A run that an import has made."""
+
+    run: str
+    ticks: int
+    minute: int  # game time of its last tick
+    remembered: dict[str, int]  # owner -> live entries
+    raised: dict[str, int]  # limits of memory that were raised, so that all fits
+    archived: int  # entries that the limits of the run's memory policy have archived at once
+
+
+def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str, int]]:
+    """Return the settings of the run, with limits of memory that hold everything, and the limits that were raised."""
+    most = found.most
+    needed = {
+        # Above this share of the limit pruning begins, which would at once take what has just come.
+        "max_observations": ceil((most["observation"] + most["message"] + most["summary"]) / TARGET),
+        "max_reflections": most["reflection"],
+        "max_plans": most["plan"],
+    }
+    raised = {name: count for name, count in needed.items() if count > getattr(settings, name)}
+    # Nobody thinks here: jobs that are due wait for the host that resumes the run.
+    return settings.model_copy(update={"workers": 0, "wait": PATIENT, "tick_rate": None} | raised), raised
+
+
+def is_unfinished_import(client: Redis, run: str) -> bool:
+    """Return whether a run is what an import that was interrupted has left: nothing was committed to it.
+
+    Raises:
+        RunMissing: when there is no such run.
+    """
+    (tick,) = RunStore.open(client, run).state("tick")
+    return int(tick or 0) == 0 and IMPORTED in description_of(client, run)
+
+
+def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool = False, form: str = "") -> ImportedRun:
+    """Make a run whose owners remember what a file says, and leave it to be resumed.
+
+    Its game begins at the last memory, and all memories are appended with its first tick, in one step.
+
+    Raises:
+        RunExists: when there is such a run, and `replace` is not given.
+        RunHeld: when a host is at work on the run that would be replaced.
+        LedgerError: as a loop raises it.
+    """
+    chosen, raised = settings_of(found, settings)
+    world = StillWorld(
+        found.profiles, found.locations, minutes_per_tick=chosen.minutes_per_tick, start_minute=found.last_minute
+    )
+    choice = WorldChoice(still=True, minutes_per_tick=world.minutes_per_tick, start_minute=world.start_minute)
+    described = choice.describe() | {"ticks": str(world.ticks_per_day), IMPORTED: form}
+    with TickLoop(
+        run=run, owners=found.profiles, settings=chosen, locations=world.locations,
+        start_minute=world.start_minute,
+        exist="replace" if replace else "refuse", describe=described,
+    ) as loop:  # fmt: skip
+        loop.tells = False
+        with loop.tick() as tick:  # one: at a second one jobs could be due, and change what is remembered
+            for effect in found.effects():
+                loop.ask(effect)
+            loop.checkpoint(world.dump())  # which also spares the host that resumes to be handed this tick again
+        remembered = {owner: len(loop.state.streams[owner].live()) for owner in sorted(found.profiles)}
+        archived = found.count - sum(remembered.values())
+        return ImportedRun(run, tick.number, tick.minute, remembered, raised, archived)

@@ -1,0 +1,148 @@
+"""The content of an imported file: owners with their memories, and a count of what could not be used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from memory.effects import Append, Effect
+from memory.entry import Entry
+from memory.errors import InputError
+from memory.profile import Location, Profile
+from scheduler.intake.checks import check_owner, check_profile
+from scheduler.intake.effects import check_effect
+from simulation.naming import slug
+
+MAX_MEMORIES = 50_000  # of one file
+MAX_FILE = 200_000_000  # bytes
+MAX_NAMED = 20  # faults that are told in full
+
+
+@dataclass(kw_only=True)
+class Incoming:
+    """Owners and their memories, checked, in the order in which they are appended."""
+
+    source: Path
+    profiles: dict[str, Profile] = field(default_factory=dict)
+    memories: dict[str, list[Entry]] = field(default_factory=dict)
+    facts: list[Effect] = field(default_factory=list)  # summaries and characters of owners
+    locations: tuple[Location, ...] = ()
+    left_out: Counter[str] = field(default_factory=Counter)  # reason -> how many
+    repaired: Counter[str] = field(default_factory=Counter)  # what was taken, but not as it was
+    faults: list[str] = field(default_factory=list)  # the first of what was left out, each with its place and value
+
+    def add_owner(self, owner: str, profile: Profile) -> None:
+        """Add an owner; one that is there keeps its profile.
+
+        Raises:
+            InputError: for a name or a profile that cannot be used.
+        """
+        known = check_owner(owner)
+        if known not in self.profiles:
+            self.profiles[known] = check_profile(known, profile)
+            self.memories[known] = []
+
+    def add(self, owner: str, entry: Entry) -> None:
+        """Add a memory of an owner.
+
+        Raises:
+            InputError: for values that no memory may have, and beyond the limit of a file.
+        """
+        if self.count >= MAX_MEMORIES:
+            raise TooMany(f"{self.source}: it holds more than {MAX_MEMORIES:,} memories: split it into several runs")
+        checked = check_effect(Append(owner, entry))
+        assert isinstance(checked, Append)
+        self.memories[owner].append(checked.entry)
+
+    def leave_out(self, reason: str, fault: str) -> None:
+        """Count what is left out, and keep the first faults to be told."""
+        self.left_out[reason] += 1
+        if len(self.faults) < MAX_NAMED:
+            self.faults.append(fault)
+
+    def check_usable(self) -> None:
+        """Check that there is anything to remember.
+
+        Raises:
+            InputError: with the first fault, when there is nothing.
+        """
+        if not self.count:
+            first = f"; the first fault: {self.faults[0]}" if self.faults else ""
+            raise InputError(f"{self.source}: it holds no memory that can be used{first}")
+
+    @property
+    def count(self) -> int:
+        """Return how many memories there are."""
+        return sum(map(len, self.memories.values()))
+
+    @property
+    def last_minute(self) -> int:
+        """Return the game time of the latest memory."""
+        return max((entry.minute for entries in self.memories.values() for entry in entries), default=0)
+
+    @property
+    def most(self) -> Counter[str]:
+        """Return the most entries of each type that one owner remembers."""
+        found: Counter[str] = Counter()
+        for entries in self.memories.values():
+            found |= Counter(entry.type for entry in entries)
+        return found
+
+    def effects(self) -> Iterable[Effect]:
+        """Yield the effects that make the owners remember."""
+        for owner, entries in self.memories.items():
+            for entry in entries:
+                yield Append(owner, entry)
+        yield from self.facts
+
+
+class TooMany(InputError):
+    """A file holds more than one run takes. Split it."""
+
+
+def owner_named(name: str) -> tuple[str, Profile]:
+    """Return the owner and the profile for a name: that of an owner, such as "agent:ada", or of a person.
+
+    Raises:
+        InputError: for a name from which no owner's can be made.
+    """
+    scope, colon, rest = name.partition(":")
+    if colon or name == "world":
+        owner = check_owner(name)
+        called = (rest or scope).replace("-", " ").replace("_", " ").strip().title()
+        return owner, Profile(name=called[:200] or owner)
+    short = slug(name)
+    if not short:
+        raise InputError(f"owner {name[:80]!a}: no id can be made of it; write it as 'agent:NAME' in ASCII letters")
+    return check_owner(f"agent:{short}"), Profile(name=name.strip())
+
+
+def read_bytes(file: Path) -> bytes:
+    """Return a file's bytes.
+
+    Raises:
+        InputError: when it is too large or cannot be read.
+    """
+    try:
+        size = file.stat().st_size
+        if size > MAX_FILE:
+            raise InputError(f"{file}: it has {size:,} bytes, at most {MAX_FILE:,} are read: split it")
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from error
+
+
+def decode_json(raw: bytes) -> object:
+    """Return the value of JSON text; NaN, infinities and halves of characters are refused.
+
+    Raises:
+        InputError: saying what is wrong.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"not valid JSON: {str(error)[:200]}") from error

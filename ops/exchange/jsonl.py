@@ -1,0 +1,182 @@
+"""JSON Lines: a memory a line, or an owner's whole stream a line as `cogitate export` writes it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from memory.effects import ReplaceSummary, SetCharacter
+from memory.entry import Character, Entry, PlanItem
+from memory.errors import InputError, first_fault
+from memory.profile import Profile
+from memory.snapshot import StreamSnapshot, load, snapshot
+from memory.stream import Stream
+from memory.unreadable import unreadable
+from ops.exchange.incoming import Incoming, TooMany, decode_json, owner_named, read_bytes
+from scheduler.intake.checks import MAX_OWNER, check_profile
+from scheduler.intake.effects import check_effect
+from scheduler.intake.observations import ObservationFields, Text
+
+MAX_LINE = 50_000_000  # bytes; a stream is one line
+
+
+class MemoryLine(ObservationFields):
+    """A line that is one memory: the fields of an observation and who remembers it.
+
+    `time`, as in 2023-02-13T08:30, may stand for `minute`: then the first day in the file is day 0.
+    """
+
+    owner: Text = Field(min_length=1, max_length=MAX_OWNER)
+
+
+class StreamLine(StreamSnapshot, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of an export: a stream and its owner's profile, which exports of 0.1.0 and owners that left lack."""
+
+    profile: Profile | None = None
+
+
+class _Profiled(msgspec.Struct, frozen=True):
+    """The profile on a line, whatever it is; the checks of `load` leave it unread."""
+
+    profile: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Time(BaseModel):
+    """The time of a line that gives no minute."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    time: datetime
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_text(cls, given: Any) -> Any:
+        if isinstance(given, dict) and not isinstance(given.get("time"), str):
+            raise ValueError("give a date and time such as '2023-02-13T08:30'")
+        return given
+
+
+def write_stream(stream: Stream, profile: Profile | None) -> bytes:
+    """Return a line that `read_jsonl` reads: an owner's whole stream, with its profile where it has one."""
+    return msgspec.json.encode(StreamLine(**msgspec.structs.asdict(snapshot(stream)), profile=profile))
+
+
+def read_jsonl(file: Path) -> Incoming:
+    """Return what the lines of a file say; lines that cannot be used are left out and told by their number.
+
+    Raises:
+        InputError: when the file cannot be read, is too large, or holds nothing that can be used.
+    """
+    found = Incoming(source=file)
+    memories: list[tuple[int, dict[str, Any], datetime | None]] = []
+    for number, raw in enumerate(read_bytes(file).split(b"\n"), 1):
+        if not raw.strip():
+            continue
+        try:
+            if len(raw) > MAX_LINE:
+                raise InputError(f"it has {len(raw):,} bytes, at most {MAX_LINE:,} fit")
+            value = decode_json(raw)
+            if not isinstance(value, dict):
+                raise InputError(f'it is {str(value)[:80]!a}: give an object such as {{"owner": …, "text": …}}')
+            if "entries" in value:
+                _take_stream(found, raw, number)
+            else:
+                memories.append((number, value, _time(value)))
+        except TooMany:
+            raise
+        except (InputError, ValidationError) as error:
+            _leave_out(found, number, error)
+    _take_memories(found, memories)
+    found.check_usable()
+    return found
+
+
+def _time(value: dict[str, Any]) -> datetime | None:
+    if "time" not in value:
+        return None
+    if "minute" in value:
+        raise InputError("it has a minute and a time: give one of them")
+    return _Time.model_validate(value).time.replace(tzinfo=None)
+
+
+def _take_memories(found: Incoming, lines: list[tuple[int, dict[str, Any], datetime | None]]) -> None:
+    """Add single memories, in order of game time, those of one minute in the order of the file."""
+    first = min((time for _, _, time in lines if time is not None), default=datetime(1, 1, 1))  # noqa: DTZ001
+    day_0 = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    checked: list[tuple[int, int, MemoryLine]] = []
+    for number, value, time in lines:
+        try:
+            fields = {name: one for name, one in value.items() if name != "time"}
+            if time is not None:
+                fields["minute"] = (time - day_0) // timedelta(minutes=1)
+            line = MemoryLine.model_validate(fields)
+            checked.append((line.minute, number, line))
+        except ValidationError as error:
+            _leave_out(found, number, error)
+    for _, number, line in sorted(checked, key=lambda one: one[:2]):
+        try:
+            owner, profile = owner_named(line.owner)
+            entry = Entry(**line.model_dump(exclude={"owner"}))
+            found.add_owner(owner, profile)
+            found.add(owner, entry)
+        except TooMany:
+            raise
+        except InputError as error:
+            _leave_out(found, number, error)
+
+
+def _take_stream(found: Incoming, raw: bytes, number: int) -> None:
+    """Add what an exported stream holds: its live entries, those that wait, and the facts of its head."""
+    try:
+        stream = load(raw)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    owner, named = owner_named(stream.owner)
+    if found.memories.get(owner):
+        raise InputError(f"owner {owner!a} has a line before this one: give each stream once")
+    found.add_owner(owner, _profile(found, raw, number, owner) or named)
+    broken = {one.number: one.why for one in unreadable([stream])}
+    for bad, why in broken.items():
+        found.leave_out("unreadable entry", f"line {number}: entry {bad} of {owner}: {why}")
+    if stream.archived:
+        found.left_out["archived entry"] += len(stream.archived)
+    live = [entry for n, entry in stream.entries.items() if stream.is_live(n) and n not in broken]
+    renumbered = {entry.number: index for index, entry in enumerate(live, 1)}
+    for entry in [*live, *stream.head.waiting]:
+        found.add(owner, _unnumbered(entry, renumbered, stream))
+    if stream.head.summary:
+        found.facts.append(check_effect(ReplaceSummary(owner, stream.head.summary, 0)))
+    if stream.head.character != Character():
+        found.facts.append(check_effect(SetCharacter(owner, stream.head.character)))
+
+
+def _profile(found: Incoming, raw: bytes, number: int, owner: str) -> Profile | None:
+    """Return the profile that a line gives; one that cannot be used is left out, and its memories are not."""
+    try:
+        profile = msgspec.json.decode(msgspec.json.decode(raw, type=_Profiled).profile, type=Profile | None)
+        return None if profile is None else check_profile(owner, profile)
+    except (msgspec.ValidationError, InputError) as error:
+        told = str(error) if isinstance(error, InputError) else f"profile of {owner!a}: {error}"
+        found.leave_out("profile", f"line {number}: {told}")
+        return None
+
+
+def _unnumbered(entry: Entry, renumbered: dict[int, int], stream: Stream) -> Entry:
+    """Return an entry as it is appended anew: its evidence by the new numbers, its items with their present status."""
+    status = stream.head.plan_status
+    items: tuple[PlanItem, ...] = tuple(
+        msgspec.structs.replace(item, status=status.get(item.id, item.status)) for item in entry.items
+    )
+    return msgspec.structs.replace(
+        entry, number=0, tick=0, rated=0, items=items, provisional=False, since_number=None,
+        evidence=tuple(renumbered[n] for n in entry.evidence if n in renumbered),
+    )  # fmt: skip
+
+
+def _leave_out(found: Incoming, number: int, error: InputError | ValidationError) -> None:
+    told = first_fault(error) if isinstance(error, ValidationError) else str(error)
+    found.leave_out("line", f"line {number}: {told}")

@@ -1,0 +1,80 @@
+"""A world in which nothing happens: its owners plan, and think about what they remember, as those of an import do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from memory.clock import DAY
+from memory.effects import Effect
+from memory.profile import Location, Profile
+from simulation.dump import read_dump
+from simulation.world import AppliedChange, Report
+
+
+class _State(msgspec.Struct, frozen=True, kw_only=True):
+    owners: dict[str, Profile]
+    locations: tuple[Location, ...]
+
+
+class StillWorld:
+    """A world for the tick loop (`simulation.world.World`) of which only owners and places are known.
+
+    An import commits its dump with the memories; a run that is resumed loads it.
+    """
+
+    def __init__(
+        self,
+        owners: Mapping[str, Profile] | None = None,
+        locations: Sequence[Location] = (),
+        *,
+        minutes_per_tick: int = 1,
+        start_minute: int = 0,
+    ) -> None:
+        self._state = _State(owners=dict(owners or {}), locations=tuple(locations))
+        self.minutes_per_tick = minutes_per_tick
+        self.start_minute = start_minute
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        """Return the places."""
+        return self._state.locations
+
+    @property
+    def ticks_per_day(self) -> int:
+        """Ticks in a game day."""
+        return -(-DAY // self.minutes_per_tick)
+
+    def owners(self) -> Mapping[str, Profile]:
+        """Return the profiles of all owners."""
+        return self._state.owners
+
+    def brief(self, owner: str) -> dict[str, Any]:
+        """Return an owner's home as its place; also of one that another host has added, it knows nothing."""
+        profile = self._state.owners.get(owner)
+        return {"location": profile.home if profile else "", "activity": ""}
+
+    def apply(self, change: AppliedChange) -> None:
+        """Ignore a change: there is nothing that it could move."""
+
+    def step(self, tick: int, minute: int) -> Sequence[Report]:
+        """Return no report."""
+        return ()
+
+    def take_effects(self) -> list[Effect]:
+        """Return no effect."""
+        return []
+
+    def dump(self) -> bytes:
+        """Return owners and places as JSON."""
+        return msgspec.json.encode(self._state, order="deterministic")
+
+    def load(self, data: bytes) -> None:
+        """Continue with the owners and places of a dump.
+
+        Raises:
+            ValueError: when it is of another world, such as that of a host which has gone on with the run.
+        """
+        self._state = read_dump(data, _State, "a world in which nothing happens")

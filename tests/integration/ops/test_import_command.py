@@ -1,0 +1,211 @@
+"""`cogitate import`: a file becomes a run that is audited, replayed, read, exported and resumed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from cogitate import Profile, Settings, TickLoop
+from tests.integration.command import typed
+from tests.repository import ROOT
+from workers.processes.embedded import EmbeddedServer
+
+ADA, BEN = "agent:ada", "agent:ben-cole"
+LINES = [
+    {"owner": ADA, "text": "Ben owes me a ploughshare.", "minute": 480, "importance": 6},
+    {"owner": ADA, "text": "Debts spoil friendships.", "minute": 900, "importance": 8, "type": "reflection"},
+    {"owner": ADA, "text": "Ben owes me a ploughshare.", "minute": 481, "importance": 6},
+    {"owner": "Ben Cole", "text": "The mill wheel broke.", "minute": 90_000, "importance": 7},
+]
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("import") / "data"
+    with EmbeddedServer(folder):
+        yield folder
+
+
+def done(*arguments: object, data_dir: Path) -> dict[str, Any]:
+    """The JSON object that a successful command ends with."""
+    ended = typed(*arguments, "--json", data_dir=data_dir)
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return found
+
+
+def exported(run: str, data_dir: Path) -> dict[str, list[tuple[str, int, int, str]]]:
+    """What each owner of a run remembers, by the export."""
+    file = data_dir.parent / f"{run}-exported.jsonl"
+    assert typed("export", run, "--what", "memories", "--out", file, data_dir=data_dir).returncode == 0
+    streams = [json.loads(line) for line in file.read_text().splitlines()]
+    return {
+        stream["owner"]: [
+            (entry["text"], entry["minute"], entry.get("importance", 0), entry["type"]) for entry in stream["entries"]
+        ]
+        for stream in streams
+    }
+
+
+def test_an_import_is_a_run_like_any_other_and_goes_on(data_dir: Path) -> None:
+    file = data_dir.parent / "village.jsonl"
+    file.write_text("\n".join(map(json.dumps, LINES)) + "\nnope\n")
+    made = done("import", file, "--run", "village", data_dir=data_dir)
+    assert made["owners"] == {ADA: 3, BEN: 1}
+    assert (made["left_out"], made["tick"], made["archived"]) == ({"line": 1}, 1, 0)
+
+    assert typed("audit", "village", data_dir=data_dir).returncode == 0
+    assert typed("replay", "village", "--verify", data_dir=data_dir).returncode == 0
+    assert "Debts spoil friendships." in typed("memory", "village", ADA, data_dir=data_dir).stdout
+
+    # What goes out comes in again.
+    before = exported("village", data_dir)
+    assert before[ADA][0] == ("Ben owes me a ploughshare.", 480, 6, "observation")
+    done("import", data_dir.parent / "village-exported.jsonl", "--run", "again", data_dir=data_dir)
+    assert exported("again", data_dir) == before
+
+    with TickLoop(run="village", owners={}, settings=Settings(data_dir=data_dir, workers=0), resume=True) as loop:
+        loop.tells = False
+        assert [one.entry.text for one in loop.memory(BEN).recall("What happened to the mill?", limit=1)] == [
+            "The mill wheel broke."
+        ]
+        with loop.tick() as tick:
+            loop.observe(ADA, {"text": "Ben paid.", "minute": tick.minute})
+        assert tick.number == 2
+    assert typed("audit", "village", data_dir=data_dir).returncode == 0
+
+
+def test_the_owners_of_an_import_think_when_the_run_is_resumed(data_dir: Path) -> None:
+    file = data_dir.parent / "thinkers.jsonl"
+    file.write_text("\n".join(map(json.dumps, LINES)))
+    done("import", file, "--run", "thinkers", data_dir=data_dir)
+    went_on = done(
+        "run", "--run", "thinkers", "--resume", "--ticks", 30, "--workers", 0, "--wait", 0, data_dir=data_dir
+    )
+    assert went_on["run"] == "thinkers"
+    again = exported("thinkers", data_dir)
+    assert {row[3] for row in again[ADA]} >= {"observation", "reflection", "plan"}  # nobody had a plan before
+    assert [row for row in again[BEN] if row[3] == "observation"] == [
+        ("The mill wheel broke.", 90_000, 7, "observation")
+    ]
+    assert typed("audit", "thinkers", data_dir=data_dir).returncode == 0
+    assert typed("replay", "thinkers", "--verify", data_dir=data_dir).returncode == 0
+
+
+def test_the_personas_of_a_save_remember_it(data_dir: Path) -> None:
+    recorded = ROOT / "simulation" / "recordings" / "small"
+    made = done("import", recorded, "--run", "small", data_dir=data_dir)
+    assert (made["format"], sorted(made["owners"])) == (
+        "generative-agents",
+        ["agent:amara-okafor", "agent:isabella-rossi", "agent:jonas-lindqvist"],
+    )
+    assert made["memories"] == sum(made["owners"].values())
+    assert typed("audit", "small", data_dir=data_dir).returncode == 0
+
+    folder = data_dir.parent / "save"
+    out = ("--what", "memories", "--format", "generative-agents", "--out", folder)
+    written = typed("export", "small", *out, data_dir=data_dir)
+    assert written.returncode == 0, written.stderr
+    assert f"{made['memories']:,} memories of 3 personas" in written.stderr
+    done("import", folder, "--run", "small-again", data_dir=data_dir)
+    assert exported("small-again", data_dir) == exported("small", data_dir)
+    assert typed("export", "small", *out, data_dir=data_dir).returncode == 2  # the folder is not empty now
+    refused = typed("export", "small", "--what", "jobs", *out[2:], data_dir=data_dir)
+    assert refused.returncode == 2
+    assert "give --what memories --out FOLDER" in refused.stderr
+
+
+def test_an_import_replaces_no_run_unless_it_is_told_to(data_dir: Path) -> None:
+    file = data_dir.parent / "one.jsonl"
+    file.write_text(json.dumps(LINES[0]))
+    done("import", file, "--run", "one", data_dir=data_dir)
+    refused = typed("import", file, "--run", "one", data_dir=data_dir)
+    assert refused.returncode == 2
+    assert "replace it (--replace)" in refused.stderr
+    file.write_text("\n".join(map(json.dumps, LINES)))
+    assert done("import", file, "--run", "one", "--replace", data_dir=data_dir)["memories"] == len(LINES)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ops.exchange.imported_run import import_run
+from ops.exchange.jsonl import read_jsonl
+from scheduler.config.settings import Settings
+
+found = read_jsonl(Path(sys.argv[1]))
+found.effects = lambda: os.kill(os.getpid(), signal.SIGKILL)  # the run is there, and its only tick is not committed
+import_run(found, "killed", Settings(data_dir=Path(sys.argv[2])), form="jsonl")
+"""
+
+
+def test_an_import_goes_on_where_a_killed_one_has_left_an_empty_run(data_dir: Path) -> None:
+    file = data_dir.parent / "killed.jsonl"
+    file.write_text("\n".join(map(json.dumps, LINES)))
+    ended = subprocess.run([sys.executable, "-c", KILLED, file, data_dir], cwd=ROOT, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert json.loads(typed("status", "killed", "--json", data_dir=data_dir).stdout.splitlines()[-1])["tick"] == 0
+    again = typed("import", file, "--run", "killed", data_dir=data_dir)
+    assert again.returncode == 0, again.stderr
+    assert "run killed: an import that was interrupted has left it empty; it is made anew" in again.stderr
+    assert len(exported("killed", data_dir)[ADA]) == 3
+    assert typed("audit", "killed", data_dir=data_dir).returncode == 0
+    assert typed("import", file, "--run", "killed", data_dir=data_dir).returncode == 2  # this one is whole
+
+
+def test_a_run_that_no_import_began_is_not_replaced(data_dir: Path) -> None:
+    file = data_dir.parent / "mine.jsonl"
+    file.write_text(json.dumps(LINES[0]))
+    with TickLoop(run="mine", owners={}, settings=Settings(data_dir=data_dir, workers=0)):
+        pass
+    refused = typed("import", file, "--run", "mine", data_dir=data_dir)
+    assert refused.returncode == 2
+    assert "replace it (--replace)" in refused.stderr
+
+
+def test_profiles_go_out_and_come_in_with_the_memories(data_dir: Path) -> None:
+    ada = Profile(name="Ada Smith", age=34, occupation="smith", traits=("stubborn",))
+    with TickLoop(run="people", owners={ADA: ada}, settings=Settings(data_dir=data_dir, workers=0)) as loop:
+        loop.tells = False
+        with loop.tick() as tick:
+            loop.observe(ADA, {"text": "The mill stopped.", "minute": tick.minute, "importance": 5})
+    exported("people", data_dir)
+    done("import", data_dir.parent / "people-exported.jsonl", "--run", "same-people", data_dir=data_dir)
+    with TickLoop(run="same-people", owners={}, settings=Settings(data_dir=data_dir, workers=0), resume=True) as loop:
+        loop.tells = False
+        assert loop.restored is not None
+        assert json.loads(loop.restored)["owners"] == {ADA: json.loads(msgspec.json.encode(ada))}
+
+
+def test_an_import_that_has_to_be_whole_makes_nothing_of_a_file_with_faults(data_dir: Path) -> None:
+    file = data_dir.parent / "faulty.jsonl"
+    file.write_text(json.dumps(LINES[0]) + "\nnope\n")
+    refused = typed("import", file, "--run", "faulty", "--strict", data_dir=data_dir)
+    assert refused.returncode == 2
+    assert "line 2: not valid JSON" in refused.stderr
+    assert typed("status", "faulty", data_dir=data_dir).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("notes.txt", "--run", "r"), "give --format"),
+        (("missing.jsonl", "--run", "r"), "cannot be read"),
+        (("notes.jsonl", "--run", "r", "--sample", "a"), "--sample a names a conversation"),
+        (("notes.jsonl", "--run", "no/name"), "no/name"),
+    ],
+)
+def test_an_import_that_cannot_be_is_refused_before_anything_is_made(
+    arguments: tuple[str, ...], told: str, data_dir: Path
+) -> None:
+    refused = typed("import", *arguments, data_dir=data_dir)
+    assert refused.returncode == 2
+    assert told in refused.stderr
