@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import signal
 import socket
@@ -61,7 +62,16 @@ def flower(data_dir: Path, *options: str, **environment: str) -> Iterator[str]:
 
 def get(address: str, login: str = "") -> tuple[int, str]:
     """Status and text of a page; `login` is "user:password"."""
-    request = urllib.request.Request(address)
+    return _answer(urllib.request.Request(address), login)
+
+
+def post(address: str, body: object, login: str = "", **headers: str) -> tuple[int, str]:
+    """Status and text of what answers a body of JSON; a header's name has "_" for "-"."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return _answer(urllib.request.Request(address, json.dumps(body).encode(), named, method="POST"), login)
+
+
+def _answer(request: urllib.request.Request, login: str) -> tuple[int, str]:
     if login:
         request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
     try:

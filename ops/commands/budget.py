@@ -14,14 +14,12 @@ from ops.command_options import AsJson, DataDir, EveryOwner, RunName, Verbose, r
 from ops.commands.control_requests import NoWait, request_controls
 from ops.formatting.budget import budget_table, limit_lines
 from ops.open_state import open_state
+from ops.operator_requests import limit_request
 from scheduler.budget.budget import format_limit
 from scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
-from scheduler.budget.limit_history import normal_name
-from scheduler.config.controls import SetLimit
-from scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
-from scheduler.config.settings import ConfigurationError, check_owners
+from scheduler.config.limits import MAX_LIMIT, parse_limit_name
+from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.summary import limits_of
-from scheduler.intake.checks import InputError
 from scheduler.ledger.run_store import RunStore
 
 EXAMPLE = """
@@ -58,12 +56,8 @@ def budget(
         raise ConfigurationError("give `set NAME VALUE`, `unset NAME`, or `show` alone")
     if name is None:
         return _show(run, data_dir, every_owner=every_owner, as_json=as_json)
-    try:
-        control = SetLimit(normal_name(name), value)
-        limited = parse_limit_name(control.name)
-        check_owners([limited])
-    except (LimitError, InputError) as error:
-        raise ConfigurationError(str(error)) from error
+    control = limit_request(name, value)
+    limited = parse_limit_name(control.name)
     with open_state(read_settings(data_dir=data_dir)) as client:
         store = RunStore.open(client, run)
         if limited.owner and not client.hexists(store.key("owners"), limited.owner):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +15,7 @@ import typer
 from hosting.terminal import Terminal
 from ops.command_options import read_settings
 from ops.open_state import open_state
+from ops.operator_requests import format_outcome
 from scheduler.config.controls import Control
 from scheduler.steering.operators import ControlOutcome, ask
 
@@ -31,13 +34,22 @@ def request_controls(
         named: the name of each request in the output.
     """
     with open_state(read_settings(data_dir=data_dir)) as client:
-        outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT)
+        outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT, by=_operator())
     console = Terminal(stderr=as_json)
     for name, outcome in zip(named, outcomes, strict=True):
-        console.print(f"{name}: {_format_outcome(outcome)}", highlight=False, soft_wrap=True)
+        console.print(f"{name}: {format_outcome(outcome)}", highlight=False, soft_wrap=True)
     if as_json:
         print(json.dumps({"run": run, "requests": [_facts(outcome) for outcome in outcomes]}), flush=True)
     return exit_code(outcomes, no_wait)
+
+
+def _operator() -> str:
+    """Return who types, as "user@machine"."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a user id without a name
+        user = str(os.getuid())
+    return f"{user}@{os.uname().nodename}"
 
 
 def exit_code(outcomes: Sequence[ControlOutcome], no_wait: bool) -> int:
@@ -46,15 +58,6 @@ def exit_code(outcomes: Sequence[ControlOutcome], no_wait: bool) -> int:
     if "refused" in states:
         return REFUSED
     return WAITS if "waits" in states and not no_wait else 0
-
-
-def _format_outcome(outcome: ControlOutcome) -> str:
-    if outcome.state == "applied":
-        job = f", as job {outcome.detail}" if outcome.detail else ""
-        return f"took effect at tick {outcome.tick:,}{job}"
-    if outcome.state == "refused":
-        return f"refused at tick {outcome.tick:,}: {outcome.detail}"
-    return f"waits; {outcome.detail}"
 
 
 def _facts(outcome: ControlOutcome) -> dict[str, object]:

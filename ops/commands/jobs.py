@@ -11,8 +11,8 @@ import typer
 from hosting import logs
 from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from ops.commands.job import format_dead, job_json
 from ops.formatting.amounts import format_cost
+from ops.formatting.job_life import format_dead, job_json
 from ops.open_state import open_state
 from scheduler.inspection.job_history import JobHistory, JobRecord, JobState
 

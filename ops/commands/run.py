@@ -45,7 +45,7 @@ from scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld
 from scheduler.ledger.real_day import RealDay
 from scheduler.tick.loop import Tick
 from simulation.world import World
-from workers.llm.address import servers_of
+from workers.llm.requests.address import servers_of
 
 EXAMPLE = """
 Example: cogitate run --town 10 --days 2 --workers 3

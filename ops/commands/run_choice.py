@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 from redis import Redis
 
-from hosting.opening import description_of
+from hosting.opening import check_not_cancelled, description_of
 from ops.estimate.demand import demand_of
 from ops.estimate.estimates import estimate
 from ops.report.estimate_section import KEPT
@@ -72,10 +72,12 @@ def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, t
         RunMissing: when there is no run of this name.
         ConfigurationError: when another program created it.
         RunHeld: when a host holds it, and `take_over` is False.
+        LedgerError: when it is cancelled.
     """
     names = run_names(client)
     if name not in names:
         raise RunMissing(f"there is no run {name!r} to resume; there are: {', '.join(names) or 'none'}")
+    check_not_cancelled(RunStore.open(client, name), name)
     if not take_over:
         check_unheld(RunStore.open(client, name), name, "take it over (--take-over)")
     kept = description_of(client, name)

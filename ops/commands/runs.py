@@ -11,14 +11,17 @@ from hosting import logs
 from hosting.terminal import Terminal
 from memory.clock import day_and_time
 from ops.command_options import AsJson, DataDir, Verbose, read_settings
-from ops.doctor.redis_problems import redis_problems
 from ops.formatting.amounts import by_unit, format_cost
+from ops.formatting.real_day import real_day_json, real_day_line
 from ops.formatting.run import ended_jobs
 from ops.open_state import open_state
+from scheduler.config.settings import Settings
+from scheduler.inspection.redis_problems import redis_problems
 from scheduler.inspection.summary import RunSummary, summarise_run
 from scheduler.inspection.vitals import UNREADABLE
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.errors import LedgerError
+from scheduler.ledger.real_day import RealDay
 from scheduler.ledger.run_store import run_names
 
 EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
@@ -27,13 +30,14 @@ EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
 def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
     """List the runs of a data folder with status, tick, spending and last host."""
     logs.configure(verbose)
-    with open_state(read_settings(data_dir=data_dir)) as client:
-        show_runs(client, as_json)
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client:
+        show_runs(client, settings, as_json)
     return 0
 
 
-def show_runs(client: Redis, as_json: bool) -> None:
-    """Print the list of runs."""
+def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
+    """Print the list of runs, and what all of them spend today where that is limited."""
     found, damaged = [], {}
     for name in run_names(client):
         try:
@@ -45,6 +49,9 @@ def show_runs(client: Redis, as_json: bool) -> None:
         console.print(_table(found))
     elif not damaged:
         console.print("no runs yet; start one with: cogitate run", highlight=False)
+    day = RealDay(client, settings).spending()
+    if day.limited:
+        console.print(real_day_line(day), highlight=False, soft_wrap=True)
     for why in damaged.values():
         console.print(why, highlight=False, soft_wrap=True, style="yellow")
     wrong = redis_problems(client)
@@ -53,7 +60,8 @@ def show_runs(client: Redis, as_json: bool) -> None:
     if as_json:
         unreadable = [{"run": name, "status": UNREADABLE, "why": why} for name, why in damaged.items()]
         runs = [_json(one) for one in found] + unreadable
-        print(json.dumps({"runs": runs, **({"redis": wrong} if wrong else {})}), flush=True)
+        today = {"real_day": real_day_json(day)} if day.limited else {}
+        print(json.dumps({"runs": runs, **today, **({"redis": wrong} if wrong else {})}), flush=True)
 
 
 def _json(one: RunSummary) -> dict[str, object]:

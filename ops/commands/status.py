@@ -13,17 +13,17 @@ from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, EveryOwner, Verbose, read_settings
 from ops.commands.runs import show_runs
 from ops.commands.watch import watch_run
-from ops.doctor.redis_problems import redis_problems
 from ops.formatting.endpoints import endpoints_table
 from ops.formatting.real_day import real_day_json, real_day_line
 from ops.formatting.run import print_summary
 from ops.open_state import open_state
 from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.redis_problems import redis_problems
 from scheduler.inspection.summary import summarise_run
 from scheduler.ledger.real_day import RealDay
 from scheduler.ledger.worker_signs import workers_seen
-from workers.llm.address import servers_of
+from workers.llm.requests.address import servers_of
 
 EXAMPLE = """
 Example: cogitate status town-1
@@ -52,7 +52,7 @@ def status(
     settings = read_settings(data_dir=data_dir)
     with open_state(settings) as client:
         if run is None:
-            show_runs(client, as_json)
+            show_runs(client, settings, as_json)
             return 0
         summary = watch_run(client, run, console) if watch else summarise_run(client, run)
         day = RealDay(client, settings).spending()

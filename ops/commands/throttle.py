@@ -14,8 +14,7 @@ from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from ops.commands.control_requests import NoWait, request_controls
 from ops.formatting.steering import format_cadence
 from ops.open_state import open_state
-from scheduler.config.controls import FULL, SetCadence
-from scheduler.config.settings import ConfigurationError
+from ops.operator_requests import cadence_request
 from scheduler.inspection.steering_vitals import steering_of
 from scheduler.ledger.run_store import RunStore
 from scheduler.steering.throttle import KIND
@@ -50,16 +49,7 @@ def throttle(
 ) -> int:
     """Set or show how often agents reflect. Agents with most to reflect on come first; no memory is lost."""
     logs.configure(verbose)
-    if pin and auto:
-        raise ConfigurationError("give --pin or --auto, not both")
-    if factor is not None and not (factor == 0 or 1 / FULL <= factor <= 1):
-        raise ConfigurationError(
-            f"{factor:g} is not a share of the usual cadence: give {1 / FULL:g} to 1, or 0 for none"
-        )
-    if kind != KIND:
-        raise ConfigurationError(
-            f"only {KIND} can be throttled; for others set a limit: cogitate budget {run} set day.kind:{kind}.calls N"
-        )
+    control = cadence_request(run, kind, factor, pin=pin, auto=auto)
     if factor is None and not pin and not auto:
         with open_state(read_settings(data_dir=data_dir)) as client:
             found = steering_of(RunStore.open(client, run))
@@ -67,11 +57,6 @@ def throttle(
         if as_json:
             print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)
         return 0
-    control = SetCadence(
-        kind=kind,
-        factor=None if factor is None else round(factor * FULL),
-        pinned=True if pin else False if auto else None,
-    )
     named = " ".join(["throttle", kind, *([] if factor is None else [f"{factor:g}"]), *(["pinned"] if pin else []),
                       *(["auto"] if auto else [])])  # fmt: skip
     return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)

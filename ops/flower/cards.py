@@ -45,7 +45,12 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cards_of(
-    run: RunOverview, endpoints: Sequence[EndpointVitals], workers: WorkersSeen, day: DaySpending | None = None
+    run: RunOverview,
+    endpoints: Sequence[EndpointVitals],
+    workers: WorkersSeen,
+    day: DaySpending | None = None,
+    *,
+    no_writes: bool = False,
 ) -> list[Card]:
     """Return the cards of a run.
 
@@ -53,12 +58,13 @@ def cards_of(
         endpoints: of all runs.
         workers: the workers of the server.
         day: the spending of the real day, if it has a limit.
+        no_writes: Redis answers and refuses writes, those of signs of life too.
     """
     return [
         money_card(run, day),
         model_card(run, endpoints),
-        host_card(run),
-        workers_card(run, workers),
+        host_card(run, no_writes=no_writes),
+        workers_card(run, workers, no_writes=no_writes),
         late_card(run),
         failing_card(run),
     ]
@@ -191,11 +197,14 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
     return Card(name="model", label=label, value=value, grade=grade, lines=lines, figures=figures)
 
 
-def host_card(run: RunOverview) -> Card:
-    """Return whether a host is at work on the run, and whether it keeps its pace."""
+def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
+    """Return whether a host is at work on the run, can commit its ticks, and keeps its pace."""
     lag, took = run.steering.lag, run.steering.host_ms
     figures: dict[str, int | float] = {"lag": lag, "host_ms": took, "held": int(run.held)}
     pace = f"{lag:,} ticks behind, {took:.1f} ms a tick"
+    if run.status in HELD and no_writes:
+        lines = ["no tick is committed: Redis takes no writes", f"the last was tick {run.tick:,}, by {run.host}"]
+        return Card(name="host", label="Host", value="cannot write", grade="bad", lines=lines, figures=figures)
     if run.status in HELD and not run.held:
         lines = [f"no host is at work: cogitate run --resume --run {run.run}", f"the last was {run.host}"]
         return Card(name="host", label="Host", value="gone", grade="bad", lines=lines, figures=figures)
@@ -208,10 +217,15 @@ def host_card(run: RunOverview) -> Card:
     return Card(name="host", label="Host", value=value, grade=grade, lines=[pace, run.host], figures=figures)
 
 
-def workers_card(run: RunOverview, workers: WorkersSeen) -> Card:
+def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = False) -> Card:
     """Return how many workers of the server are alive, and which died without being replaced."""
     alive, waiting = len(workers.alive), run.waiting
     figures: dict[str, int | float] = {"alive": alive, "expected": workers.expected, "waiting": waiting}
+    if no_writes:
+        lines = ["Redis takes none of their signs of life", f"{waiting:,} jobs wait for one"]
+        return Card(
+            name="workers", label="Workers alive", value="not known", grade="warn", lines=lines, figures=figures
+        )
     at_work = run.status in HELD and run.held
     lines = [f"missing for {one.seconds:.0f} s: {one.worker}" for one in workers.missing[:3]]
     if at_work and waiting and not alive:

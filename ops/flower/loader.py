@@ -1,7 +1,7 @@
-"""A template loader that adds our templates to Flower's, and our pages to its navigation.
+"""A template loader that adds our templates to Flower's, our pages to its navigation, and jobs to its tasks.
 
-Flower 2.2 has no hook for either. All of its pages include `navbar.html`, so the loader completes that file as it loads
-it. A copy of the file would go out of date.
+Flower 2.2 has no hook for these. All of its pages include `navbar.html`, so the loader completes that file as it loads
+it, and `task.html` likewise. A copy of the files would go out of date.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from memory.errors import CogitateError
 
 OURS = Path(__file__).parent / "templates"
 END_OF_LIST = "</ul>"  # of the first list of the bar, which holds the pages
+END_OF_FACTS = "</dl>"  # of the only list of facts of a task
 
 
 class FlowerChanged(CogitateError, RuntimeError):
@@ -34,6 +35,8 @@ class PagesLoader(Loader):
         source = (ours if ours.is_file() else Path(self.root) / name).read_text()
         if name == "navbar.html":
             source = with_tabs(source, self._tabs)
+        if name == "task.html":
+            source = with_job_link(source)
         return Template(source, name=name, loader=self)
 
 
@@ -47,6 +50,25 @@ def with_tabs(navbar: str, tabs: dict[str, str]) -> str:
     if not end:
         raise FlowerChanged("Flower's navbar.html has no list of pages; install flower 2.2")
     return before + "".join(_entry(name, title) for name, title in tabs.items()) + end + after
+
+
+def with_job_link(task: str) -> str:
+    """Return Flower's page of a task with a link to the page of its job, whose id is the task's.
+
+    Raises:
+        FlowerChanged: when the page has no list of facts.
+    """
+    before, end, after = task.partition(END_OF_FACTS)
+    if not end:
+        raise FlowerChanged("Flower's task.html has no list of facts; install flower 2.2")
+    return before + _JOB_LINK + end + after
+
+
+_JOB_LINK = (
+    '<div class="detail-row task-data-row"><dt>Job</dt><dd>'
+    "<a href=\"{{ reverse_url('job') }}?id={{ url_escape(task.uuid) }}\">Its life, from request to effects</a>"
+    "</dd></div>\n"
+)
 
 
 def _entry(name: str, title: str) -> str:

@@ -1,14 +1,16 @@
 """The pages Cogitate, Budgets and Cadence: our data with Flower's handlers, authentication, prefix and style.
 
 `workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is Flower. The
-pages only read.
+pages read; `ops.flower.acting` sends what operators ask.
 """
 
 from __future__ import annotations
 
 import json
-from functools import cache
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, ClassVar, get_args
 
 from celery import Celery
 from flower import urls
@@ -20,17 +22,24 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from tornado import web
 from tornado.ioloop import IOLoop
 
-from ops.flower import patches
+from ops.flower import patches, task_states
+from ops.flower.acting import Asking, why_not
 from ops.flower.loader import PagesLoader
 from ops.flower.readings import PATIENCE, Readings
 from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.figure_history import Span
+from scheduler.intake.checks import InputError
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.errors import LedgerError, RunMissing
 from tasks.registry import kind_names
 from workers.publish import queue_key
 
-TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence"}
-COLUMNS = "name,args,state,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420 · ≤ 1 call"
+TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence", "charts": "Charts", "steering": "Steering"}
+TITLES = TABS | {"job": "Job"}
+COLUMNS = (
+    "name,args,state,result,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420 · ≤ 1 call"
+)
+STATIC = Path(__file__).parent / "static"
 INTERVAL = 2000  # milliseconds between two readings of an open page
 NO_ANSWER = 3000  # milliseconds after which an open page says that it has no answer
 WHAT_TO_DO = "runs wait or go on by heuristic until it does. See whether its process and machine live: cogitate doctor"
@@ -66,12 +75,9 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
             web.HTTPError: 404 when there is no such run, 503 when the state or the broker does not answer, a journal
                 was changed, or a run cannot be read.
         """
-        run = self.get_argument("run", None, escape=False) or None
-        readings = _readings(self.capp)
-        read = {"overview": readings.overview, "budgets": readings.budgets, "cadence": readings.cadence}[self.page]
         try:
-            found: dict[str, Any] = await IOLoop.current().run_in_executor(None, read, run)
-        except RunMissing as error:
+            found: dict[str, Any] = await IOLoop.current().run_in_executor(None, self._read())
+        except (RunMissing, InputError) as error:
             raise web.HTTPError(404, str(error)) from error
         except JournalError as error:
             raise Unreadable(503, f"{error}; `cogitate audit RUN` says where") from error
@@ -81,15 +87,61 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
             raise Unreadable(503, f"Redis does not answer within {PATIENCE:g} s; {WHAT_TO_DO}") from error
         except (RedisError, OSError, ConfigurationError) as error:
             raise Unreadable(503, f"Redis does not answer: {type(error).__name__}: {error}; {WHAT_TO_DO}") from error
-        self._mark_known(found)
         return found
 
-    def _mark_known(self, found: dict[str, Any]) -> None:
-        """List the jobs whose task has a page in Flower: one that began before Flower has none."""
-        failed = found.get("recent", {}).get("failed", ())
-        oldest = [kind["oldest"] for kind in found.get("open", {}).values() if kind["oldest"]]
-        ids = [*(job["id"] for job in failed), *oldest]
-        found["known"] = [one for one in ids if get_task_by_id(self.application.events, one) is not None]
+    def _read(self) -> Callable[[], dict[str, Any]]:
+        """Return the call that reads the page."""
+        run = self.get_argument("run", None, escape=False) or None
+        readings = _readings(self.capp)
+        if self.page == "charts":
+            return partial(readings.charts, run, self._span())
+        if self.page == "steering":
+            refused = why_not(self.application.options)
+            return lambda: readings.steering(run) | {"why_not": refused}
+        read = {"overview": readings.overview, "budgets": readings.budgets, "cadence": readings.cadence}[self.page]
+        return partial(read, run)
+
+    def _span(self) -> Span:
+        span = self.get_argument("span", "hour", escape=False)
+        spans: tuple[Span, ...] = get_args(Span)
+        for known in spans:
+            if span == known:
+                return known
+        raise web.HTTPError(400, f"span is one of {', '.join(spans)}")
+
+    def authenticates(self) -> bool:
+        """Return whether Flower asks its visitors who they are."""
+        return bool(self.application.options.basic_auth or self.application.options.auth)
+
+
+class JobReading(PageHandler):
+    """A handler that reads one job; what memories say is only for visitors that Flower has asked for a password."""
+
+    def _read(self) -> Callable[[], dict[str, Any]]:
+        job_id = self.get_argument("id", "", escape=False)
+        texts = self.authenticates()
+
+        def read() -> dict[str, Any]:
+            found = _readings(self.capp).job(job_id, texts=texts)
+            return found | {
+                "task": self._task(found["job"]["id"]),
+                "texts": texts,
+                "why_not": why_not(self.application.options),
+            }
+
+        return read
+
+    def _task(self, job_id: str) -> dict[str, Any] | None:
+        """Return what Flower saw of the job's newest message; None of one that was published before it listened."""
+        task = get_task_by_id(self.application.events, job_id)
+        if task is None:
+            return None
+        return {
+            "state": task.state,
+            "received": task.received,
+            "runtime": task.runtime,
+            "worker": task.worker.hostname if task.worker is not None else "",
+        }
 
 
 class PageView(PageHandler):
@@ -107,7 +159,7 @@ class PageView(PageHandler):
             f"{self.page}.html",
             reading=json.dumps(found).replace("<", "\\u003c"),  # it stands in a script element
             page=self.page,
-            title=TABS[self.page],
+            title=TITLES[self.page],
             interval=INTERVAL,
             patience=NO_ANSWER,
         )
@@ -125,6 +177,14 @@ class PageData(PageHandler):
         except Unreadable as error:
             self.set_status(error.status_code)
             self.write({"error": error.reason_said})
+
+
+class JobView(JobReading, PageView):
+    """The handler of a job's page."""
+
+
+class JobData(JobReading, PageData):
+    """The handler of a job's reading as JSON."""
 
 
 class Start(BaseHandler):  # type: ignore[misc]  # Flower is untyped
@@ -160,6 +220,13 @@ def register() -> None:
         for page in TABS
         for path, handler, name in ((f"/{page}", PageView, page), (f"/{page}/data", PageData, f"{page}-data"))
     ]
+    ours += [
+        web.url("/job", JobView, {"page": "job"}, name="job"),
+        web.url("/job/data", JobData, {"page": "job"}, name="job-data"),
+    ]
+    ours.append(web.url(r"/cogitate/static/(.*)", web.StaticFileHandler, {"path": STATIC}, name="cogitate-static"))
+    ours.append(web.url("/steering/ask", Asking, {"client_of": lambda app: _readings(app).state}, name="ask"))
+    options.format_task = task_states.with_true_state  # --conf may name another
     options.tasks_columns = COLUMNS  # Flower's own default omits the arguments; --tasks-columns overrides it
     urls.handlers[-1:-1] = ours  # before the last, which answers 404 to everything
     urls.handlers.insert(0, web.url(r"/", Start))

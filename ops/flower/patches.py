@@ -1,4 +1,4 @@
-"""Two changes to flower 2.2.0 itself, which has no hook for either.
+"""Three changes to flower 2.2.0 itself, which has no hook for any of them.
 
 Without the first, a user of Redis that may read and subscribe but send workers nothing gets no events: Flower asks
 workers to show themselves before it listens, and starts over for ever when it may not ask. With it Flower listens all
@@ -6,11 +6,16 @@ the same, since workers send heartbeats by themselves. What Flower can only ask 
 settings, queues) stays empty, and Redis refuses its buttons.
 
 Without the second, Flower ends in a traceback where its address is taken.
+
+Without the third, a signal does not end Flower while Redis does not answer: the interpreter waits for threads that wait
+for Redis. They hold nothing that must be kept.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+import os
+from typing import Any, Never
 
 import structlog
 from celery.events import EventReceiver
@@ -22,6 +27,7 @@ from redis.exceptions import NoPermissionError
 log = structlog.get_logger()
 
 _start_http_server = Flower.start_http_server
+_start = Flower.start
 
 
 class ReadOnlyReceiver(EventReceiver):  # type: ignore[misc]  # celery is untyped
@@ -49,7 +55,18 @@ def _start_or_exit(self: Any) -> Any:
         ) from None
 
 
+def _start_and_leave(self: Any) -> Never:
+    """Run Flower until a signal stops it, then end the process without waiting for its threads."""
+    try:
+        _start(self)
+    except (KeyboardInterrupt, SystemExit):
+        self.stop()
+    logging.shutdown()
+    os._exit(0)
+
+
 def apply() -> None:
     """Patch Flower in this process."""
     events.EventReceiver = ReadOnlyReceiver
     Flower.start_http_server = _start_or_exit
+    Flower.start = _start_and_leave

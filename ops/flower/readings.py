@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -14,28 +15,43 @@ from redis import Redis
 
 from memory.clock import day_and_time
 from ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day
+from ops.flower.charts import charts_of
+from ops.formatting.amounts import format_cost
 from ops.formatting.budget import denied_requests
 from ops.formatting.endpoints import format_breaker
-from scheduler.budget.budget import format_limit
+from ops.formatting.job_life import job_life
+from ops.operator_requests import format_control, is_retryable
+from scheduler.budget.budget import format_limit, format_refusal
 from scheduler.budget.budget_lines import limits_in_force, pools_of
+from scheduler.config.kept_settings import kept_settings
 from scheduler.config.limits import LimitUnit, parse_limit_name
 from scheduler.config.settings import Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.inspection.overview import RunOverview, run_overview
+from scheduler.inspection.figure_history import Span, figure_history
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.overview import SHORT, RunOverview, run_overview
+from scheduler.inspection.recent import recent_ticks
+from scheduler.inspection.redis_problems import refused_writes
+from scheduler.inspection.steering_history import steering_history
+from scheduler.inspection.steering_vitals import steering_of
 from scheduler.inspection.summary import limits_of
 from scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
+from scheduler.intake.checks import InputError
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.connect import connect
-from scheduler.ledger.errors import LedgerError
+from scheduler.ledger.errors import LedgerError, RunMissing
 from scheduler.ledger.presence import HELD
 from scheduler.ledger.real_day import RealDay
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.worker_signs import workers_seen
+from tasks.job import split_job_id
 from workers.jobs.metrics_server import redis_state
+from workers.transport.turns import TICKETS, tickets_key
 
 MOST_OWNERS = 20
 MOST_RUNS = 30  # with their figures
 PATIENCE = 2.0  # seconds for each call: a page that waits longer says nothing meanwhile
+NO_WRITES = "Redis {}. Until it takes writes, runs wait or go on by heuristic: cogitate doctor"
 
 
 class Readings:
@@ -71,12 +87,11 @@ class Readings:
             RedisError: when the state cannot be reached.
         """
         rows: dict[str, dict[str, Any]] = {}
+        overviews: dict[str, RunOverview] = {}
 
         def read(chosen: str) -> dict[str, Any]:
-            of = run_overview(self._state, chosen)
+            of = overviews[chosen] = run_overview(self._state, chosen)
             rows[chosen] = row_of(of)
-            day = RealDay(self._state, self._settings).spending()
-            cards = cards_of(of, endpoint_vitals(self._state), workers_seen(self._state), day)
             limits = limits_of(RunStore.open(self._state, chosen))
             return {
                 "run": chosen,
@@ -84,11 +99,15 @@ class Readings:
                 "tick": of.tick,
                 "minute": of.minute,
                 "recent": msgspec.to_builtins(of.hour),
-                "cards": msgspec.to_builtins(cards),
                 "refused": refusals_of(of, {name.text(): limit for name, limit in limits.now}),
             }
 
         found = self._of(run, read)
+        for of in overviews.values():
+            day = RealDay(self._state, self._settings).spending()
+            seen = workers_seen(self._state)
+            cards = cards_of(of, endpoint_vitals(self._state), seen, day, no_writes="no_writes" in found)
+            found["cards"] = msgspec.to_builtins(cards)
         heads = run_heads(self._state)
         for head in heads[:MOST_RUNS]:
             if head.run not in rows:
@@ -136,8 +155,10 @@ class Readings:
             found: dict[str, Any] = msgspec.to_builtins(cadence_vitals(self._state, chosen))
             pipeline = self._messages.pipeline(transaction=False)
             for key in self._queues.values():
-                pipeline.llen(key)
-            found["queues"] = dict(zip(self._queues, pipeline.execute(), strict=True))
+                for priority in TICKETS:
+                    pipeline.llen(tickets_key(key, priority))
+            lengths = iter(pipeline.execute())
+            found["queues"] = {kind: sum(islice(lengths, len(TICKETS))) for kind in self._queues}
             found["endpoints"] = [
                 {**msgspec.to_builtins(one), "words": format_breaker(one)} for one in endpoint_vitals(self._state)
             ]
@@ -145,9 +166,105 @@ class Readings:
 
         return self._of(run, read)
 
+    @property
+    def state(self) -> Redis:
+        """Return the client of the state."""
+        return self._state
+
+    def steering(self, run: str | None) -> dict[str, Any]:
+        """Return how one run is steered, its limits, and what operators asked; otherwise as `budgets`."""
+
+        def read(chosen: str) -> dict[str, Any]:
+            store = RunStore.open(self._state, chosen)
+            limits = limits_of(store)
+            newest = recent_ticks(store, chosen, limits.ever, 1)
+            history = steering_history(store, newest.last, newest.minute)
+            return {
+                "run": chosen,
+                "tick": newest.last,
+                "minute": newest.minute,
+                "status": "",
+                "steering": msgspec.to_builtins(steering_of(store)),
+                "limits": {
+                    one.name: format_limit(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
+                    for one in limits_in_force(limits.now, pools_of(store))
+                },
+                "history": [
+                    {
+                        "id": one.id, "asked": format_control(one.control), "by": one.by, "state": one.state,
+                        "tick": one.tick, "clock": day_and_time(one.minute) if one.tick else "",
+                        "refused": one.refused, "job": f"{chosen}/{one.job}" if one.job else "",
+                    }
+                    for one in history
+                ],
+            }  # fmt: skip
+
+        return self._of(run, read)
+
+    def charts(self, run: str | None, span: Span) -> dict[str, Any]:
+        """Return one run's charts over a span of game time; otherwise as `budgets`."""
+
+        def read(chosen: str) -> dict[str, Any]:
+            store = RunStore.open(self._state, chosen)
+            points = figure_history(store, span)
+            kept = store.field("state", "settings")
+            if kept is None:
+                raise RunMissing("the run was deleted meanwhile")
+            charts = charts_of(points, kept_settings(kept).minutes_per_tick)
+            return {
+                "run": chosen,
+                "tick": points[-1].tick if points else 0,
+                "minute": points[-1].minute if points else 0,
+                "status": "",
+                "minutes": [point.minute for point in points],
+                "charts": msgspec.to_builtins(charts),
+            }
+
+        return self._of(run, read)
+
+    def job(self, job_id: str, *, texts: bool) -> dict[str, Any]:
+        """Return the life of one job, in the lines of `cogitate job`.
+
+        Args:
+            texts: whether to show what memories say.
+
+        Raises:
+            InputError: when no run has such a job.
+            RunMissing: when there is no such run.
+            RedisError: when the state cannot be reached.
+        """
+        try:
+            run, key = split_job_id(job_id)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+        def read(chosen: str) -> dict[str, Any]:
+            found = JobHistory(self._state, chosen).find(key)
+            store = RunStore.open(self._state, chosen)
+            minute = recent_ticks(store, chosen, limits_of(store).ever, 1).minute
+            refusal = format_refusal(found.refused, limits_of(store).limit_of, pools_of(store).of)
+            return {
+                "run": chosen,
+                "tick": store.tick(),
+                "minute": minute,
+                "status": "",
+                "job": {
+                    "id": found.id, "kind": found.kind, "owner": found.owner, "state": found.state,
+                    "source": found.source, "reason": found.reason, "spent": format_cost(found.spent),
+                    "ended": found.ended, "retryable": is_retryable(found),
+                    "grade": "bad" if found.reason in SHORT else "",
+                },
+                "life": [*job_life(found, refusal, texts=texts)],
+                "over": found.ended > 0,  # an open page need not ask again
+            }  # fmt: skip
+
+        return self._of(run, read)
+
     def _of(self, run: str | None, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
         heads = run_heads(self._state)
         listed: dict[str, Any] = {"runs": msgspec.to_builtins([{"run": h.run, "status": h.state} for h in heads])}
+        if refused := refused_writes(self._state):
+            listed["no_writes"] = NO_WRITES.format(refused)
         chosen = run or _first(heads)
         if chosen is None:
             return listed
@@ -180,8 +297,7 @@ def row_of(run: RunOverview) -> dict[str, Any]:
 
 
 def refusals_of(run: RunOverview, limits: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the limits that refused requests in the last hour, with what is held of those of the whole run."""
-    held = {f"{w.line.window.partition(':')[0]}.run.{w.line.unit}": w.line.held for w in run.windows}
+    """Return the limits that refused requests in the last hour, with what is held of their present windows."""
     found = []
     for name, count in sorted(denied_requests(run.hour.refused).items(), key=lambda item: -item[1]):
         unit = parse_limit_name(name).unit if name in limits else "jobs"
@@ -189,7 +305,7 @@ def refusals_of(run: RunOverview, limits: dict[str, int]) -> list[dict[str, Any]
             {
                 "limit": name,
                 "value": amount(limits[name], unit) if name in limits else "—",
-                "held": amount(held[name], unit) if name in held else "—",
+                "held": amount(run.held_under[name], unit) if name in run.held_under else "—",
                 "count": count,
             }
         )

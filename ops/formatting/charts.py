@@ -75,6 +75,14 @@ class Band:
     name: str
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A named place of the x-axis, such as the highest load that holds."""
+
+    at: float
+    name: str
+
+
 def line_chart(
     title: str,
     series: Sequence[Series],
@@ -86,6 +94,7 @@ def line_chart(
     top: float = 0.0,
     bands: Sequence[Band] = (),
     limit: float | None = None,
+    marks: Sequence[Mark] = (),
 ) -> Markup:
     """Draw lines over a common x-axis. The y-axis begins at 0.
 
@@ -93,6 +102,7 @@ def line_chart(
         y: the quantity and unit of the y-axis.
         top: the least upper end of the y-axis.
         limit: the y of a dotted horizontal line.
+        marks: dotted vertical lines.
     """
     values = [v for one in series for _, v in one.points if v is not None]
     axis = Axis.over(0.0, max([top, limit or 0.0, *values]))
@@ -103,6 +113,7 @@ def line_chart(
     if limit is not None:
         at = frame.y(limit)
         parts.append(Markup('<path class="limit" d="M{} {:.1f}H{}"/>').format(_LEFT, at, WIDTH - _RIGHT))
+    parts += [frame.mark(mark, n) for n, mark in enumerate(marks)]
     return frame.svg(parts)
 
 
@@ -196,6 +207,13 @@ class _Frame:
             if _LETTER * len(band.name) < right - left + 10:
                 drawn.append(_text((left + right) / 2, self.top + 11, band.name, "middle", "small"))
         return Markup("").join(drawn)
+
+    def mark(self, mark: Mark, number: int) -> Markup:
+        """Draw a vertical line; the names of several stand below each other."""
+        at, top = self.x(mark.at), self.top + 11 + 12 * number
+        line = Markup('<path class="limit" d="M{:.1f} {}V{}"/>').format(at, self.top, HEIGHT - _BOTTOM)
+        after = at < WIDTH - _RIGHT - _LETTER * len(mark.name) - 4
+        return line + _text(at + (4 if after else -4), top, mark.name, "start" if after else "end", "small")
 
     def svg(self, parts: Sequence[Markup]) -> Markup:
         legend = []

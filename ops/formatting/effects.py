@@ -22,11 +22,12 @@ from memory.effects import (
 )
 
 
-def format_effects(effects: Sequence[Effect], appended: Sequence[int]) -> Iterator[str]:
+def format_effects(effects: Sequence[Effect], appended: Sequence[int], *, texts: bool = True) -> Iterator[str]:
     """Yield a line for each effect, in the order in which they are applied.
 
     Args:
         appended: the numbers of the appended entries; empty where no effect was applied.
+        texts: whether to show what memories say, and the world is told.
     """
     numbers = iter(appended)
     for effect in effects:
@@ -36,7 +37,8 @@ def format_effects(effects: Sequence[Effect], appended: Sequence[int]) -> Iterat
                 named = f" as entry {number}" if number is not None else ""
                 kept = ", provisional" if entry.provisional else ""
                 instead = f", in place of entry {replaces}" if replaces else ""
-                text = f"append a {entry.type}{named}{kept}{instead}: {entry.text}"
+                said = f": {entry.text}" if texts else ""
+                text = f"append a {entry.type}{named}{kept}{instead}{said}"
                 if entry.items:
                     text += f" ({len(entry.items)} items)"
             case Archive():
@@ -44,7 +46,8 @@ def format_effects(effects: Sequence[Effect], appended: Sequence[int]) -> Iterat
                 into = " into the long-term summary" if effect.into_summary else into
                 text = f"archive {_entries(effect.numbers)}{into}"
             case ReplaceSummary():
-                text = f"replace version {effect.version} of the long-term summary: {effect.text}"
+                said = f": {effect.text}" if texts else ""
+                text = f"replace version {effect.version} of the long-term summary{said}"
             case TakeWaiting():
                 text = f"append the oldest {effect.count} waiting observations"
             case ForgetWaiting():
@@ -63,7 +66,8 @@ def format_effects(effects: Sequence[Effect], appended: Sequence[int]) -> Iterat
                 pairs = zip(effect.numbers, effect.ratings, strict=False)
                 text = "rate " + ", ".join(f"entry {number} as {rating}" for number, rating in pairs)
             case Tell():
-                text = f"tell the world of {effect.topic}: {json.dumps(effect.data, ensure_ascii=False)}"
+                said = f": {json.dumps(effect.data, ensure_ascii=False)}" if texts else ""
+                text = f"tell the world of {effect.topic}{said}"
         yield f"{effect.owner}: {text}"
 
 

@@ -94,7 +94,7 @@ def expected(status: dict[str, Any]) -> dict[str, dict[str, int]]:
 
 def test_every_page_is_in_the_navigation(page: Any, scene: Scene) -> None:
     page.goto(scene.address)
-    for title in ("Budgets", "Cadence", "Cogitate"):
+    for title in ("Budgets", "Cadence", "Charts", "Steering", "Cogitate"):
         page.get_by_role("link", name=title, exact=True).click()
         page.wait_for_selector("#page:not([hidden])")
         assert page.locator(".app-navbar [aria-current=page]").inner_text() == title
@@ -213,7 +213,7 @@ def test_every_column_of_the_budgets_fits_on_a_laptop_and_every_unit_has_a_name(
     assert {"jobs", "calls", "tokens", "$"} <= set(units)
 
 
-def test_cadence_shows_what_fails_and_leads_to_the_task(page: Any, scene: Scene) -> None:
+def test_cadence_shows_what_fails_and_leads_to_the_job_and_its_task(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/cadence")
     page.wait_for_selector("#failed tr[data-key] a")
     page.wait_for_selector("#workers tr[data-key]")
@@ -224,8 +224,14 @@ def test_cadence_shows_what_fails_and_leads_to_the_task(page: Any, scene: Scene)
     said = job.inner_text()
     assert re.fullmatch(r"[a-z]+ · [\w:-]+ · tick \d+", said)
     job.click()
+    page.wait_for_url("**/job?id=**")
+    page.wait_for_selector("#life tr[data-key]")
+    assert page.locator("#kind").inner_text() == said.partition(" · ")[0]
+    keep(page, "job")
+    page.locator("#task a").click()
     page.wait_for_url("**/task/**")
-    assert said.partition(" · ")[0] in page.locator("main").inner_text()
+    page.get_by_role("link", name="Its life").click()
+    page.wait_for_url("**/job?id=**")
 
 
 def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: Any, scene: Scene) -> None:
@@ -237,9 +243,80 @@ def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: 
     try:
         until(lambda: re.search(r"open for \d+ s \(overloaded\)", row.inner_text()), "the breaker to open")
         keep(page, "cadence-open-breaker")
+        page.goto(f"{scene.address}/tasks")
+        page.locator("input[type=search]").fill("result:breaker_open")
+        until(lambda: "HEURISTIC" in page.locator("#tasks-table tbody").inner_text(), "the task list to say so")
+        assert "SUCCESS" not in page.locator("#tasks-table tbody").inner_text()
+        page.goto(f"{scene.address}/cadence")
     finally:
         scene.endpoint.change(faults=FAULTS)
     until(lambda: "closed" in row.inner_text(), "a probe to close the breaker")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [{}, {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}],
+    ids=["wide", "narrow-dark"],
+    indirect=True,
+)
+def test_charts_are_drawn_and_go_on_with_the_run(page: Any, scene: Scene) -> None:
+    page.goto(f"{scene.address}/charts?span=day")
+    page.wait_for_selector("#chart-host canvas")
+    names = page.evaluate("() => Array.from(document.querySelectorAll('.cogitate-chart'), (one) => one.id)")
+    assert names == [f"chart-{name}" for name in ("tokens", "money", "sources", "late", "cadence", "age", "host")]
+    labels = page.locator("#chart-sources .u-legend th").all_inner_texts()
+    assert {"llm", "heuristic"} <= {label.strip().rstrip(":") for label in labels}
+    drawn = """(id) => {
+        const canvas = document.querySelector(id + " canvas");
+        return canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((one) => one > 0);
+    }"""
+    assert page.evaluate(drawn, "#chart-tokens")
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    ink, paper = page.evaluate(
+        """() => [getComputedStyle(document.querySelector("#chart-tokens th")).color,
+                  getComputedStyle(document.body).backgroundColor]"""
+    )
+    assert abs(_light(ink) - _light(paper)) > 120
+    before = page.locator("#chart-sources").get_attribute("data-totals")
+    page.wait_for_function("(before) => document.getElementById('chart-sources').dataset.totals !== before", arg=before)
+    theme = page.evaluate("document.documentElement.dataset.bsTheme")
+    keep(page, "charts" if theme == "light" else "charts-narrow-dark")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_url("**/charts?span=run")
+
+
+def test_an_operator_pauses_and_resumes_the_run_once_that_is_confirmed(page: Any, scene: Scene, browser: Any) -> None:
+    page.goto(f"{scene.address}/steering")
+    page.wait_for_selector("#may-not:not([hidden])")
+    assert "--basic-auth" in page.locator("#may-not").inner_text()
+    assert page.locator("[data-action=pause]").is_disabled()
+    asked: list[str] = []
+    with flower(scene.data_dir, "--basic-auth=ann:secret") as address:
+        context = browser.new_context(http_credentials={"username": "ann", "password": "secret"})
+        ours = context.new_page()
+        ours.set_default_timeout(20_000)
+        answer = [False, True, True]
+
+        def confirm(dialog: Any) -> None:
+            asked.append(dialog.message)
+            dialog.accept() if answer.pop(0) else dialog.dismiss()
+
+        ours.on("dialog", confirm)
+        ours.goto(f"{address}/steering")
+        ours.wait_for_selector("#acts:not([disabled])")
+        ours.get_by_role("button", name="Pause", exact=True).click()
+        assert ours.locator("#outcome").inner_text() == ""
+        ours.get_by_role("button", name="Pause", exact=True).click()
+        until(lambda: ours.locator("#mode").inner_text() == "paused", "the run to be paused")
+        row = ours.locator("#history tr[data-key]").first
+        assert re.search(r"pause\s+ann in Flower\s+applied\s+tick [\d,]+, day \d+", row.inner_text())
+        keep(ours, "steering")
+        ours.get_by_role("button", name="Resume", exact=True).click()
+        until(lambda: ours.locator("#mode").inner_text() == "running", "the run to go on")
+        assert "took effect at tick" in ours.locator("#outcome").inner_text()
+        context.close()
+    assert asked == ["Pause run town-1?", "Pause run town-1?", "Resume run town-1?"]
+    assert scene.status()["steering"]["mode"] == "running"
 
 
 def test_tasks_read_like_the_simulations_log_and_search_finds_an_agent(page: Any, scene: Scene) -> None:
@@ -268,7 +345,7 @@ def _owners(page: Any) -> list[str]:
     ids=["light", "dark"],
     indirect=True,
 )
-@pytest.mark.parametrize("name", ["overview", "budgets", "cadence"])
+@pytest.mark.parametrize("name", ["overview", "budgets", "cadence", "steering"])
 def test_a_narrow_screen_is_enough(page: Any, scene: Scene, name: str) -> None:
     page.goto(f"{scene.address}/{name}")
     page.wait_for_selector("#page:not([hidden]) tr[data-key]")

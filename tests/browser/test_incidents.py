@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from pydantic import SecretStr
@@ -22,10 +24,12 @@ from pydantic import SecretStr
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import MODEL, FakeEndpoint
+from scheduler.config.controls import SetLimit
 from scheduler.config.settings import PinnedSettings
 from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.worker_signs import workers_seen
+from scheduler.steering.operators import ask
 from tests.browser.scene import Scene, keep
 from tests.live_flower import flower, started, until
 from workers.processes.embedded import EmbeddedServer
@@ -56,6 +60,28 @@ class Incidents:
             yield
         finally:
             os.kill(self.server.pid, signal.SIGCONT)
+
+    @contextmanager
+    def disk_is_full(self) -> Iterator[None]:
+        """Let the server add nothing to its file for a block."""
+        assert self.server.pid is not None
+        with self.server.client() as client:
+            client.config_set("appendfsync", "everysec")  # a server that must write at once ends instead
+        resource.prlimit(self.server.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+        try:
+            yield
+        finally:
+            resource.prlimit(self.server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    @contextmanager
+    def memory_is_full(self) -> Iterator[None]:
+        """Let the server take nothing that needs memory for a block."""
+        with self.server.client() as client:
+            client.config_set("maxmemory", 1)
+            try:
+                yield
+            finally:
+                client.config_set("maxmemory", 0)
 
     @contextmanager
     def worker_by_hand(self, name: str) -> Iterator[subprocess.Popen[bytes]]:
@@ -177,6 +203,33 @@ def test_a_frozen_redis_is_named_and_nothing_stays_green(page: Any, incidents: I
     fresh.close()
 
 
+def refuses(page: Any, why: str, picture: str) -> None:
+    """Wait until the page says that Redis refuses writes, and check that nothing of it stays green."""
+    named(page, "#trouble", why, picture)
+    named(page, "#card-host.is-bad", "cannot write", picture)
+    assert page.locator("#live").inner_text().startswith("Redis takes no writes")
+    assert not page.locator(".status-dot-live").count()
+    assert not page.locator("#page.cogitate-stale").count(), "its figures are those of now"
+    assert "not known" in page.locator("#card-workers").inner_text()
+
+
+def test_a_full_memory_of_redis_is_named(page: Any, incidents: Incidents) -> None:
+    with incidents.memory_is_full():
+        refuses(page, "Redis is full and refuses writes: raise maxmemory", "incident-memory-full")
+    page.locator("#card-host.is-good").wait_for()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the files of another process")
+def test_a_full_disk_of_redis_is_named(page: Any, incidents: Incidents) -> None:
+    with incidents.disk_is_full():
+        refuses(page, "Redis refuses writes: it cannot save to its disk.*cogitate doctor", "incident-disk-full")
+        page.get_by_role("link", name="Budgets", exact=True).click()
+        named(page, "#trouble", "Redis refuses writes", "incident-disk-full-budgets")
+        page.go_back()
+    page.locator("#card-host.is-good").wait_for()
+    assert not page.locator("#trouble").is_visible()
+
+
 def test_names_of_any_text_stay_text(page: Any, incidents: Incidents) -> None:
     owner, foreign = "agent:<b id=bold>ann</b>", "<img src=x onerror=hacked()>"
     settings = PinnedSettings(
@@ -189,13 +242,25 @@ def test_names_of_any_text_stay_text(page: Any, incidents: Incidents) -> None:
         for tick in loop:
             if tick.number == 1:
                 loop.request("plan", owner)
+        ask(
+            client,
+            "named",
+            [SetLimit("day.owner:<i id=bold>x</i>.calls", 3)],
+            wait=0,
+            by="<img src=x onerror=hacked()>",
+        )
         HostLedger.create(client, foreign, state={})
         try:
-            for name in ("overview", "budgets", "cadence"):
-                page.goto(f"{incidents.scene.address}/{name}?run=named")
+            for name in ("overview", "budgets", "cadence", "charts", "steering", "job"):
+                page.goto(f"{incidents.scene.address}/{name}?run=named&id={quote(f'named/1/plan/{owner}/0/0')}")
                 page.wait_for_selector("#page:not([hidden])")
                 assert foreign in page.locator("#run").inner_text()
-                if name != "cadence":
+                if name == "steering":
+                    assert "<i id=bold>x</i>" in page.locator("#history").inner_text()
+                    assert "by <img" in page.locator("#history").text_content()
+                elif name == "job":
+                    assert page.locator("#owner").inner_text().lower() == owner
+                elif name in ("overview", "budgets"):
                     until(lambda: owner in page.locator("#spenders").inner_text(), "the owner to be listed")
                 assert not page.locator("#page img, #run img, #bold").count()
             page.goto(f"{incidents.scene.address}/overview")

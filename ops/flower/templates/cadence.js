@@ -22,9 +22,9 @@ function heartbeat(worker) {
   return element("span", "warn", "at work, no beat since");
 }
 
-function oldest(reading, kind) {
+function oldest(kind) {
   if (!kind.oldest) { return element("span", "muted", "—"); }
-  return jobLink(reading, kind.oldest, figure(kind.age) + (kind.age === 1 ? " tick" : " ticks"));
+  return jobLink(kind.oldest, figure(kind.age) + (kind.age === 1 ? " tick" : " ticks"));
 }
 
 const CAUSES = {late: "late results", failed: "failed jobs", budget: "pace of the budget"};
@@ -65,7 +65,7 @@ function draw(reading) {
   table("queues", [
     ["Kind", "", ([name]) => kindLink(name)],
     ["Queue", "number", ([, , depth]) => depth],
-    ["Oldest", "number", ([, kind]) => oldest(reading, kind)],
+    ["Oldest", "number", ([, kind]) => oldest(kind)],
     ...STATES.map((name) => [name, "number" + (name === "dead" || name === "held" ? " minor" : ""), ([, kind]) => kind[name] || 0]),
   ], kinds, "No kinds.", ([name]) => name);
   byId("open").textContent = figure(sum(kinds.map(([, kind]) => sum(STATES.map((name) => kind[name] || 0)))));
@@ -98,7 +98,7 @@ function draw(reading) {
 
   byId("classes").textContent = Object.entries(reading.recent.failures).map(([name, times]) => name + " " + times + "×").join(" · ");
   table("failed", [
-    ["Job", "", (job) => jobLink(reading, job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
+    ["Job", "", (job) => jobLink(job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
     ["Class", "", (job) => job.why ? job.failure + "; " + job.why : job.failure],
     ["Ended", "number", (job) => "tick " + figure(job.ended)],
     ["Attempts", "number minor", (job) => job.attempts],

@@ -19,10 +19,7 @@ function link(text, address) {
 
 const kindLink = (kind) => link(kind, TASKS + "?name=" + encodeURIComponent(kind));
 
-// A job as the task list names it, linked to its task's page where Flower has one.
-function jobLink(reading, id, text) {
-  return reading.known.includes(id) ? link(text, TASK.replace("JOB", encodeURIComponent(id))) : element("span", "", text);
-}
+const jobLink = (id, text) => link(text, JOB + "?id=" + encodeURIComponent(id));
 
 // A figure whose card is red only if something is wrong.
 function alarm(id, text, wrong) {
@@ -97,6 +94,32 @@ function state(text, dot) {
   byId("live-dot").className = "status-dot " + dot;
 }
 
+// Asks something of the run's host, once the operator has confirmed it; `outcome` says what came of it.
+async function ask(act, question) {
+  if (!window.confirm(question)) { return; }
+  const cookie = document.cookie.split("; ").find((one) => one.startsWith("_xsrf=")) || "";
+  byId("outcome").textContent = "Asked…";
+  let told;
+  try {
+    const answer = await fetch(ASK, {
+      method: "POST", credentials: "same-origin", body: JSON.stringify(act),
+      headers: {"Content-Type": "application/json", "X-XSRFToken": decodeURIComponent(cookie.slice(6))},
+    });
+    told = await answer.json();
+  } catch (error) {
+    told = {error: "Flower does not answer: whether the run was asked is in its history"};
+  }
+  byId("outcome").textContent = told.outcome || told.error;
+  byId("outcome").className = told.error || told.state === "refused" ? "bad" : "";
+}
+
+// Enables what acts, or says why nobody may.
+function allow(reading) {
+  byId("may-not").hidden = !reading.why_not;
+  became(byId("may-not"), "textContent", reading.why_not);
+  byId("acts").disabled = Boolean(reading.why_not);
+}
+
 function choices(reading) {
   const list = byId("run");
   const wanted = reading.runs.map((one) => one.run + " · " + one.status);
@@ -121,11 +144,11 @@ function stale(since, why) {
 
 function start(draw) {
   let seen = null;  // when the page was last answered
-  const asked = () => new URLSearchParams(window.location.search).get("run");
   const show = (reading) => {
     if (reading.error) { stale(seen, reading.error); return; }
     seen = new Date();
-    byId("trouble").hidden = true;
+    byId("trouble").hidden = !reading.no_writes;
+    became(byId("trouble"), "textContent", reading.no_writes || "");
     byId("page").classList.remove("cogitate-stale");
     choices(reading);
     byId("empty").hidden = Boolean(reading.run);
@@ -137,25 +160,24 @@ function start(draw) {
         byId("clock").textContent = "Tick · " + reading.clock;
       }
       document.body.dataset.tick = reading.tick;
-      const ticks = reading.recent.last - reading.recent.first + 1;
+      const ticks = reading.recent ? reading.recent.last - reading.recent.first + 1 : 0;
       document.querySelectorAll(".span").forEach((span) => { span.textContent = "in the last " + figure(ticks) + " ticks"; });
       draw(reading);
     }
-    const live = reading.status === "running";
+    const live = reading.status === "running" && !reading.no_writes;
     const gone = (reading.status || "").endsWith("no host");
     state(
-      reading.run && live ? "Live · tick " + figure(reading.tick) + ", " + reading.clock : reading.run ? "Run is " + reading.status : "No run",
-      live ? "status-dot-live" : gone ? "status-dot-error" : "",
+      reading.run && reading.no_writes ? "Redis takes no writes · tick " + figure(reading.tick) : reading.run && live ? "Live · tick " + figure(reading.tick) + ", " + reading.clock : reading.run ? "Run is " + reading.status : "No run",
+      live ? "status-dot-live" : gone || reading.no_writes ? "status-dot-error" : "",
     );
   };
   const ask = async () => {
     const impatience = new AbortController();
     const timer = window.setTimeout(() => impatience.abort(), PATIENCE);
     try {
-      const run = asked();
-      const answer = await fetch(DATA + (run ? "?run=" + encodeURIComponent(run) : ""), {credentials: "same-origin", signal: impatience.signal});
+      const answer = await fetch(DATA + window.location.search, {credentials: "same-origin", signal: impatience.signal});
       if (answer.ok || answer.status === 503) { return await answer.json(); }
-      return {error: answer.status === 404 ? "There is no such run any more: choose another" : "Flower answers " + answer.status};
+      return {error: answer.status === 404 ? "There is no such run or job any more: choose another" : "Flower answers " + answer.status};
     } catch (error) {
       return {error: impatience.signal.aborted ? "No answer within " + PATIENCE / 1000 + " s: Flower or Redis is busy, paused or gone. See cogitate doctor" : "Flower does not answer: start it again with cogitate flower"};
     } finally {
@@ -163,12 +185,14 @@ function start(draw) {
     }
   };
   const renew = async () => {
-    if (!document.hidden) { show(await ask()); }
-    window.setTimeout(renew, INTERVAL);
+    const reading = document.hidden ? null : await ask();
+    if (reading) { show(reading); }
+    if (!reading || !reading.over) { window.setTimeout(renew, INTERVAL); }
   };
   byId("run").addEventListener("change", (event) => {
-    window.location.search = "?run=" + encodeURIComponent(event.target.value);
+    window.location.href = PAGE + "?run=" + encodeURIComponent(event.target.value);
   });
-  show(JSON.parse(byId("reading").textContent));
-  window.setTimeout(renew, INTERVAL);
+  const first = JSON.parse(byId("reading").textContent);
+  show(first);
+  if (!first.over) { window.setTimeout(renew, INTERVAL); }
 }

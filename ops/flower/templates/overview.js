@@ -34,7 +34,7 @@ function draw(reading) {
   byId("further").textContent = "and " + figure(reading.further) + " more: cogitate runs";
   reading.cards.forEach(card);
   table("failed", [
-    ["Job", "", (job) => jobLink(reading, job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
+    ["Job", "", (job) => jobLink(job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
     ["Class", "", (job) => job.why ? job.failure + "; " + job.why : job.failure],
     ["Attempts", "number minor", (job) => job.attempts],
   ], reading.recent.failed, "Nothing failed.", (job) => job.id);

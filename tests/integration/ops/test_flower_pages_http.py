@@ -5,31 +5,49 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
 from pydantic import SecretStr
 
 from hosting.metrics import _Ledger
+from memory.effects import Append
 from ops.fake_llm.server import FakeEndpoint
 from ops.flower.readings import Readings
+from scheduler.config.controls import ControlRequest, Retry, SetLimit, SetMode, read_asked
 from scheduler.config.settings import Settings
+from scheduler.config.versions import SCHEMA
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.job_history import JobHistory, JobRecord
 from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.summary import limits_of, summarise_run
+from scheduler.inspection.unjournalled import unjournalled
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import reason_of
+from scheduler.journal.spending import spending
 from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import load_streams
 from tasks.registry import kind_names
 from tests.integration.command import cogitate
-from tests.live_flower import flower, get
+from tests.live_flower import flower, get, post
 from workers.processes.embedded import EmbeddedServer
 
 LOGIN = "operator:secret"
-PAGES = ("overview", "overview/data", "budgets", "budgets/data", "cadence", "cadence/data")
+PAGES = (
+    "overview",
+    "overview/data",
+    "budgets",
+    "budgets/data",
+    "cadence",
+    "cadence/data",
+    "charts",
+    "charts/data",
+    "steering",
+    "steering/data",
+)
 
 
 @pytest.fixture(scope="module")
@@ -197,9 +215,6 @@ def test_cadence_names_every_queue_and_worker(address: str) -> None:
     )  # fmt: skip
     (worker,) = found["workers"]
     assert worker["running"] == 0
-    assert set(found["known"]) <= {job["id"] for job in found["recent"]["failed"]} | {
-        kind["oldest"] for kind in found["open"].values()
-    }
 
 
 @pytest.mark.parametrize("page", ["overview", "budgets", "cadence"])
@@ -207,6 +222,85 @@ def test_an_unknown_run_is_said_to_be_unknown(address: str, page: str) -> None:
     status, text = get(f"{address}/{page}/data?run=nowhere", LOGIN)
     assert status == 404
     assert "town-1" in text
+
+
+def test_charts_add_up_to_what_the_status_says_the_run_spent(server: EmbeddedServer, address: str) -> None:
+    status = figures(server)
+    spent = {
+        line["unit"]: line["spent"] for line in status["budget"] if (line["window"], line["scope"]) == ("run:0", "run")
+    }
+    with server.client() as client:  # no tick was left to journal what came after the last one
+        unsaid = [one.cost for one in spending(unjournalled(RunStore.open(client, "town-1")), SCHEMA)]
+    for span in ("day", "run"):
+        found = reading(address, "charts", f"?run=town-1&span={span}")
+        charts = {chart["name"]: chart for chart in found["charts"]}
+        for name, unit in (("tokens", "tokens"), ("money", "usd_micros")):
+            assert sum(charts[name]["totals"].values()) == spent[unit] - sum(getattr(one, unit) for one in unsaid) > 0
+        ended = [
+            count
+            for facts in status["jobs"].values()
+            for end, count in facts["end"].items()
+            if end != "dropped" and end != "deferred"
+        ]
+        assert sum(charts["sources"]["totals"].values()) == charts["late"]["totals"]["ended"] == sum(ended)
+        assert all(len(line) == len(found["minutes"]) for chart in charts.values() for line in chart["series"].values())
+    assert [minute // 60 for minute in found["minutes"]] == list(range(1000 // 60 + 1))
+    assert [one["name"] for one in reading(address, "charts")["charts"]] == [*charts]
+    assert get(f"{address}/charts/data?span=week", LOGIN)[0] == 400
+
+
+def test_the_library_that_draws_the_charts_is_shipped(address: str) -> None:
+    for name in ("uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE"):
+        assert get(f"{address}/cogitate/static/{name}", LOGIN)[0] == 200
+    assert 'src="/watch/cogitate/static/uPlot.iife.min.js"' in get(f"{address}/charts", LOGIN)[1]
+
+
+def jobs(server: EmbeddedServer) -> list[JobRecord]:
+    with server.client() as client:
+        return list(JobHistory(client, "town-1").all())
+
+
+def test_a_job_page_says_what_the_command_says(server: EmbeddedServer, address: str) -> None:
+    model = next(one for one in jobs(server) if one.source == "llm" and one.appended)
+    refused = next(one for one in jobs(server) if one.reason == "denied")
+    for one in (model, refused):
+        said = cogitate("job", one.id, data_dir=server.data_dir).stdout
+        found = reading(address, "job", f"?id={quote(one.id)}")
+        assert [f"{name:<10} {text}" for name, text in found["life"]] == said.splitlines()
+        assert (found["run"], found["over"], found["texts"]) == ("town-1", True, True)
+    steps = [name for name, _ in reading(address, "job", f"?id={quote(model.id)}")["life"]]
+    assert {"asked for", "decision", "reserved", "attempt", "end", "source", "used", "effects"} <= set(steps)
+
+
+def test_a_job_tells_how_long_its_attempts_took_and_what_they_used(server: EmbeddedServer) -> None:
+    asked = [one for one in jobs(server) if one.source == "llm"]
+    assert asked
+    for one in asked:
+        assert one.tries[-1].number == one.claims
+        assert (one.tries[-1].used, one.tries[-1].failure, one.tries[-1].model) == (one.usage, "", one.model)
+        assert one.tries[-1].ms > 0
+    assert not [one for one in jobs(server) if one.tries and one.decision != "admitted"]
+
+
+def test_what_memories_say_is_shown_only_to_those_who_logged_in(server: EmbeddedServer, address: str) -> None:
+    one = next(one for one in jobs(server) if one.source == "llm" and one.appended)
+    (text,) = [effect.entry.text for effect in one.effects if isinstance(effect, Append)]
+    where = f"job?id={quote(one.id)}"
+    with flower(server.data_dir) as unasked:
+        shown = json.loads(get(f"{unasked}/job/data?id={quote(one.id)}")[1])
+        page = get(f"{unasked}/{where}")[1]
+    assert get(f"{address}/{where}")[0] == 401
+    assert text in str(reading(address, "job", f"?id={quote(one.id)}")["life"])
+    assert shown["texts"] is False
+    assert text not in str(shown)
+    assert text not in page
+    assert f"as entry {one.appended[0]}" in str(shown["life"])
+
+
+@pytest.mark.parametrize("job", ["", "town-1", "town-1/1/plan/agent:nobody/0/0", "nowhere/1/plan/agent:a/0/0"])
+def test_an_unknown_job_is_said_to_be_unknown(address: str, job: str) -> None:
+    for page in ("job", "job/data"):
+        assert get(f"{address}/{page}?id={quote(job)}", LOGIN)[0] == 404
 
 
 @pytest.mark.parametrize("forge", [lambda line: line[:-1], lambda line: line[:33] + b"{}"], ids=["cut short", "empty"])
@@ -261,3 +355,111 @@ def test_a_damaged_run_is_said_to_be_and_hides_no_other(server: EmbeddedServer, 
     assert "schema" in json.loads(text)["error"]
     assert "schema" in shown[1]
     assert 'href="/watch/overview"' in shown[1], "the navigation stays"
+
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+SENT = {"Cookie": f"_xsrf={TOKEN}", "X_XSRFToken": TOKEN, "Sec_Fetch_Site": "same-origin"}
+PAUSE = {"run": "town-1", "action": "pause"}
+
+
+@pytest.fixture
+def asked(server: EmbeddedServer) -> Iterator[Callable[[], list[ControlRequest | None]]]:
+    """The requests that wait for a host; afterwards there are none again."""
+    with server.client() as client:
+        store = RunStore.open(client, "town-1")
+        yield lambda: read_asked(store.items("controls"))
+        client.delete(store.key("controls"))
+
+
+def test_who_logged_in_may_ask_and_the_history_says_who(
+    address: str, asked: Callable[[], list[ControlRequest | None]]
+) -> None:
+    status, text = post(f"{address}/steering/ask", PAUSE, LOGIN, **SENT)
+    assert (status, json.loads(text)["state"]) == (200, "waits")
+    assert "the run is finished" in json.loads(text)["outcome"]
+    limit = {"run": "town-1", "action": "limit", "name": "day.tokens", "value": 70}
+    assert post(f"{address}/steering/ask", limit, LOGIN, **SENT)[0] == 200
+    (pause, lower) = asked()
+    assert pause is not None
+    assert lower is not None
+    assert (pause.control, pause.by) == (SetMode("paused"), "operator in Flower")
+    assert lower.control == SetLimit("day.run.tokens", 70)
+    history = reading(address, "steering")["history"]
+    assert [(one["asked"], one["by"], one["state"]) for one in history] == [
+        ("limit day.run.tokens 70", "operator in Flower", "waits"), ("pause", "operator in Flower", "waits"),
+    ]  # fmt: skip
+
+
+def test_a_job_without_its_answer_can_be_retried_from_its_page(
+    server: EmbeddedServer, address: str, asked: Callable[[], list[ControlRequest | None]]
+) -> None:
+    one = next(one for one in jobs(server) if one.reason == "denied" and one.appended)
+    answered = next(one for one in jobs(server) if one.source == "llm")
+    offers = [reading(address, "job", f"?id={quote(job.id)}")["job"]["retryable"] for job in (one, answered)]
+    assert offers == [True, False]
+    act = {"run": "town-1", "action": "retry", "job": one.id}
+    status, text = post(f"{address}/steering/ask", act, LOGIN, **SENT)
+    assert status == 200, text
+    status, text = post(f"{address}/steering/ask", act | {"job": answered.id}, LOGIN, **SENT)
+    assert (status, "has the result it requested" in text) == (409, True)
+    (retry,) = asked()
+    assert retry is not None
+    assert retry.control == Retry(one.id.partition("/")[2], one.owner, one.appended)
+
+
+@pytest.mark.parametrize(
+    ("login", "headers"),
+    [
+        ("", SENT),
+        ("operator:wrong", SENT),
+        (LOGIN, {}),
+        (LOGIN, SENT | {"X_XSRFToken": TOKEN[::-1]}),
+        (LOGIN, {"Cookie": SENT["Cookie"], "Sec_Fetch_Site": "same-origin"}),
+        (LOGIN, SENT | {"Sec_Fetch_Site": "cross-site"}),
+        (LOGIN, SENT | {"Sec_Fetch_Site": "same-site"}),
+        (LOGIN, SENT | {"Origin": "http://elsewhere.example"}),
+    ],
+    ids=["nobody", "wrong password", "nothing", "other token", "cookie only", "cross-site", "same-site", "origin"],
+)
+def test_what_no_page_of_this_flower_sends_is_refused(
+    address: str, asked: Callable[[], list[ControlRequest | None]], login: str, headers: dict[str, str]
+) -> None:
+    status, _ = post(f"{address}/steering/ask", PAUSE, login, **headers)
+    assert status in (401, 403)
+    assert asked() == []
+
+
+@pytest.mark.parametrize(
+    ("act", "status", "why"),
+    [
+        ({"run": "town-1", "action": "cancel"}, 400, "cancel"),
+        ({"action": "pause"}, 400, "run"),
+        (PAUSE | {"more": 1}, 400, "more"),
+        ({"run": "nowhere", "action": "pause"}, 409, "there is no run"),
+        ({"run": "town-1", "action": "throttle"}, 409, "which share"),
+        ({"run": "town-1", "action": "throttle", "factor": 7}, 409, "is not a share"),
+        ({"run": "town-1", "action": "limit", "name": "week.tokens", "value": 1}, 409, "week"),
+        ({"run": "town-1", "action": "limit", "name": "day.tokens", "value": -1}, 409, "is no limit"),
+        ({"run": "town-1", "action": "retry", "job": "other/1/plan/agent:a/0/0"}, 409, "is not of run"),
+        ({"run": "town-1", "action": "retry", "job": "town-1/1/plan/agent:a/0/0"}, 409, "has no job"),
+    ],
+)
+def test_what_makes_no_sense_is_said_and_not_asked(
+    address: str, asked: Callable[[], list[ControlRequest | None]], act: dict[str, object], status: int, why: str
+) -> None:
+    answered, text = post(f"{address}/steering/ask", act, LOGIN, **SENT)
+    assert answered == status, text
+    assert why in json.loads(text)["error"]
+    assert asked() == []
+
+
+def test_a_flower_that_asks_nobody_who_they_are_lets_nobody_act(
+    server: EmbeddedServer, asked: Callable[[], list[ControlRequest | None]]
+) -> None:
+    with flower(server.data_dir) as unasked:
+        status, text = post(f"{unasked}/steering/ask", PAUSE, **SENT)
+        shown = json.loads(get(f"{unasked}/steering/data")[1])
+    assert status == 403
+    assert "--basic-auth=NAME:PASSWORD" in json.loads(text)["error"]
+    assert shown["why_not"] == json.loads(text)["error"]
+    assert asked() == []

@@ -18,6 +18,7 @@ from ops.flower.cards import (
     money_card,
     workers_card,
 )
+from ops.flower.readings import refusals_of
 from scheduler.budget.budget_lines import BudgetLine
 from scheduler.budget.forecast import forecast
 from scheduler.config.limits import LimitUnit
@@ -40,7 +41,7 @@ ENDPOINT = EndpointVitals(
     p50=0.4, p95=1.25, in_flight=0, calls=9, requests=9, tokens=900, estimated=0, reasoning=0, failures={}, refused={},
     waits=0, waited=0.0, openings=0,
 )  # fmt: skip
-NOBODY = WorkersSeen(alive=[], missing=[])
+NOBODY = WorkersSeen(alive=[], missing=[], kinds=[])
 
 
 def window(name: str = "run:0", unit: LimitUnit = "usd_micros", **figures: Any) -> Window:
@@ -81,7 +82,7 @@ def test_a_run_that_is_well_has_no_red_card() -> None:
         windows=[window("day:0", spent=1_000, limit=50_000), window(spent=1_000)],
         hour=hour(ends={"applied": 20}, sources={"llm": 19, "heuristic": 1}, reasons={"failed": 1}),
     )
-    cards = cards_of(well, [ENDPOINT], WorkersSeen(alive=["one"], missing=[]))
+    cards = cards_of(well, [ENDPOINT], WorkersSeen(alive=["one"], missing=[], kinds=[]))
     assert [card.name for card in cards] == ["money", "model", "host", "workers", "late", "failing"]
     assert {card.grade for card in cards} <= {"", "good"}
 
@@ -243,6 +244,23 @@ def test_a_host_is_alive_gone_or_has_left(changed: dict[str, Any], expected: tup
     assert card.figures["lag"] == (6 if "steering" in changed else 0)
 
 
+@pytest.mark.parametrize("held", [True, False])  # its sign of life may be as old as the last write
+def test_a_host_whose_redis_takes_no_writes_is_not_well(held: bool) -> None:
+    card = host_card(run(held=held), no_writes=True)
+    assert graded(card) == ("cannot write", "bad")
+    assert "Redis takes no writes" in card.lines[0]
+    assert host_card(run(status="finished", held=False), no_writes=True) == host_card(
+        run(status="finished", held=False)
+    )
+
+
+def test_nobody_misses_workers_whose_signs_of_life_redis_refuses() -> None:
+    seen = WorkersSeen(alive=[], missing=[MissingWorker(worker="a", seconds=7.5)], kinds=[])
+    well = run(open={"act": OpenKind(waiting=4)})
+    assert graded(workers_card(well, seen)) == ("0 of 1", "bad")
+    assert graded(workers_card(well, seen, no_writes=True)) == ("not known", "warn")
+
+
 def test_a_host_that_is_gone_says_what_to_do() -> None:
     assert host_card(run(held=False)).lines == [
         "no host is at work: cogitate run --resume --run town", "the last was vm:7",
@@ -262,7 +280,7 @@ def test_a_host_that_is_gone_says_what_to_do() -> None:
 def test_workers_are_missed_when_they_died_or_jobs_wait(
     alive: list[str], missing: list[str], waiting: int, held: bool, expected: tuple[str, str]
 ) -> None:
-    seen = WorkersSeen(alive=alive, missing=[MissingWorker(worker=name, seconds=7.5) for name in missing])
+    seen = WorkersSeen(alive=alive, missing=[MissingWorker(worker=name, seconds=7.5) for name in missing], kinds=[])
     card = workers_card(run(held=held, open={"act": OpenKind(waiting=waiting)}), seen)
     assert graded(card) == expected
     assert (card.figures["alive"], card.figures["expected"]) == (len(alive), len(alive) + len(missing))
@@ -290,3 +308,16 @@ def test_failing_names_its_first_cause() -> None:
     causes = {"late": 9, "overloaded": 5, "timeout": 2, "auth": 1}
     card = failing_card(run(hour=hour(ends={"applied": 20}, reasons={"failed": 8, "late": 9}, failures=causes)))
     assert card.lines[:2] == ["first cause: overloaded 5×", "then timeout 2×"]
+
+
+def test_a_refusal_names_its_limit_and_what_is_held_of_it() -> None:
+    seen = run(
+        hour=hour(refused={"day.kind:act.calls": 2, "run.run.usd_micros": 5, "tick.run.jobs": 1, "too_slow": 3}),
+        held_under={"day.kind:act.calls": 4, "run.run.usd_micros": 12_300},
+    )
+    limits = {"day.kind:act.calls": 9, "run.run.usd_micros": 1_000_000, "tick.run.jobs": 2}
+    assert refusals_of(seen, limits) == [
+        {"limit": "run.run.usd_micros", "value": "$1.0000", "held": "$0.0123", "count": 5},
+        {"limit": "day.kind:act.calls", "value": "9 calls", "held": "4 calls", "count": 2},
+        {"limit": "tick.run.jobs", "value": "2 jobs", "held": "—", "count": 1},
+    ]

@@ -1,0 +1,156 @@
+"""Acting from the pages: an operator's request to a run, sent as the command line sends it.
+
+Only where Flower asks its visitors who they are, and only for a page of Flower's own: the request names the token of
+the visitor's cookie, and the browser says that it comes from the same origin.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Callable
+from typing import Any, Literal
+from urllib.parse import urlparse
+
+import msgspec
+from flower.views import BaseHandler
+from redis import Redis
+from redis.exceptions import NoPermissionError, RedisError
+from tornado import web
+from tornado.ioloop import IOLoop
+
+from memory.errors import CogitateError
+from ops.operator_requests import cadence_request, format_control, format_outcome, limit_request, retry_request
+from scheduler.config.controls import Control, SetMode
+from scheduler.config.limits import MAX_LIMIT
+from scheduler.inspection.job_history import JobHistory
+from scheduler.intake.checks import InputError
+from scheduler.steering.operators import ask
+from scheduler.steering.throttle import KIND
+from tasks.job import split_job_id
+
+WAIT = 2.0  # seconds for the host's answer; a paused or busy host answers later, and the history says so
+SWITCH_ON = (
+    "Flower asks nobody who they are, so nobody may act from its pages: start it with --basic-auth=NAME:PASSWORD or "
+    "with OAuth (--auth)"
+)
+READ_ONLY = "Flower was started with --read-only: nobody may act from its pages"
+NOT_ALLOWED = (
+    "Flower's user of Redis may only look on: give it the user `operator` in COGITATE_REDIS_URL (ops/acl/users.acl)"
+)
+UNKNOWN = "Redis does not answer (%s): whether the run was asked is in its history, once Redis does"
+MODES: dict[str, Literal["paused", "running", "draining"]] = {
+    "pause": "paused", "resume": "running", "drain": "draining",
+}  # fmt: skip
+
+
+class Act(msgspec.Struct, forbid_unknown_fields=True):
+    """A request as a page sends it."""
+
+    run: str
+    action: Literal["pause", "resume", "drain", "throttle", "limit", "retry"]
+    factor: float | None = None  # throttle
+    pin: bool = False
+    auto: bool = False
+    name: str = ""  # limit
+    value: int | None = None
+    job: str = ""  # retry: id
+
+
+_ACT = msgspec.json.Decoder(Act)
+
+
+def why_not(options: Any) -> str:
+    """Return why nobody may act from the pages of a Flower with these options; "" where those may who log in."""
+    if not (options.basic_auth or options.auth):
+        return SWITCH_ON
+    return READ_ONLY if getattr(options, "read_only", False) else ""
+
+
+def control_of(client: Redis, act: Act) -> Control:
+    """Return the request that a page asks for.
+
+    Raises:
+        InputError, ConfigurationError: when it makes no sense.
+        LedgerError: when its run cannot be read.
+    """
+    if act.action in MODES:
+        return SetMode(MODES[act.action])
+    if act.action == "throttle":
+        if act.factor is None and not act.pin and not act.auto:
+            raise InputError("say which share of the usual cadence, or that the controller decides")
+        return cadence_request(act.run, KIND, act.factor, pin=act.pin, auto=act.auto)
+    if act.action == "limit":
+        if act.value is not None and not 0 <= act.value <= MAX_LIMIT:
+            raise InputError(f"{act.value} is no limit: give 0 to {MAX_LIMIT}")
+        return limit_request(act.name, act.value)
+    try:
+        run, key = split_job_id(act.job)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    if run != act.run:
+        raise InputError(f"job {act.job} is not of run {act.run!r}")
+    return retry_request(JobHistory(client, run).find(key))
+
+
+class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
+    """The handler of requests to a run's host."""
+
+    def initialize(self, client_of: Callable[[Any], Redis]) -> None:
+        """Send requests with the client that `client_of` returns for Flower's Celery app."""
+        self.client_of = client_of
+
+    def check_xsrf_cookie(self) -> None:
+        """Refuse what no page of this Flower sends. Flower's own check asks for no token under basic authentication.
+
+        Raises:
+            web.HTTPError: 403.
+        """
+        refused = why_not(self.application.options)
+        if refused:
+            raise web.HTTPError(403, "%s", refused)
+        site, origin = self.request.headers.get("Sec-Fetch-Site"), self.request.headers.get("Origin")
+        if (site or "same-origin") != "same-origin" or (origin and urlparse(origin).netloc != self.request.host):
+            raise web.HTTPError(403, "a request of another site is refused")
+        web.RequestHandler.check_xsrf_cookie(self)
+
+    @web.authenticated
+    async def post(self) -> None:
+        """Send the request of the body, and write what came of it."""
+        try:
+            act = _ACT.decode(self.request.body)
+        except msgspec.DecodeError as error:
+            raise web.HTTPError(400, "%s", str(error)) from error
+        user = self.current_user if isinstance(self.current_user, str) else self._basic_user()
+        try:
+            told = await IOLoop.current().run_in_executor(None, self._send, act, f"{user} in Flower")
+        except NoPermissionError as error:
+            raise web.HTTPError(403, "%s", NOT_ALLOWED) from error
+        except (RedisError, OSError) as error:
+            raise web.HTTPError(503, UNKNOWN, type(error).__name__) from error
+        except CogitateError as error:
+            raise web.HTTPError(409, "%s", str(error)) from error
+        self.set_header("Cache-Control", "no-store")
+        self.write(told)
+
+    def _send(self, act: Act, by: str) -> dict[str, str]:
+        client = self.client_of(self.capp)
+        control = control_of(client, act)
+        (outcome,) = ask(client, act.run, [control], wait=WAIT, by=by)
+        return {"state": outcome.state, "outcome": f"{format_control(control)}: {format_outcome(outcome)}"}
+
+    def _basic_user(self) -> str:
+        """Return the name of a visitor with a password; Flower has checked both."""
+        try:
+            return b64decode(self.request.headers.get("Authorization", "").partition(" ")[2]).decode().partition(":")[0]
+        except ValueError:
+            return "somebody"
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Write why, as JSON."""
+        error = kwargs.get("exc_info", (None, None))[1]
+        said = error.get_message() if isinstance(error, web.HTTPError) else ""
+        if status_code == 401:
+            self.set_header("WWW-Authenticate", 'Basic realm="flower"')
+        self.set_header("Content-Type", "application/json")
+        self.finish(json.dumps({"error": said or f"status {status_code}"}))

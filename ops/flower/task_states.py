@@ -1,0 +1,24 @@
+"""The state in which Flower shows a task: Celery's SUCCESS only says that the task has ended.
+
+The result of a task says in words what came of its job (`workers.jobs.runner.Outcome`), and the state follows it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+STATES = {
+    "heuristic:": "HEURISTIC",  # a model was to be asked, and the heuristic stands in for it
+    "late:": "LATE",
+    "no result": "NO RESULT",
+    "not run:": "NOT RUN",
+    "put aside:": "PUT ASIDE",
+}
+
+
+def with_true_state(task: Any) -> Any:
+    """Return a task of Flower as its pages are to show it; `task` is a copy."""
+    result = str(getattr(task, "result", None) or "").strip("'\"")
+    if task.state == "SUCCESS":
+        task.state = next((state for begin, state in STATES.items() if result.startswith(begin)), task.state)
+    return task

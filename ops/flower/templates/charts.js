@@ -1,0 +1,68 @@
+// Readable on light and on dark.
+const COLOURS = ["#2f8f2f", "#4f7fd9", "#d9822b", "#b04fc0", "#c23b3b", "#1f9e9e", "#8a7a1f", "#7a7a7a", "#d95fa0", "#5f6fd9"];
+const drawn = {};  // chart -> {names, plot}
+const DAYTIME = (minute) => {
+  const of = ((minute % 1440) + 1440) % 1440;
+  return String(Math.floor(of / 60)).padStart(2, "0") + ":" + String(Math.floor(of % 60)).padStart(2, "0");
+};
+const gameTime = (minute) => "day " + (Math.floor(minute / 1440) + 1) + ", " + DAYTIME(minute);
+const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function options(chart, names, width) {
+  const line = {stroke: () => ink("--bs-body-color"), grid: {stroke: () => ink("--bs-border-color"), width: 1}, ticks: {show: false}};
+  return {
+    width, height: 190,
+    cursor: {drag: {x: false, y: false}},
+    scales: {x: {time: false}, y: {range: (plot, low, high) => [0, high > 0 ? 1.08 * high : 1]}},
+    axes: [
+      {...line, space: 70, values: (plot, marks) => marks.map((at) => plot.scales.x.max - plot.scales.x.min > 1440 ? gameTime(at).replace(/, .*/, "") : DAYTIME(at))},
+      {...line, size: 62, values: (plot, marks) => marks.map((value) => chart.unit === "$" ? value.toPrecision(2) : figure(value))},
+    ],
+    series: [
+      {label: "at", value: (plot, at) => at === null ? "—" : gameTime(at)},
+      ...names.map((name, at) => ({
+        label: name, stroke: COLOURS[at % COLOURS.length], width: 2, spanGaps: true, points: {show: false},
+        value: (plot, value) => value === null || value === undefined ? "—" : chart.unit === "$" ? "$" + value.toFixed(4) : value.toLocaleString("en", {maximumFractionDigits: 1}) + chart.unit,
+      })),
+    ],
+  };
+}
+
+function plot(chart, minutes) {
+  const id = "chart-" + chart.name;
+  let holder = byId(id);
+  if (!holder) {
+    holder = element("section", "cogitate-chart");
+    holder.id = id;
+    holder.append(element("h2", "cogitate-title", chart.title), element("p", "muted", ""), element("div"));
+    byId("charts").append(holder);
+  }
+  const names = Object.keys(chart.series);
+  became(holder.children[1], "textContent", chart.note);
+  holder.dataset.totals = JSON.stringify(chart.totals);
+  const data = [minutes, ...names.map((name) => chart.series[name])];
+  const known = drawn[id];
+  if (known && known.names.join("\n") === names.join("\n")) { known.plot.setData(data); return; }
+  if (known) { known.plot.destroy(); }
+  drawn[id] = {names, plot: new uPlot(options(chart, names, holder.clientWidth), data, holder.lastChild)};
+}
+
+const span = () => new URLSearchParams(window.location.search).get("span") || "hour";
+
+function draw(reading) {
+  document.querySelectorAll("[data-span]").forEach((button) => {
+    button.setAttribute("aria-pressed", String(button.dataset.span === span()));
+    button.classList.toggle("active", button.dataset.span === span());
+  });
+  byId("too-few").hidden = reading.minutes.length > 1;
+  if (reading.minutes.length > 1) { reading.charts.forEach((chart) => plot(chart, reading.minutes)); }
+}
+
+document.querySelectorAll("[data-span]").forEach((button) => button.addEventListener("click", () => {
+  const asked = new URLSearchParams(window.location.search);
+  asked.set("span", button.dataset.span);
+  window.location.search = asked.toString();
+}));
+const plots = () => Object.values(drawn).map((one) => one.plot);
+new ResizeObserver(() => plots().forEach((one) => one.setSize({width: one.root.parentElement.clientWidth, height: 190}))).observe(byId("charts"));
+new MutationObserver(() => plots().forEach((one) => one.redraw())).observe(document.documentElement, {attributeFilter: ["data-bs-theme"]});

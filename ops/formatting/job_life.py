@@ -1,0 +1,124 @@
+"""The life of one job in lines, from its request to its effects: what `cogitate job` and Flower's page of a job say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from hosting.shortfall_lines import format_failure
+from ops.formatting.amounts import by_unit, format_cost
+from ops.formatting.effects import format_effects
+from ops.formatting.run import MEANING
+from scheduler.budget.budget import format_cell, format_empty_pool
+from scheduler.inspection.job_history import JobRecord, LateAnswer
+from scheduler.ledger.claims import Tried
+from tasks.job import Cost
+
+_SAVED = ", paid by an identical call"
+_STATES = {
+    "open": "waits for a result",
+    "staged": "has its result, which takes effect at the due tick",
+    "dead": "abandoned; its heuristic takes effect at the due tick",
+    "held": "refused; its heuristic takes effect at the due tick",
+}
+
+
+def job_json(one: JobRecord) -> dict[str, Any]:
+    """Return all facts of a job for `--json`."""
+    facts: dict[str, Any] = msgspec.to_builtins(one)
+    if one.late is not None:
+        facts["late"]["usage"] = by_unit(one.late.usage)
+    costs = {"reserved": one.reserved, "usage": one.usage, "retried": one.retried, "spent": one.spent}
+    return facts | {name: by_unit(cost) for name, cost in costs.items()}
+
+
+def job_life(one: JobRecord, refusal: str, *, texts: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield the life of a job as (name, text), in the order of its steps.
+
+    Args:
+        refusal: the limit that refused it, in words.
+        texts: whether effects are shown with what memories say.
+    """
+    yield "job", one.id
+    yield "asked for", f"{one.kind} for {one.owner} at tick {one.tick:,}"
+    yield "decision", one.decision + (f": refused by {refusal}" if refusal else "")
+    if one.successor:
+        yield "next try", one.successor
+    if one.due:
+        yield "due", f"tick {one.due:,}"
+    if one.cells:
+        yield "reserved", f"{format_cost(one.reserved)} of {', '.join(map(format_cell, one.cells))}"
+    if one.decision == "admitted":
+        now = f", now with {', '.join(one.workers)}" if one.workers else ""
+        yield "attempts", f"{one.claims}{now}"
+        yield from _tries(one.tries)
+    if one.ended:
+        yield "end", f"{one.state} at tick {one.ended:,}"
+        yield "source", one.source
+    else:
+        yield "state", f"{one.state}: {_STATES[one.state]}"
+    if one.reason != "none":
+        meaning = format_reason(one)
+        yield "reason", one.reason + (f": {meaning}" if meaning else "")
+    if one.failure:
+        yield "failure", one.failure + (f" ({one.because})" if one.because else "")
+    if one.refusal:
+        yield "kind", f"its effects are invalid: {one.refusal}"
+    if one.model:
+        yield "model", one.model
+    if one.prompt:
+        yield "prompt", one.prompt
+    if one.ended:
+        yield "used", format_used(one)
+    if one.retried != Cost():
+        yield "retries", f"{format_cost(one.retried)} by earlier attempts"
+    would = "would" if one.state == "stale" else "effects"
+    for line in format_effects(one.effects, one.appended, texts=texts):
+        yield would, line
+    if one.late is not None:
+        yield from _late(one.late, texts)
+
+
+def format_reason(one: JobRecord) -> str:
+    """Return why a job got less than it requested; "" where the reason's name says it all."""
+    if one.reason == "failed":
+        return format_failure(one.failure)
+    return format_dead(one) if one.reason == "dead" else MEANING.get(one.reason, "")
+
+
+def format_dead(one: JobRecord) -> str:
+    """Return why a dead job got no further attempt."""
+    if one.empty:
+        return format_empty_pool(one.empty)
+    lost = "" if one.failure else ", the last of them by a lost worker"
+    return f"abandoned after {one.claims} attempts{lost}"
+
+
+def format_used(one: JobRecord) -> str:
+    """Return the usage of the newest attempt of an ended job."""
+    if not one.settled:
+        return f"not known yet, {format_cost(one.reserved)} at most"
+    reasoning = f", {one.reasoning:,} of the tokens for reasoning" if one.reasoning else ""
+    return format_cost(one.usage) + reasoning + (_SAVED if one.saved else "")
+
+
+def _tries(tries: Sequence[Tried]) -> Iterator[tuple[str, str]]:
+    """Yield what each attempt took, as far as the worker with the result made it."""
+    for one in tries:
+        why = f": {one.failure}" if one.failure else ""
+        yield "attempt", f"{one.number} by {one.model}: {one.ms / 1000:,.2f} s, {format_cost(one.used)}{why}"
+
+
+def _late(answer: LateAnswer, texts: bool) -> Iterator[tuple[str, str]]:
+    """Yield what happened to an answer that arrived after the job's end."""
+    if answer.end == "applied":
+        outcome = "replaced the heuristic's result"
+    else:
+        outcome = f"was of no use any more{f': {answer.failure}' if answer.failure else ''}"
+    yield "late", f"its answer arrived after that, and {outcome} at tick {answer.tick:,}"
+    yield "model", answer.model
+    yield from _tries(answer.tries)
+    for line in format_effects(answer.effects, answer.appended, texts=texts):
+        yield "effects" if answer.end == "applied" else "would", line

@@ -1,0 +1,100 @@
+"""Requests of operators to a run, checked before they are sent, from the command line and Flower's pages alike."""
+
+from __future__ import annotations
+
+from scheduler.budget.limit_history import normal_name
+from scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
+from scheduler.config.limits import LimitError, parse_limit_name
+from scheduler.config.settings import ConfigurationError, check_owners
+from scheduler.inspection.job_history import JobRecord
+from scheduler.intake.checks import InputError
+from scheduler.steering.operators import ControlOutcome
+from scheduler.steering.throttle import KIND
+
+RETRYABLE = ("late", "failed", "dead", "denied", "too_slow")
+
+
+def limit_request(name: str, value: int | None) -> SetLimit:
+    """Return the request to set a limit; without a value, to lift it.
+
+    Raises:
+        ConfigurationError: when there is no such limit.
+    """
+    try:
+        control = SetLimit(normal_name(name), value)
+        check_owners([parse_limit_name(control.name)])
+    except (LimitError, InputError) as error:
+        raise ConfigurationError(str(error)) from error
+    return control
+
+
+def cadence_request(run: str, kind: str, factor: float | None, *, pin: bool, auto: bool) -> SetCadence:
+    """Return the request to set a kind's cadence.
+
+    Args:
+        factor: share of the usual cadence; None leaves it.
+        pin: whether the controller is to leave it alone.
+        auto: whether the controller is to decide again.
+
+    Raises:
+        ConfigurationError: when this cannot be asked for.
+    """
+    if pin and auto:
+        raise ConfigurationError("give --pin or --auto, not both")
+    if factor is not None and not (factor == 0 or 1 / FULL <= factor <= 1):
+        raise ConfigurationError(
+            f"{factor:g} is not a share of the usual cadence: give {1 / FULL:g} to 1, or 0 for none"
+        )
+    if kind != KIND:
+        raise ConfigurationError(
+            f"only {KIND} can be throttled; for others set a limit: cogitate budget {run} set day.kind:{kind}.calls N"
+        )
+    thousandths = None if factor is None else round(factor * FULL)
+    return SetCadence(kind=kind, factor=thousandths, pinned=True if pin else False if auto else None)
+
+
+def is_retryable(job: JobRecord) -> bool:
+    """Return whether a job can be repeated with a model."""
+    return bool(job.ended and job.reason in RETRYABLE and job.appended)
+
+
+def retry_request(job: JobRecord) -> Retry:
+    """Return the request to repeat a job with a model.
+
+    Raises:
+        InputError: when there is nothing to repeat.
+    """
+    if not job.ended:
+        raise InputError(f"job {job.id} has not ended yet: it is due at tick {job.due}")
+    if job.reason not in RETRYABLE:
+        raise InputError(
+            f"job {job.id} has the result it requested: only jobs that are {', '.join(RETRYABLE)} can be retried"
+        )
+    if not job.appended:
+        raise InputError(f"job {job.id} ended {job.state} and left no entry that could be replaced")
+    return Retry(job=job.id.partition("/")[2], owner=job.owner, numbers=tuple(job.appended))
+
+
+def format_control(control: Control) -> str:
+    """Return a request in a few words, such as "limit day.run.calls 200"."""
+    match control:
+        case SetMode():
+            return {"paused": "pause", "running": "resume", "draining": "drain", "cancelled": "cancel"}[control.mode]
+        case SetLimit():
+            return f"limit {control.name} {'lifted' if control.value is None else f'{control.value:,}'}"
+        case SetCadence():
+            share = "" if control.factor is None else f" {control.factor / FULL:g}"
+            pinned = {True: " pinned", False: " auto", None: ""}[control.pinned]
+            return f"throttle {control.kind}{share}{pinned}"
+        case Retry():
+            return f"retry {control.job}"
+
+
+def format_outcome(outcome: ControlOutcome) -> str:
+    """Return what came of a request so far."""
+    if outcome.state == "applied":
+        job = f", as job {outcome.detail}" if outcome.detail else ""
+        return f"took effect at tick {outcome.tick:,}{job}"
+    if outcome.state == "refused":
+        return f"refused at tick {outcome.tick:,}: {outcome.detail}"
+    return f"waits; {outcome.detail}"

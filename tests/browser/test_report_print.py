@@ -1,0 +1,45 @@
+"""A report as it is printed: a week of a town that a model thinks for fills two pages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from pydantic import SecretStr
+
+from hosting.tick_loop import TickLoop
+from ops.fake_llm.server import FakeEndpoint
+from ops.report.command import run_page
+from ops.world_choice import WorldChoice
+from ops.world_driver import drive
+from scheduler.config.settings import Settings
+
+pytestmark = pytest.mark.system
+
+DAYS = 7
+
+
+def test_a_week_is_two_pages(browser: Any, tmp_path: Path) -> None:
+    client, world = FakeRedis(), WorldChoice(agents=8, minutes_per_tick=10).open()
+    with FakeEndpoint() as endpoint:
+        settings = Settings(
+            data_dir=tmp_path, minutes_per_tick=10, act_interval=12, llm="openai", base_url=endpoint.url,
+            api_key=SecretStr("any"), limit_tokens=10_000_000, rate_share=0,
+        )  # fmt: skip
+        with TickLoop(
+            run="week", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
+            ticks=DAYS * world.ticks_per_day, start_minute=world.start_minute, inline=True, client=client,
+        ) as loop:  # fmt: skip
+            drive(loop, world)
+    page, figures, _ = run_page(client, "week", tmp_path)
+    assert len(figures.spent) == DAYS
+    file = tmp_path / "week.html"
+    page.write(file)
+    shown = browser.new_page()
+    shown.goto(file.as_uri())
+    printed = shown.pdf(format="A4")
+    shown.close()
+    assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) == 2

@@ -1,0 +1,40 @@
+"""Flower ends at a signal, also while Redis does not answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.live_flower import get, started, until
+from tests.ports import free_ports
+from workers.processes.embedded import EmbeddedServer
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_flower_while_redis_is_frozen(tmp_path: Path, stop: signal.Signals) -> None:
+    log, port = tmp_path / "flower.log", free_ports(1)
+    address = f"http://127.0.0.1:{port}"
+
+    def answers() -> bool:
+        try:
+            return get(f"{address}/healthz")[0] == 200
+        except OSError:
+            return False
+
+    with (
+        EmbeddedServer(tmp_path / "data") as server,
+        started("flower", f"--port={port}", data_dir=tmp_path / "data", log=log) as process,
+    ):
+        until(lambda: process.poll() is not None or answers(), "Flower to know that Redis answers")
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            assert get(f"{address}/overview/data")[0] == 503, "its threads wait for Redis"
+            process.send_signal(stop)
+            until(lambda: process.poll() is not None, "Flower to end", 20)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+    assert process.returncode == 0, log.read_text()
