@@ -10,6 +10,7 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 _TIME = re.compile(r"(^|_)(time|start|end|begin|at)(_|$)")
@@ -36,6 +37,8 @@ _LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]{0,200}\))?:[ \t]*$
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
 _NUMBERED = re.compile(r"^(?:- )?(?:\[|#)?(\d{1,6})[\].:)]? ", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{5,}")
+_MOST_QUOTED = 160  # characters of a memory
+_NO_BRACKETS = str.maketrans("", "", "[]{}")  # a cut would leave halves
 _EVENING = 22 * 60  # minutes after midnight until which items are spread
 _LEAST_SPAN = 120  # minutes over which they are spread when it is later
 
@@ -47,6 +50,7 @@ class AnswerWriter:
         self._prompt = "\n".join(text_of(m) for m in messages if m.get("role") == "user")
         key = json.dumps([text_of(m) for m in messages], ensure_ascii=False)
         self._random = random.Random(f"{seed}\x1f{key}")  # seeded by text: the same in every process
+        self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # two fields never say the same
         self._places = self._listed("place", "location")
         self._people = self._listed("people", "person", "agent", "character")
         self._memories = _MEMORY.findall(self._prompt)
@@ -107,9 +111,9 @@ class AnswerWriter:
             return self._random.choice(self._people)
         if self._memories and re.search(r"insight|summary|reflection|content|text", name):
             chosen = self._random.choice(self._memories)
-            text = "What matters about {} and {}: {}".format(*self._two_words(), chosen[:160])
+            text = "What matters about {} and {}: {}".format(*self._two_words(), _quoted(chosen))
         else:
-            text = self._random.choice(_PHRASES).format(*self._two_words())
+            text = next(self._phrases).format(*self._two_words())
         return text[: int(schema.get("maxLength", len(text)))]
 
     def _amount(self, schema: Mapping[str, Any], name: str, turn: tuple[int, int]) -> int:
@@ -152,6 +156,14 @@ class AnswerWriter:
             elif line.strip():
                 within = False
         return ids
+
+
+def _quoted(memory: str) -> str:
+    """Return a memory as the end of a statement: one that asks, breaks off or is too long is in quotation marks."""
+    text = memory.translate(_NO_BRACKETS)
+    if len(text) > _MOST_QUOTED:
+        text = f"{text[:_MOST_QUOTED].rsplit(' ', 1)[0]}…"
+    return text if text.endswith((".", "!")) else f"“{text}”"
 
 
 def text_of(message: Mapping[str, Any]) -> str:

@@ -42,7 +42,10 @@ def count_tokens(text: str) -> int:
 
 def content_digest(request: Mapping[str, Any]) -> str:
     """Return the digest of a request's content, 12 hexadecimal digits that are equal for each attempt."""
-    asked = [request.get("model"), request["messages"]]
+    return _digest([request.get("model"), request["messages"]])
+
+
+def _digest(asked: object) -> str:
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -98,7 +101,7 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
         message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
     usage = sum(count_tokens(text_of(m)) for m in request["messages"]), count_tokens(text)
     body: dict[str, Any] = {
-        "id": f"chatcmpl-{content_digest(request)}",
+        "id": f"chatcmpl-{_digest(request)}",
         "object": "chat.completion",
         "created": 0,
         "model": request.get("model"),

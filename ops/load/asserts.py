@@ -32,8 +32,8 @@ class Expectation(NamedTuple):
         return f"{self.name}{self.comparison}{self.value:g}"
 
 
-def parse(text: str) -> Expectation:
-    """Parse an assertion.
+def parse(text: str, option: str = "--assert") -> Expectation:
+    """Parse an assertion, given as this option of the command.
 
     Raises:
         ConfigurationError: when the text is no assertion.
@@ -41,7 +41,7 @@ def parse(text: str) -> Expectation:
     found = _FORM.fullmatch(text)
     if found is None:
         raise ConfigurationError(
-            f"--assert {text[:80]!r}: write a figure, one of {' '.join(_COMPARISONS)} and a number, "
+            f"{option} {text[:80]!r}: write a figure, one of {' '.join(_COMPARISONS)} and a number, "
             'such as "late_share<0.05"'
         )
     return Expectation(found[1], found[2], float(found[3]))
@@ -58,7 +58,7 @@ def numbers(figures: Mapping[str, Any], prefix: str = "") -> dict[str, float | N
     return found
 
 
-def check_names(expected: list[Expectation], known: Mapping[str, object]) -> None:
+def check_names(expected: list[Expectation], known: Mapping[str, object], option: str = "--assert") -> None:
     """Check that each assertion names a figure.
 
     Raises:
@@ -69,7 +69,8 @@ def check_names(expected: list[Expectation], known: Mapping[str, object]) -> Non
             names = ", ".join(sorted(name for name in known if "." not in name))
             phases = ", ".join(sorted(name for name in known if name.endswith(".late_share")))
             raise ConfigurationError(
-                f"--assert: there is no figure {one.name!r}; there are {names}; and those of phases, such as {phases}"
+                f"{option}: there is no figure {one.name!r}; there are {names}"
+                + (f"; and those of phases, such as {phases}" if phases else "")
             )
 
 

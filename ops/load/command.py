@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,18 @@ import typer
 from hosting import logs
 from hosting.pace_fit import fit_lines, known_before, pace_fit
 from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose
+from ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, read_settings
 from ops.load.asserts import check_names, failures, numbers, parse
 from ops.load.figures import LoadRecorder, figures
+from ops.load.find import find as find_load
+from ops.load.find import search_plan
+from ops.load.from_run import run_profile
+from ops.load.knee import LEVELS, MOST_AGENTS, USUAL_MOST, LoadSearchPlan
 from ops.load.page import load_page
 from ops.load.profiles import PROFILES, LoadProfile, profile_of, recorded_profile
 from ops.load.run import LoadTest, load_settings
 from ops.load.view import LoadView
+from ops.open_state import open_state
 from ops.signals import interruptible
 from scheduler.config.endpoints import DEFAULT
 from scheduler.config.settings import ConfigurationError, Settings
@@ -32,6 +38,8 @@ Example: cogitate load --profile outage
 Example: cogitate load --profile steady --agents 100 --assert "late_share<0.05" --json
 
 Example: cogitate load --demand job_demand.csv
+
+Example: cogitate load --find --agents 50 --up-to 20
 """
 
 
@@ -41,6 +49,9 @@ def load(
     ] = None,
     demand: Annotated[
         Path | None, typer.Option("--demand", metavar="FILE", help="Use the load of a recorded job_demand.csv instead.")
+    ] = None,
+    from_run: Annotated[
+        str | None, typer.Option("--from-run", metavar="RUN", help="Use the load of a run of yours, from its journal.")
     ] = None,
     agents: Annotated[
         int | None, typer.Option("--agents", metavar="N", min=1, max=1000, help="The number of agents.")
@@ -53,6 +64,10 @@ def load(
         float | None,
         typer.Option("--cadence", min=0.001, max=1, help="Pin the reflections to this share of the usual cadence."),
     ] = None,
+    spread: Annotated[
+        int | None,
+        typer.Option("--spread", metavar="M", min=0, max=240, help="Game minutes over which all plan; 0: at one tick."),
+    ] = None,
     latency: Annotated[
         float | None, typer.Option("--latency", metavar="SECONDS", min=0, help="The latency of an answer.")
     ] = None,
@@ -61,8 +76,9 @@ def load(
         typer.Option("--error-rate", min=0, max=1, help="Share of requests answered by 503 in every phase."),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", metavar="W", min=1, help="Worker processes.")] = 2,
-    base_url: Annotated[
-        str | None, typer.Option("--base-url", metavar="URL", help="An endpoint of your own; this needs a limit.")
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="URL", help="The base URL of your own endpoint; this needs a limit."),
     ] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model at that endpoint.")] = None,
     limit_usd: LimitUsd = None,
@@ -72,6 +88,29 @@ def load(
         typer.Option(
             "--assert", metavar="EXPR", help='An assertion such as "late_share<0.05"; an unknown name lists all.'
         ),
+    ] = None,
+    find: Annotated[
+        bool, typer.Option("--find", help="Raise the load until a service level breaks, and say which load holds.")
+    ] = False,
+    raised: Annotated[
+        list[str] | None,
+        typer.Option("--raise", metavar="WHAT", help="--find: agents (default), cadence, latency; repeat for several."),
+    ] = None,
+    up_to: Annotated[
+        float | None,
+        typer.Option("--up-to", metavar="FACTOR", min=1, max=1000, help="--find: the most, times the first load."),
+    ] = None,
+    levels: Annotated[
+        list[str] | None,
+        typer.Option("--level", metavar="EXPR", help=f"--find: a level to hold (default {' and '.join(LEVELS)})."),
+    ] = None,
+    minutes: Annotated[
+        int | None,
+        typer.Option("--minutes", metavar="M", min=60, help="--find: game minutes to measure (default 240)."),
+    ] = None,
+    probe_seconds: Annotated[
+        float | None,
+        typer.Option("--probe-seconds", metavar="S", min=1, help="--find: the longest that one load may take."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The report to write (default load-PROFILE.html).")
@@ -83,10 +122,31 @@ def load(
     """Load-test a town with its own server and workers, and a stand-in for a model that fails as the profile says.
 
     This writes one HTML report. The exit code is 1 when an assertion does not hold, 2 when one names no figure. Without
-    --data-dir the run is deleted afterwards.
+    --data-dir the run is deleted afterwards; with --from-run it names the folder of that run.
     """
     logs.configure(verbose)
-    chosen = _profile(profile, demand)
+    only = {
+        "--raise": raised,
+        "--up-to": up_to,
+        "--level": levels,
+        "--minutes": minutes,
+        "--probe-seconds": probe_seconds,
+    }
+    if find:
+        never = {
+            "--profile": profile, "--demand": demand, "--from-run": from_run, "--story": story, "--cadence": cadence,
+            "--error-rate": error_rate, "--spread": spread, "--against": against, "--model": model,
+            "--limit-usd": limit_usd, "--limit-tokens": limit_tokens,
+            "--assert": expected, "--data-dir": data_dir,
+        }  # fmt: skip
+        _refuse("--find raises the load of a town with the stand-in for a model", never)
+        plan = search_plan(
+            levels or [], agents=agents, tick_rate=tick_rate, latency=latency, raised=tuple(raised) if raised else None,
+            most=_most(agents, raised) if up_to is None else up_to, minutes=minutes,
+        )  # fmt: skip
+        return find_load(plan, workers=workers, probe_seconds=probe_seconds, out=out, as_json=as_json)
+    _refuse("this is for --find", only)
+    chosen = _profile(profile, demand, from_run, data_dir)
     if agents is not None and story:
         raise ConfigurationError(f"the story has people of its own: give --agents {agents} or --story, not both")
     if story:
@@ -95,16 +155,19 @@ def load(
         chosen = replace(chosen, agents=agents)
     if tick_rate is not None:
         chosen = replace(chosen, tick_rate=tick_rate)
+    if spread is not None:
+        chosen = replace(chosen, spread=spread)
     changes: dict[str, Any] = {} if cadence is None else {"cadence": cadence}
     changes |= {} if latency is None else {"latency": latency}
     changes |= {} if error_rate is None else {"faults": {"503": error_rate} if error_rate else {}}
     chosen = replace(chosen, phases=[replace(phase, **changes) for phase in chosen.phases])
-    own = _own_endpoint(chosen, base_url, model, limit_usd, limit_tokens, bool(latency is not None or error_rate))
+    own = _own_endpoint(chosen, against, model, limit_usd, limit_tokens, bool(latency is not None or error_rate))
     asserted = [parse(text) for text in expected or ()]
     check_names(asserted, numbers(figures(chosen, LoadRecorder(), open_reflections=0, waiting=(), interval=60)))
     console = Terminal(stderr=True)
     with ExitStack() as stack:
-        folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-load-")))
+        kept = data_dir if from_run is None else None
+        folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-load-")))
         settings = load_settings(chosen, folder, workers=workers, **own)
         view = LoadView(chosen, console)
         test = LoadTest(chosen, settings, view.update)
@@ -125,11 +188,30 @@ def load(
         if "." not in name:
             said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}", highlight=False)
     said.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    if not found["warm"]:
+        console.print(
+            f"{chosen.phases[0].name} began before the run was warm: jobs were late or failed, or the cadence was "
+            "slower, in the interval before it; try fewer agents or a lower --tick-rate",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
     for line in wrong:
         console.print(f"assertion failed: {line}", highlight=False)
     if as_json:
         print(json.dumps({**found, "out": str(path), "failed_asserts": wrong}), flush=True)
     return 1 if wrong else interruption.exit_code if len(test.recorder.rows) < chosen.ticks else 0
+
+
+def _refuse(why: str, options: Mapping[str, object]) -> None:
+    given = [name for name, value in options.items() if value not in (None, False)]
+    if given:
+        raise ConfigurationError(f"{', '.join(given)}: {why}")
+
+
+def _most(agents: int | None, raised: list[str] | None) -> float:
+    """Return how far the load is raised unless the user says: as far as there are agents."""
+    if raised and "agents" not in raised:
+        return USUAL_MOST
+    return min(USUAL_MOST, MOST_AGENTS / (agents or LoadSearchPlan.agents))
 
 
 def _fit(profile: LoadProfile, settings: Settings) -> list[str]:
@@ -141,28 +223,34 @@ def _fit(profile: LoadProfile, settings: Settings) -> list[str]:
     return fit_lines(pace_fit(settings, known, tick_rate=rate, agents=profile.agents), rate)
 
 
-def _profile(name: str | None, demand: Path | None) -> LoadProfile:
-    if name is not None and demand is not None:
-        raise ConfigurationError(f"give --profile {name} or --demand {demand}, not both")
+def _profile(name: str | None, demand: Path | None, run: str | None, data_dir: Path | None) -> LoadProfile:
+    given = {"--profile": name, "--demand": demand, "--from-run": run}
+    named = [f"{option} {value}" for option, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise ConfigurationError(f"give {' or '.join(named)}, not both")
+    if run is not None:
+        settings = read_settings(data_dir=data_dir)
+        with open_state(settings) as client:
+            return run_profile(client, Path(settings.data_dir), run)
     return recorded_profile(demand) if demand is not None else profile_of(name or "steady")
 
 
 def _own_endpoint(
-    profile: LoadProfile, base_url: str | None, model: str | None, limit_usd: float | None, limit_tokens: int | None,
+    profile: LoadProfile, against: str | None, model: str | None, limit_usd: float | None, limit_tokens: int | None,
     faulty: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the settings of the user's own endpoint, which does not fail on request and may cost money."""
     limits = {"limit_usd": limit_usd, "limit_tokens": limit_tokens}
     given = {name: value for name, value in limits.items() if value is not None}
-    if base_url is None:
+    if against is None:
         if model is not None:
-            raise ConfigurationError(f"--model {model} needs an endpoint: give --base-url too")
+            raise ConfigurationError(f"--model {model} needs an endpoint: give --against too")
         return given
     if not given:
-        raise ConfigurationError("--base-url may cost money: give --limit-usd or --limit-tokens with it")
+        raise ConfigurationError("--against may cost money: give --limit-usd or --limit-tokens with it")
     if profile.own_faults or faulty:
         raise ConfigurationError(
-            f"{base_url} cannot be slow, fail or limit itself on request, as this test needs: leave --base-url "
+            f"{against} cannot be slow, fail or limit itself on request, as this test needs: leave --against "
             "out, or use the profile steady or day-boundary-storm without --latency and --error-rate"
         )
-    return given | {"base_url": base_url} | ({} if model is None else {"model": model})
+    return given | {"base_url": against} | ({} if model is None else {"model": model})

@@ -11,9 +11,15 @@ import msgspec
 
 from ops.formatting.run import tick_ms
 from ops.load.profiles import LoadProfile
+from ops.load.spent import SpentTokens
 from scheduler.config.controls import FULL
+from scheduler.config.versions import SCHEMA
 from scheduler.engine.turn import FinishedTick
+from scheduler.inspection.unjournalled import Unjournalled
+from scheduler.journal.spending import spending
 from scheduler.steering.throttle import KIND
+
+NOTHING_SPENT = SpentTokens(0, None)
 
 
 class TickFigures(msgspec.Struct, kw_only=True):
@@ -26,9 +32,11 @@ class TickFigures(msgspec.Struct, kw_only=True):
     ended: int = 0  # jobs that a worker was to do
     late: int = 0
     failed: int = 0  # or dead
+    reflected: int = 0  # reflections that ended, refused ones included
+    thought: int = 0  # of these by a model
     plans: int = 0  # of those that ended
     late_plans: int = 0
-    tokens: int = 0  # of the attempts whose results were used
+    tokens: int = 0  # of all attempts of which the tick has learned what they used
     cadence: float = 1.0  # after the tick, share of the usual
     queue: int | None = None  # age in ticks of the oldest job that waits or runs; None: not read
     behind: float = 0.0  # ticks that the host is behind the pace
@@ -59,11 +67,14 @@ class LoadRecorder:
     def committed(self, tick: int, minute: int, outcome: FinishedTick, at: float, host: float) -> TickFigures:
         """Record a committed tick and return its row."""
         row = TickFigures(tick=tick, minute=minute, at=at, host=host)
+        notes = Unjournalled(outcome.corrected, outcome.retried, outcome.notes, outcome.late)
+        row.tokens = sum(charge.cost.tokens for charge in spending(notes, SCHEMA))
         for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
             row.sources[note.source] += 1
-            row.tokens += note.usage.tokens
             if ended.key.kind == KIND:
                 self.reflected[ended.key.owner] += 1
+                row.reflected += 1
+                row.thought += note.source == "llm"
             if ended.reason in ("denied", "too_slow", "cancelled"):
                 self.refused += 1
                 continue
@@ -94,15 +105,18 @@ class LoadRecorder:
 
 
 def figures(profile: LoadProfile, recorder: LoadRecorder, *, open_reflections: int, waiting: Iterable[str],
-            interval: int) -> dict[str, Any]:  # fmt: skip
+            interval: int, evidence: float | None = None,
+            spent: SpentTokens = NOTHING_SPENT) -> dict[str, Any]:  # fmt: skip
     """Return all figures with stable names; None where a figure has no value.
 
     Args:
         open_reflections: reflections that are open at the end.
         waiting: owners that the throttle holds back at the end.
         interval: game minutes between two steps of the controller.
+        evidence: share of what was experienced that reflections rest on.
+        spent: tokens of the whole test.
     """
-    rows = recorder.rows
+    rows = [row for row in recorder.rows if row.minute >= profile.begin]
     phases = {}
     for number, (start, phase) in enumerate(profile.starts()):
         own = [row for row in rows if profile.at(row.minute)[0] == number]
@@ -118,20 +132,31 @@ def figures(profile: LoadProfile, recorder: LoadRecorder, *, open_reflections: i
     return {
         "profile": profile.name,
         "agents": profile.agents,
+        "warm": int(_is_warm(profile, recorder.rows, interval)),
         "ticks": len(rows),
         "seconds": seconds,
         "ticks_per_second": round(len(rows) / seconds, 3) if seconds else None,
         "jobs_per_second": round(sum(row.ended for row in rows) / seconds, 3) if seconds else None,
         **_shares(rows),
+        "tokens": spent.charged,
+        "endpoint_tokens": spent.served,
         "cadence_least": min((row.cadence for row in rows), default=None),
         "cadence_last": rows[-1].cadence if rows else None,
-        "reflections": sum(recorder.reflected.values()),
+        "evidence_share": evidence,
         "postponed": recorder.postponed,
         "lost_reflections": lost + untraced,
         "reversals_most": max((phase["reversals"] for phase in phases.values()), default=0),
         **_effect(profile, recorder.steps, interval),
         "phases": phases,
     }
+
+
+def _is_warm(profile: LoadProfile, rows: Sequence[TickFigures], interval: int) -> bool:
+    """Return whether the last interval before the first phase was quiet, at the usual cadence."""
+    before = [row for row in rows if profile.begin - interval <= row.minute < profile.begin]
+    if not profile.warm_up or not before:
+        return not profile.warm_up
+    return before[-1].cadence == 1 and not any(row.late or row.failed for row in before)
 
 
 def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
@@ -147,6 +172,8 @@ def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
         "failed_share": round(sum(row.failed for row in rows) / ended, 4) if ended else None,
         "llm_share": round(sources["llm"] / sources.total(), 4) if sources else None,
         "tokens": sum(row.tokens for row in rows),
+        "reflections": sum(row.reflected for row in rows),
+        "reflections_by_model": sum(row.thought for row in rows),
         "queue_age_most": max(queue, default=None),
         "behind_most": round(max((row.behind for row in rows), default=0.0), 2),
         "host_ms_p50": ms["p50"],
@@ -158,15 +185,16 @@ def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
 def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[str, int | None]:
     """Return the number of the controller's intervals until the cadence was halved, and until it was back to 1.
 
-    The latter is 0 where the cadence never fell.
+    Halved is half of what it was as the disturbance began. The second is 0 where the cadence never fell.
     """
     found = {start: phase for start, phase in profile.starts() if phase.name == profile.disturbed}
     if not found:
         return {"intervals_to_half": None, "intervals_to_base": None}
     (start, phase), = found.items()  # fmt: skip
     end = start + phase.minutes
-    halved = next((step.minute for step in steps if step.minute > start and step.factor <= FULL // 2), None)
-    falls = [step.minute for step in steps if step.minute > start and step.factor < FULL]
+    before = next((step.factor for step in reversed(steps) if step.minute <= start), FULL)
+    halved = next((step.minute for step in steps if step.minute > start and step.factor <= before // 2), None)
+    falls = [step.minute for step in steps if step.minute > start and step.factor < step.before]
     back = 0 if not falls else next(
         (-(-max(0, step.minute - end) // interval) for step in steps if step.minute > falls[0] and step.factor == FULL),
         None,

@@ -20,7 +20,7 @@ _GLANCE = (
     ("ticks a second", "ticks_per_second"), ("jobs a second", "jobs_per_second"), ("late", "late_share"),
     ("late plans", "late_plan_share"), ("failed", "failed_share"), ("host ms a tick, 99%", "host_ms_p99"),
     ("oldest in queue, ticks", "queue_age_most"), ("slowest cadence", "cadence_least"), ("tokens", "tokens"),
-    ("reflections lost", "lost_reflections"),
+    ("reflections", "reflections"), ("reflections lost", "lost_reflections"),
 )  # fmt: skip
 
 
@@ -55,6 +55,8 @@ def _charts(profile: LoadProfile, rows: Sequence[TickFigures], limit: int | None
     step = next((s for s in (10, 30, 60, 120, 240, 360, 720) if (end - begin) / s <= 7), DAY)
     x = Axis.exactly(begin, max(end, begin + 1), step)
     bands = [Band(start, min(start + phase.minutes, end), phase.name) for start, phase in profile.starts()]
+    if profile.warm_up:
+        bands.insert(0, Band(begin, min(profile.begin, end), "warm-up"))
     groups = _groups(rows)
 
     def lines(title: str, y: str, *series: Series, top: float = 0.0, at: float | None = None) -> Markup:

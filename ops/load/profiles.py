@@ -44,22 +44,35 @@ class LoadProfile:
     story: bool = False  # the world is the story, whose people are always there
     tick_rate: float = 4.0  # ticks per second
     minutes_per_tick: int = 5
-    start_minute: int = 7 * HOUR  # game time of tick 0
+    start_minute: int = 5 * HOUR  # game time of tick 0: everybody plans an hour later
+    warm_up: int = 3 * HOUR  # game minutes before the first phase, under its load; no figure of a phase counts them
+    throttle_interval: int = HOUR  # game minutes between two steps of the controller
     reflection_interval: int = 2 * HOUR  # game minutes
     act_interval: int = HOUR  # game minutes between two choices of an agent
     latency: Mapping[str, int] = field(default_factory=dict)  # ticks until a result is due, by kind
+    spread: int | None = None  # game minutes over which agents plan; None: by their number, as in any run
     wait: float = 0.0  # seconds that a boundary waits for what is due
     disturbed: str = ""  # the phase whose effect on the cadence is measured
     demand: Sequence[Demanded] = ()  # explicit requests, by game minute
 
     @property
     def minutes(self) -> int:
+        """Return the game minutes of the warm-up and of all phases."""
+        return self.warm_up + sum(phase.minutes for phase in self.phases)
+
+    @property
+    def minutes_measured(self) -> int:
         """Return the game minutes of all phases."""
-        return sum(phase.minutes for phase in self.phases)
+        return self.minutes - self.warm_up
+
+    @property
+    def begin(self) -> int:
+        """Return the game minute at which the first phase begins."""
+        return self.start_minute + self.warm_up
 
     @property
     def ticks(self) -> int:
-        """Return the ticks of all phases."""
+        """Return the ticks of the warm-up and of all phases."""
         return -(-self.minutes // self.minutes_per_tick)
 
     @property
@@ -69,14 +82,14 @@ class LoadProfile:
 
     def starts(self) -> list[tuple[int, Phase]]:
         """Return the phases with the game minute at which each begins."""
-        found, minute = [], self.start_minute
+        found, minute = [], self.begin
         for phase in self.phases:
             found.append((minute, phase))
             minute += phase.minutes
         return found
 
     def at(self, minute: int) -> tuple[int, Phase]:
-        """Return the phase at a game minute with its number; after the end, the last one."""
+        """Return the phase at a game minute with its number: the first from the warm-up on, the last after the end."""
         number = sum(start <= minute for start, _ in self.starts()) - 1
         return max(0, number), self.phases[max(0, number)]
 
@@ -102,26 +115,28 @@ PROFILES: Mapping[str, LoadProfile] = {
         ),
         LoadProfile(
             name="ramp",
-            about="agents, cadence, speed and latency grow from phase to phase",
+            about="agents, speed and latency grow from phase to phase; the controller sets the cadence",
             phases=[
-                Phase(name="quarter", minutes=2 * HOUR, agents=0.25, cadence=0.25, speed=0.5),
-                Phase(name="half", minutes=2 * HOUR, agents=0.5, cadence=0.5, speed=0.75, latency=0.1),
-                Phase(name="full", minutes=3 * HOUR, cadence=1.0, latency=0.2),
-                Phase(name="beyond", minutes=3 * HOUR, cadence=1.0, speed=1.5, latency=0.4, faults={"503": 0.05}),
+                Phase(name="quarter", minutes=4 * HOUR, agents=0.25, speed=0.5),
+                Phase(name="half", minutes=4 * HOUR, agents=0.5, speed=0.75, latency=0.1),
+                Phase(name="full", minutes=4 * HOUR, latency=0.2),
+                Phase(name="beyond", minutes=4 * HOUR, speed=1.5, latency=0.4, faults={"503": 0.05}),
             ],
         ),
         LoadProfile(
             name="day-boundary-storm",
-            about="everybody plans the day at the same tick",
+            about="everybody plans the day in the same minutes of the morning",
             phases=[
-                Phase(name="night", minutes=10),
-                Phase(name="storm", minutes=15),
+                Phase(name="night", minutes=20),
+                Phase(name="storm", minutes=20),
                 Phase(name="morning", minutes=20),
             ],
             agents=500,
             tick_rate=1.0,
             minutes_per_tick=1,
-            start_minute=6 * HOUR - 11,
+            start_minute=6 * HOUR - 31,
+            warm_up=10,
+            throttle_interval=5,
             reflection_interval=12 * HOUR,
             act_interval=2 * HOUR,
             disturbed="storm",
@@ -130,7 +145,7 @@ PROFILES: Mapping[str, LoadProfile] = {
             name="outage",
             about="the endpoint fails for some hours and comes back",
             phases=[
-                Phase(name="before", minutes=2 * HOUR),
+                Phase(name="before", minutes=4 * HOUR),
                 Phase(name="outage", minutes=4 * HOUR, faults={"503": 1.0}),
                 Phase(name="after", minutes=6 * HOUR),
             ],
@@ -145,7 +160,7 @@ PROFILES: Mapping[str, LoadProfile] = {
             name="rate-limit",
             about="the endpoint allows far fewer requests a minute for a while",
             phases=[
-                Phase(name="before", minutes=2 * HOUR),
+                Phase(name="before", minutes=4 * HOUR),
                 Phase(name="limited", minutes=4 * HOUR, requests_per_minute=60),
                 Phase(name="after", minutes=6 * HOUR),
             ],
@@ -199,7 +214,7 @@ def recorded_profile(path: Path) -> LoadProfile:
     busy = max(0, min(minute for minute in demand if minute > first + HOUR) - 10) if last > first + HOUR else first
     return LoadProfile(
         name=path.stem, about=f"the load that {path.name} records", agents=3, minutes_per_tick=1, tick_rate=20.0,
-        start_minute=busy, reflection_interval=10 * DAY, act_interval=0, demand=sorted_demand(demand, busy),
+        start_minute=busy, warm_up=0, reflection_interval=10 * DAY, act_interval=0, demand=sorted_demand(demand, busy),
         phases=[Phase(name="recorded", minutes=last - busy + 15)],
     )  # fmt: skip
 

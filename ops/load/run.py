@@ -14,8 +14,10 @@ from hosting.tick_loop import TickLoop
 from memory.errors import CogitateError
 from ops.fake_llm.server import MODEL
 from ops.load.endpoint import LoadEndpoint
+from ops.load.evidence import evidence_share
 from ops.load.figures import LoadRecorder, TickFigures, figures
 from ops.load.profiles import Demanded, LoadProfile, Phase
+from ops.load.spent import spent_tokens
 from ops.world_choice import WorldChoice, event_types_of, settings_for
 from ops.world_driver import drive
 from scheduler.config.controls import FULL, SetCadence
@@ -44,11 +46,12 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
     fixed: dict[str, Any] = {
         "data_dir": data_dir, "redis_url": None, "broker_url": None, "llm": "openai", "limits": {},
         "minutes_per_tick": profile.minutes_per_tick, "reflection_interval": profile.reflection_interval,
+        "throttle_interval": profile.throttle_interval,
         "act_interval": profile.act_interval // profile.minutes_per_tick, "act_per_tick": max(1, profile.agents),
-        "latency": dict(profile.latency), "wait": profile.wait, "tick_rate": None, "real_day_tokens": None,
-        "real_day_usd": None, "job_deadline": 2.0, "breaker_failures": 3, "breaker_pause": 0.2,
+        "latency": dict(profile.latency), "wait": profile.wait, "spread": profile.spread,
+        "tick_rate": profile.tick_rate * profile.phases[0].speed, "real_day_tokens": None, "real_day_usd": None,
+        "job_deadline": 2.0, "breaker_failures": 3, "breaker_pause": 0.2,
         "breaker_longest_pause": 0.4, "repair_from": 1440, "journal_keep": None,
-        "spread": 0,  # of "day-boundary-storm" everybody plans at once
     }  # fmt: skip
     own = {"model": MODEL, "api_key": "any", "limit_tokens": 10**12, "endpoints": {}, "models": {}, "tiers": {},
            "kind_tiers": {}}  # fmt: skip
@@ -58,17 +61,24 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
 class LoadTest:
     """A load test. `run` returns when all phases are over, or after `stop`."""
 
-    def __init__(self, profile: LoadProfile, settings: Settings, watch: Watch | None = None) -> None:
+    def __init__(
+        self, profile: LoadProfile, settings: Settings, watch: Watch | None = None, longest: float | None = None
+    ) -> None:
+        """Prepare a test.
+
+        Args:
+            watch: is told of each tick.
+            longest: seconds after which the test stops.
+        """
         self.profile = profile
         self.settings = settings
         self.recorder = LoadRecorder()
         self._watch = watch
+        self._longest = longest
         self._endpoint: LoadEndpoint | None = None
         self._phase = -1
-        self._due = 0.0  # when the present tick's turn should end, seconds
         self._begun = 0.0
         self._queue: int | None = None
-        self._behind = 0.0
         self._loop: TickLoop
         self._world: World
         self._growing: GrowingWorld | None = None  # a town, whose agents come phase by phase
@@ -99,12 +109,15 @@ class LoadTest:
             wait_for_workers(loop.ledger.client, settings.workers)
             loop.watchers.append(self._committed)
             drive(loop, world, on_tick=self._turn)
+            spent = spent_tokens(loop.ledger.store, self._endpoint.url if self._endpoint is not None else None)
             return figures(
                 profile,
                 self.recorder,
                 open_reflections=sum(key.kind == KIND for key in loop.state.open),
                 waiting=loop.state.steering.throttle.postponing.waiting,
                 interval=settings.throttle_interval,
+                evidence=evidence_share(loop.state.streams.values(), profile.begin),
+                spent=spent,
             )
 
     def stop(self) -> None:
@@ -114,11 +127,13 @@ class LoadTest:
         self._loop.stop()
 
     def _turn(self, tick: Tick) -> None:
-        """End the world's turn: begin a phase, send its requests, sample the queues, and keep the pace."""
+        """End the world's turn: begin a phase, send its requests, and sample the queues."""
         number, phase = self.profile.at(tick.minute)
         now = time.monotonic()
         if self._phase < 0:
-            self._begun = self._due = now
+            self._begun = now
+        if self._longest is not None and now - self._begun > self._longest:
+            self._loop.stop()
         if number != self._phase:
             self._enter(number, phase)
         while self._demand and self._demand[0].minute <= tick.minute:
@@ -129,18 +144,12 @@ class LoadTest:
             ledger = self._loop.ledger
             opened = open_kinds(ledger.store, RUN, tick.number)
             self._queue = max((one.age for one in opened.values()), default=0)
-        seconds = 1 / (self.profile.tick_rate * phase.speed)
-        self._due += seconds
-        ahead = self._due - time.monotonic()
-        self._behind = max(0.0, -ahead / seconds)
-        if self.profile.wait:  # a host that waits for results does not catch up
-            self._due = max(self._due, time.monotonic())
-        if ahead > 0:
-            time.sleep(ahead)  # the pace that the profile sets
 
     def _enter(self, number: int, phase: Phase) -> None:
         before = self.profile.phases[self._phase] if self._phase >= 0 else None
         self._phase = number
+        if before is not None and before.speed != phase.speed:
+            self._loop.change_pace(self.profile.tick_rate * phase.speed)
         if self._growing is not None:
             self._growing.present = max(self._growing.present, self._present(phase))
         if self._endpoint is not None:
@@ -170,7 +179,7 @@ class LoadTest:
 
     def _committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
         row = self.recorder.committed(tick, outcome.core.minute, outcome, time.monotonic() - self._begun, seconds)
-        row.queue, row.behind = self._queue, self._behind
+        row.queue, row.behind = self._queue, self._loop.behind
         if self._watch is not None:
             self._watch(self.profile.phases[self._phase], row)
 

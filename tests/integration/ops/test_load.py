@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from ops.fake_llm.server import MODEL, FakeEndpoint
 from ops.load.asserts import check_names, failures, numbers, parse
 from ops.load.figures import LoadRecorder, figures
+from ops.load.from_run import run_profile
 from ops.load.profiles import PROFILES, profile_of, recorded_profile
-from scheduler.config.settings import ConfigurationError
+from scheduler.config.settings import ConfigurationError, PinnedSettings
+from scheduler.inspection.summary import summarise_run
 from simulation.story.story import AGENTS
 from tests.integration.command import summary, typed
+from workers.processes.embedded import EmbeddedServer
 
 
 def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path: Path) -> None:
@@ -28,6 +34,7 @@ def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path:
     assert found["cadence_least"] <= 0.5
     assert found["cadence_last"] == 1
     assert found["phases"]["before"]["failed_share"] == 0
+    assert found["tokens"] == found["endpoint_tokens"] > sum(one["tokens"] for one in found["phases"].values()) > 0
     page = (tmp_path / "load.html").read_text()
     for title in (
         "Queue age", "Cadence of reflections", "Late and failed", "Budget burn", "Host time per tick", "Throughput",
@@ -46,6 +53,54 @@ def test_the_people_of_the_story_think_under_load(tmp_path: Path) -> None:
     assert found["jobs"] > len(AGENTS)
 
 
+def test_an_endpoint_of_ones_own_is_asked_within_a_limit_in_money(tmp_path: Path) -> None:
+    with FakeEndpoint() as endpoint:
+        found = summary(
+            "load", "--against", endpoint.url, "--model", MODEL, "--limit-usd", 0.002, "--agents", 4, "--tick-rate", 12,
+            *("--workers", 1, "--out", tmp_path / "load.html"), data_dir=tmp_path / "data", COGITATE_API_KEY="any",
+        )  # fmt: skip
+        stats = endpoint.stats()
+    assert found["endpoint_tokens"] is None, "it may be anybody's"
+    assert found["tokens"] == stats.prompt_tokens + stats.completion_tokens > 0
+    price = PinnedSettings()
+    spent = stats.prompt_tokens * price.input_price + stats.completion_tokens * price.output_price
+    assert 0.5 * 2_000 * 1e6 < spent <= 2_000 * 1e6, "micro-dollars, of a million tokens"
+    assert found["llm_share"] < 1, "the rest is refused"
+
+
+def test_a_run_of_ones_own_is_a_profile(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    summary("run", "--town", 3, "--ticks", 900, "--run", "mine", data_dir=home, COGITATE_REFLECTION_INTERVAL="120")
+    with EmbeddedServer(home) as server, server.client() as client:
+        profile = run_profile(client, home, "mine")
+        reflected = summarise_run(client, "mine").jobs["reflect"]["decision"]
+    assert sum(one.reflections for one in profile.demand) == sum(reflected.values()) > 5
+    assert (profile.agents, profile.minutes_per_tick, profile.start_minute) == (3, 1, 1)
+    assert profile.demand[0].minute > 120
+    out = tmp_path / "load.html"
+    found = summary("load", "--from-run", "mine", "--tick-rate", 60, "--workers", 1, "--out", out, data_dir=home)
+    assert (found["profile"], found["agents"], found["ticks"]) == ("from-mine", 3, 900)
+    assert found["reflections"] + found["postponed"] >= sum(one.reflections for one in profile.demand) - 3
+
+
+def test_a_search_runs_each_load_with_the_controller_and_without_it(tmp_path: Path) -> None:
+    out = tmp_path / "find.html"
+    done = typed(
+        "load", "--find", "--agents", 3, "--up-to", 1, "--minutes", 60, "--tick-rate", 12, "--workers", 1, "--out", out,
+        "--level", "late_share<=1", "--level", "failed_share<=1", "--json", data_dir=None, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["off"]["holds"] == found["on"]["holds"] == "3 agents"
+    assert found["off"]["breaks"] is None
+    probes = {one["controller"]: one for one in found["probes"]}
+    assert set(probes) == {"on", "off"}
+    assert all(one["jobs"] and one["tokens"] and one["ticks"] == 13 for one in probes.values())
+    assert probes["off"]["cadence_least"] == 1, "nothing throttles"
+    assert "Late share and cadence over load" in out.read_text()
+    assert ElementTree.parse(found["chart"]).getroot().tag.endswith("svg")
+
+
 def test_the_story_has_people_of_its_own(tmp_path: Path) -> None:
     done = typed("load", "--story", "--agents", 3, data_dir=tmp_path / "data")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -56,7 +111,9 @@ def test_the_story_has_people_of_its_own(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--assert", "lateness<1"), "'lateness'; there are agents, behind_most"),
-        (("--profile", "outage", "--base-url", "http://localhost:1/v1"), "may cost money"),
+        (("--profile", "outage", "--against", "http://localhost:1/v1"), "may cost money"),
+        (("--find", "--story"), "--profile, --story, --data-dir: --find raises the load of a town"),
+        (("--raise", "latency"), "--raise: this is for --find"),
     ],
 )
 def test_what_cannot_be_tested_is_refused_before_anything_starts(

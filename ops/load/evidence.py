@@ -1,0 +1,24 @@
+"""The share of what agents experienced that their reflections rest on: the part of thinking that throttling costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memory.stream import Stream
+
+EXPERIENCED = ("observation", "message")
+
+
+def evidence_share(streams: Iterable[Stream], since: int) -> float | None:
+    """Return the share of the experiences since a game minute that a reflection names as evidence; None without any.
+
+    It says what agents looked at again, not how wise their conclusions are.
+    """
+    experienced = looked_at = 0
+    for stream in streams:
+        entries = stream.entries.values()
+        own = {entry.number for entry in entries if entry.type in EXPERIENCED and entry.minute >= since}
+        named = {number for entry in entries if entry.type == "reflection" for number in entry.evidence}
+        experienced += len(own)
+        looked_at += len(own & named)
+    return round(looked_at / experienced, 4) if experienced else None

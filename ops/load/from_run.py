@@ -1,0 +1,61 @@
+"""The load of a run of one's own, from its journal: as many agents, who reflect when they did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from redis import Redis
+
+from ops.load.profiles import Demanded, LoadProfile, Phase, sorted_demand
+from scheduler.config.kept_settings import kept_settings
+from scheduler.config.settings import ConfigurationError
+from scheduler.journal.exported import all_lines
+from scheduler.ledger.run_store import RunStore
+
+MOST_AGENTS = 1000
+_ONCE = ("admitted", "heuristic", "dropped")  # a deferred request comes again
+
+
+def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
+    """Return the load of a run.
+
+    The test has as many agents as the run had owners with jobs, and its ticks. It requests a reflection, and observes
+    what is to be rated, at the game minute at which the run did. The town itself plans, acts as often as the run's
+    settings say, and summarises what it talks about.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when its journal was changed.
+        ConfigurationError: when nothing of it can be repeated.
+    """
+    store = RunStore.open(client, run)
+    settings = kept_settings(store.field("state", "settings") or b"")
+    owners: set[str] = set()
+    reflections: Counter[int] = Counter()
+    ratings: Counter[int] = Counter()
+    minutes: list[int] = []
+    for line in all_lines(client, data_dir, run):
+        minutes.append(line.core.minute)
+        for decided in line.core.decided:
+            if decided.decision in _ONCE:
+                owners.add(decided.key.owner)
+                reflections[line.core.minute] += decided.key.kind == "reflect"
+                ratings[line.core.minute] += decided.key.kind == "rate"
+    if not owners:
+        raise ConfigurationError(f"run {run!r} has asked for no job yet: there is no load to repeat")
+    if len(owners) > MOST_AGENTS:
+        raise ConfigurationError(f"run {run!r} has {len(owners):,} owners with jobs; a load test has {MOST_AGENTS:,}")
+    first, last = minutes[0], minutes[-1]
+    demand = {
+        minute: Demanded(minute, ratings[minute], reflections[minute])
+        for minute in sorted(reflections | ratings)
+    }  # fmt: skip
+    recorded = Phase(name="recorded", minutes=last - first + settings.minutes_per_tick)
+    return LoadProfile(
+        name=f"from-{run}", about=f"the load of the run {run}", agents=len(owners),
+        minutes_per_tick=settings.minutes_per_tick, start_minute=first, warm_up=0,
+        tick_rate=settings.tick_rate or LoadProfile.tick_rate, reflection_interval=last + 1,
+        act_interval=settings.act_interval * settings.minutes_per_tick, throttle_interval=settings.throttle_interval,
+        demand=sorted_demand(demand, first), phases=[recorded],
+    )  # fmt: skip
