@@ -1,1 +1,1 @@
-"""What a run will take before it is started: calls, tokens, money."""
+"""Estimates of the calls, tokens and money that a run will take, before it is started."""

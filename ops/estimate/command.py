@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
+from rich.box import SIMPLE
 from rich.table import Table
 
 from hosting import logs
@@ -97,18 +99,24 @@ def format_estimate(found: RunEstimate, settings: Settings) -> list[str]:
         lines[0] += f", {_span(calls)} calls of a model, {_span(tokens)} tokens, {_dollars(money)}"
     every = {"the first day": found.first} | ({"each further day": found.later} if found.days > 1 else {})
     for name, rows in every.items():
+        by_limits: dict[str, list[str]] = {}
         for one in rows:
             if one.limits:
-                lines.append(
-                    f"On {name} about {one.refused:.0f} of {one.requests.likely:.0f} {one.kind} jobs would be refused "
-                    f"by {', '.join(_limit(name, settings) for name in dict.fromkeys(one.limits))}"
-                )
-    origins = {one.kind: (one.origin, one.tokens_origin) for rows in every.values() for one in rows}
-    for kind, (origin, tokens_origin) in sorted(origins.items()):
-        text = _ORIGINS.get(origin, f"measured in {origin}")
-        if tokens_origin:
-            text += f"; tokens of a call: {_ORIGINS.get(tokens_origin, f'measured in {tokens_origin}')}"
-        lines.append(f"{kind}: {text}")
+                named = ", ".join(_limit(limit, settings) for limit in dict.fromkeys(one.limits))
+                by_limits.setdefault(named, []).append(f"{one.refused:.0f} of {one.requests.likely:.0f} {one.kind}")
+        lines += [
+            f"On {name} about {', '.join(jobs)} jobs would be refused by {limits}" for limits, jobs in by_limits.items()
+        ]
+    kinds_of: dict[str, list[str]] = {}
+    tokens_of: dict[str, list[str]] = {}
+    for kind, one in sorted({one.kind: one for rows in every.values() for one in rows}.items()):
+        kinds_of.setdefault(one.origin, []).append(kind)
+        if one.tokens_origin:
+            tokens_of.setdefault(one.tokens_origin, []).append(kind)
+    for what, origins in (("", kinds_of), ("tokens of a call of ", tokens_of)):
+        lines += [
+            f"{what}{', '.join(names)}: {_ORIGINS.get(one, f'measured in {one}')}" for one, names in origins.items()
+        ]
     return lines
 
 
@@ -153,16 +161,37 @@ def _demand(settings: Settings) -> dict[str, Demand]:
 
 
 def _table(title: str, rows: tuple[KindDay, ...]) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("kind")
-    for name in ("requests", "refused", "jobs", "calls", "tokens", "dollars"):
-        table.add_column(name, justify="right")
+    """Return a table that fits 80 columns: each amount above its range, and no column that would say nothing."""
+    table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1))
+    columns: list[tuple[str, Callable[[KindDay], str]]] = [("requests", lambda one: _stacked(one.requests))]
+    if any(one.refused >= 0.5 for one in rows):
+        columns.append(("refused", lambda one: _short(one.refused) if one.refused >= 0.5 else ""))
+        columns.append(("jobs", lambda one: _stacked(one.jobs)))
+    columns.append(("calls", lambda one: _stacked(one.calls)))
+    columns.append(("tokens", lambda one: _stacked(one.tokens)))
+    columns.append(("dollars", lambda one: _stacked(one.usd_micros, 1e-6)))
+    table.add_column("kind", no_wrap=True)
+    for name, _ in columns:
+        table.add_column(name, justify="right", no_wrap=True)
     for one in rows:
-        table.add_row(
-            one.kind, _span(one.requests), f"{one.refused:.0f}" if one.refused >= 0.5 else "", _span(one.jobs),
-            _span(one.calls) if one.calls.high else "", _span(one.tokens), _dollars(one.usd_micros),
-        )  # fmt: skip
+        table.add_row(one.kind, *(text(one) for _, text in columns))
     return table
+
+
+def _stacked(one: Range, scale: float = 1.0) -> str:
+    """Return an amount above its range, such as "109k" and "82k–145k"; nothing for nothing."""
+    if not one.high:
+        return ""
+    likely, low, high = (_short(value * scale) for value in (one.likely, one.low, one.high))
+    return likely if low == high else f"{likely}\n{low}–{high}"
+
+
+def _short(value: float) -> str:
+    """Return a number in at most five letters: "0.004", "12", "1.2k", "3.4M"."""
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if value >= size:
+            return f"{value / size:.3g}{unit}" if value >= 100 * size else f"{value / size:.2g}{unit}"
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}" if value >= 0.001 else f"{value:.1g}"
 
 
 def _span(one: Range) -> str:

@@ -1,7 +1,7 @@
 """Demand of agents per day and usage per call, measured in earlier runs of the data folder, or by default.
 
-The first game day of a run differs from later ones: it has no yesterday to summarise. The defaults were
-measured in the built-in town (25 agents for one day, 8 for three) with the stand-in endpoint of `cogitate fake-llm`.
+The first game day of a run differs from later ones: it has no yesterday to summarise. The defaults were measured in the
+built-in town (25 and 8 agents for three days, 5 for seven), by heuristics and with the stand-in of `cogitate fake-llm`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scheduler.ledger.run_store import RunStore, run_names
 from tasks.job import Cost, added
 
 MOST_RUNS = 3  # runs that are sampled
-DAYS = 2  # of each run
+DAYS = 3  # of each run
 _MARGIN = 0.15  # added to both ends of a range that was measured
 
 
@@ -65,6 +65,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 
     first: Range = NOTHING  # requests of an agent on the first day
     later: Range = NOTHING  # on another
+    crowd: bool = False  # both are those of 25 agents, and grow with the root of their number, up to 50
     tokens: Range | None = None  # of a call; None: only the kind's caps are known
     output: float = 0.1  # share of the tokens that the model writes
     attempts: float = 1.0  # calls of a job: repairs and other further attempts are calls too
@@ -73,17 +74,19 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _usual(likely: float) -> Range:
-    return Range(0.5 * likely, likely, 2 * likely)
+    return Range(0.75 * likely, likely, 1.4 * likely)
 
 
 DEFAULTS: Mapping[str, Demand] = {
-    "plan": Demand(tokens=_usual(730), output=0.15, tokens_origin="default"),
-    "reflect": Demand(tokens=_usual(790), output=0.06, tokens_origin="default"),
+    "plan": Demand(tokens=_usual(1000), output=0.15, tokens_origin="default"),
+    "reflect": Demand(tokens=_usual(840), output=0.06, tokens_origin="default"),
     "act": Demand(
-        first=Range(4, 6.8, 9), later=Range(4, 7.1, 9), tokens=_usual(640), output=0.035, tokens_origin="default"
+        first=Range(6, 7.2, 8.2), later=Range(6, 7.1, 8.2), tokens=_usual(650), output=0.035, tokens_origin="default"
     ),
-    "summarise": Demand(later=Range(1, 2.75, 5), tokens=_usual(720), output=0.08, tokens_origin="default"),
-    "prune": Demand(first=Range(0, 0.1, 0.5), later=Range(0, 0.5, 2)),
+    "summarise": Demand(
+        later=Range(1.8, 3.1, 4.6), crowd=True, tokens=_usual(450), output=0.08, tokens_origin="default"
+    ),
+    "prune": Demand(first=Range(0, 0.1, 0.5), later=Range(0.7, 3.5, 6.6), crowd=True),
 }  # of `act_interval` 120 minutes
 
 
@@ -98,9 +101,9 @@ def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
     for kind in kinds:
         known = found.get(kind, Demand())
         first = [sample.per_agent(0, kind) for sample in samples]
-        later = [sample.per_agent(1, kind) for sample in samples if len(sample.days) > 1]
+        later = [sample.per_agent(day, kind) for sample in samples for day in range(1, len(sample.days))]
         calls = [use for sample in samples if (use := sample.per_call(kind)) is not None]
-        known = msgspec.structs.replace(known, first=Range.of(first), origin=names)
+        known = msgspec.structs.replace(known, first=Range.of(first), crowd=False, origin=names)
         if later:
             known = msgspec.structs.replace(known, later=Range.of(later))
         elif kind not in DEFAULTS:

@@ -9,6 +9,7 @@ limits of single owners and the shares of kinds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
 
 import msgspec
 
@@ -20,6 +21,8 @@ from scheduler.config.prices import call_cost, upper_bound
 from scheduler.config.settings import Settings
 from tasks.kind import Kind
 
+_CROWD = 25  # agents with whom a demand that grows with their number was measured
+_REPAIRED = 1.15  # calls of a job, at most
 _SPREAD = 6  # the first reflection of an agent comes up to a sixth of the interval later
 
 
@@ -74,7 +77,7 @@ def estimate(
     for kind in sorted((kind for kind in kinds if kind.name not in settings.disable), key=lambda kind: kind.order):
         known = demand.get(kind.name, Demand())
         for day in (0, 1):
-            per_agent, origin = _requests(kind, known, settings, day)
+            per_agent, origin = _requests(kind, known, settings, day, agents)
             asked = per_agent.times(agents)
             if asked.high:
                 rows[day].append(_kind_day(kind, known, settings, table, asked, origin))
@@ -82,14 +85,15 @@ def estimate(
     return RunEstimate(agents=agents, days=days, llm=settings.llm, first=tuple(first), later=tuple(later))
 
 
-def _requests(kind: Kind, known: Demand, settings: Settings, day: int) -> tuple[Range, str]:
+def _requests(kind: Kind, known: Demand, settings: Settings, day: int, agents: int) -> tuple[Range, str]:
     """Return the requests of one agent on a day, and their origin."""
     if kind.name == "plan":
         return Range(1.0, 1.0, 1.0), "settings"
     if kind.name == "reflect" and settings.reflection_trigger == "interval":
         due = _reflections(settings, day + 1) - _reflections(settings, day)
         return Range(due * settings.throttle_least if settings.throttle_auto else due, due, due + 0.1), "settings"
-    return (known.later if day else known.first), known.origin
+    found = known.later if day else known.first
+    return (found.times(sqrt(min(agents, 2 * _CROWD) / _CROWD)) if known.crowd else found), known.origin
 
 
 def _reflections(settings: Settings, days: int) -> float:
@@ -127,6 +131,8 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
     jobs = Range(min(asked.low, room), min(likely, room), min(asked.high, room))
     attempts = known.attempts if asks else 1.0
     calls = jobs.times(attempts) if asks else NOTHING
+    if attempts == 1.0:  # nothing is known of repairs: some answers need one
+        calls = msgspec.structs.replace(calls, high=_REPAIRED * calls.high)
     return KindDay(
         kind=kind.name, requests=asked, jobs=jobs, calls=calls, attempts=attempts, limits=tuple(limits), origin=origin,
         tokens_origin=tokens_origin, tokens=_product(calls, tokens), usd_micros=_product(calls, money),

@@ -107,6 +107,7 @@ def _overview(summary: RunSummary, figures: RunFigures) -> Section:
         ("ticks", f"{summary.tick:,}"),
         ("jobs ended", f"{ended_jobs(summary):,}"),
         ("degraded", f"{100 * reasons.total() / jobs:.1f}%" if jobs else "none"),
+        ("late answers", f"{sum(sum(ends.values()) for ends in summary.late_answers.values()):,}"),
         ("spent", format_cost(summary.spent)),
         ("warnings", f"{sum(summary.warnings.values()):,}"),
     ]

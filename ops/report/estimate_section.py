@@ -81,21 +81,26 @@ def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Sec
     full_days = figures.minute // DAY
     of = f"Of {full_days} full game day{'s' * (full_days > 1)}." if full_days else "The run has no full day yet."
     origin = "The estimate was stored when the run began." if kept else "The estimate is computed for this report."
-    compared = compare(found, figures)
-    rows: list[list[Cell]] = []
-    for one in compared:
-        scale = 1e6 if one.what == "usd_micros" else 1
-        low, likely, high = (
-            round(value / scale, 4) if scale > 1 else float(round(value))
-            for value in (one.estimated.low, one.estimated.likely, one.estimated.high)
-        )
-        off = f"{100 * (one.actual / one.estimated.likely - 1):+.0f}%" if one.estimated.likely else ""
-        rows.append(
-            [one.kind, "dollars" if scale > 1 else one.what, likely, low, high, round(one.actual / scale, 4), off,
-             "yes" if one.within else "no"]
-        )  # fmt: skip
-    head = ("kind", "what", "estimated", "at least", "at most", "actual", "off by", "within")
-    return Section("Estimate and actual amounts", [f"{of} {origin}"], tables=[ReportTable(head, rows)])
+    by_kind: dict[str, dict[str, Compared]] = {}
+    for one in compare(found, figures):
+        by_kind.setdefault(one.kind, {})[one.what] = one
+    rows: list[list[Cell]] = [
+        [kind, *(_cell(amounts[what]) if what in amounts else "" for what in WHAT)] for kind, amounts in by_kind.items()
+    ]
+    outside = sum(not one.within for amounts in by_kind.values() for one in amounts.values())
+    verdict = f"{outside} amounts are outside of their range." if outside else "Every amount is within its range."
+    head = ("kind", "requests", "jobs", "calls", "tokens", "dollars")
+    return Section("Estimate and actual amounts", [f"{of} {origin} {verdict}"], tables=[ReportTable(head, rows)])
+
+
+def _cell(one: Compared) -> str:
+    """Return an actual amount with what was estimated, such as "184 of 178 (150–230)"."""
+    scale = 1e6 if one.what == "usd_micros" else 1
+    low, likely, high, actual = (
+        f"{value / scale:,.4f}" if scale > 1 else f"{round(value):,}"
+        for value in (one.estimated.low, one.estimated.likely, one.estimated.high, one.actual)
+    )
+    return f"{actual} of {likely} ({low}–{high}){'' if one.within else ', outside'}"
 
 
 def _actual(figures: RunFigures, day: int, kind: str, what: str) -> float:

@@ -17,7 +17,7 @@ from ops.formatting.run import degraded_lines
 from ops.formatting.steering import format_cadence, format_pace
 from ops.report.page import Cell, ReportTable, Section
 from ops.report.run_figures import BOUNDARY, RunFigures
-from scheduler.budget.budget import format_limit
+from scheduler.budget.budget import format_limit, window_of
 from scheduler.budget.budget_lines import BudgetLine
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.summary import RunSummary
@@ -32,7 +32,8 @@ _FACTS = {
     "source": ("llm", "cached", "heuristic"),
     "reason": ("denied", "too_slow", "late", "failed", "dead"),
 }
-MOST = 12  # rows of the most expensive agents and prompts
+MOST = 6  # rows of the most expensive agents and prompts
+HASH = 12  # letters of a template's content hash
 
 
 def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
@@ -46,20 +47,24 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
         }
         charts.append((name, "$" if scale > 1 else unit, amounts, _limit(summary.budget, unit, scale)))
     charts.append(("Jobs admitted", "jobs", figures.admitted, _limit(summary.budget, "jobs")))
-    limited = [line for line in summary.budget if not line.window.startswith("tick:")]
+    kept = {"run:0", window_of("day", 0, _end(figures))}
+    limited = [line for line in summary.budget if line.window in kept]
     rows = [
         (row.window, f"{row.scope}: most by {row.most}" if row.most else row.scope, *row[2 : len(BUDGET_COLUMNS)])
         for row in budget_rows(limited, summary.limits)
     ]
     return Section(
         "Budget",
-        ["Every attempt is charged to the day that requested it, once its usage is known."],
+        [
+            "Every attempt is charged to the day that requested it, once its usage is known. The table has the last "
+            "day and the run; the charts have every day."
+        ],
         charts=[
             _by_day(f"{name} by day", unit, days, amounts, limit)
             for name, unit, amounts, limit in charts
             if any(amount for kinds in amounts.values() for amount in kinds.values())
         ],
-        tables=[ReportTable(BUDGET_COLUMNS, rows, "Limited windows")],
+        tables=[ReportTable(BUDGET_COLUMNS, rows, "Limited windows")] if rows else [],
     )
 
 
@@ -82,8 +87,18 @@ def results_section(summary: RunSummary, figures: RunFigures) -> Section:
         "Results by source",
         degraded_lines(summary),
         charts=[chart],
-        tables=[ReportTable(("kind", *facts), rows, "Jobs")],
+        tables=[ReportTable(("kind", *facts), rows, "Jobs"), *_late_answers(summary)],
     )
+
+
+def _late_answers(summary: RunSummary) -> list[ReportTable]:
+    """Return a table of the answers that came after their job's end, if any did."""
+    ends = sorted({end for counts in summary.late_answers.values() for end in counts})
+    rows: list[Sequence[Cell]] = [
+        (kind, sum(counts.values()), *(counts.get(end, 0) for end in ends))
+        for kind, counts in summary.late_answers.items()
+    ]
+    return [ReportTable(("kind", "late answers", *ends), rows, "Late answers, by their end")] if rows else []
 
 
 def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequence[EndpointVitals]) -> Section:
@@ -162,7 +177,13 @@ def dearest_section(figures: RunFigures) -> Section:
         return Section("Most expensive", ["Nothing was spent on any agent."])
     agents = [(owner, *_amounts(cost)) for owner, cost in _dearest(figures.owners)]
     prompts = [
-        (use.kind, use.model, use.prompt, *_amounts(cost), round(cost.tokens / cost.calls) if cost.calls else None)
+        (
+            use.kind,
+            use.model,
+            use.prompt[:HASH],
+            *_amounts(cost),
+            round(cost.tokens / cost.calls) if cost.calls else None,
+        )
         for use, cost in _dearest(figures.prompts)
     ]
     tables = [ReportTable(("agent", "calls", "tokens", "dollars"), agents, "Agents")]

@@ -17,8 +17,8 @@ from scheduler.config.settings import Settings
 from tasks.registry import kinds
 from tests.integration.command import cogitate, typed
 from workers.celery_app import make_app
-from workers.llm.dialect import Dialect
-from workers.llm.dialect_store import DialectStore
+from workers.llm.requests.dialect import Dialect
+from workers.llm.requests.dialect_store import DialectStore
 from workers.processes.embedded import EmbeddedServer
 
 KINDS = [kind.name for kind in kinds()]

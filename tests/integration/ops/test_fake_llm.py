@@ -24,7 +24,9 @@ from tasks.job import Job, JobKey, Reads
 from tasks.kind import Case, WorldFacts
 from tasks.registry import kind_of
 from tasks.shown import effects_of
+from workers.jobs.answer_faults import fault_of
 from workers.llm.clients import ModelClients
+from workers.llm.requests.schema import full_schema
 
 SCHEMA = {
     "type": "object",
@@ -189,6 +191,34 @@ def test_every_kind_can_use_what_it_answers(name: str, clock: str) -> None:
             assert answer.value is not None
             assert effects_of(kind, case, answer.value, prompt)
         client.close()
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        "Dunstan: Which way did the cart turn?",
+        "Bettany discussed the weir: My lambs stood in water up to their bellies, and three drowned. "
+        + "Reasoning: " * 9,
+        "Klaus read [the list of all the guests who come to the party on Tuesday evening {and of what each of them "
+        "likes to eat and to drink, which Isabella wrote for him in the morning before he went out}].",
+        "Klaus came, and",
+        "Klaus" * 60,
+    ],
+    ids=lambda memory: memory[:20],
+)
+def test_what_it_quotes_is_a_thought_whatever_the_memory_ends_with(memory: str) -> None:
+    case = case_of("reflect", 1440 + 420)
+    case.memories["agent:isabella"][:] = [
+        Entry(type="observation", text=memory, minute=1440 + n, number=n, importance=6) for n in (1, 2, 3)
+    ]
+    kind = kind_of("reflect")
+    prompt = kind.prompt(case)
+    messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+    for seed in range(20):
+        written = AnswerWriter(messages, seed).write(full_schema(prompt.answer, prompt.constraints))
+        answer = prompt.answer.model_validate(written)
+        assert fault_of(answer, prompt) is None
+        assert effects_of(kind, case, answer, prompt)
 
 
 def test_times_ascend_and_places_are_those_of_the_prompt() -> None:

@@ -262,6 +262,7 @@ def test_an_export_is_json_lines_and_the_same_each_time(
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     written = tmp_path / "out.jsonl"
     again = cogitate("export", RUN, "--what", what, "--out", written)
+    assert written.stat().st_mode & 0o777 == 0o600, "it holds what agents remember"
     assert (again.stdout, written.read_text()) == ("", done.stdout)
     assert f"{len(lines):,} lines of {what}" in again.stderr
     (run,) = facts_of("runs")["runs"]
@@ -274,6 +275,44 @@ def test_an_export_is_json_lines_and_the_same_each_time(
     else:
         assert [line["owner"] for line in lines] == sorted(line["owner"] for line in lines)
         assert sum(entry["type"] == "plan" for line in lines for entry in line["entries"]) == 3
+
+
+@pytest.mark.parametrize("what", ["memories", "jobs", "journal"])
+def test_an_export_as_parquet_has_a_row_for_each_entry_job_and_tick(
+    facts_of: Facts, cogitate: Typed, tmp_path: Path, what: str
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the format needs pyarrow")
+    lines = [json.loads(line) for line in cogitate("export", RUN, "--what", what).stdout.splitlines()]
+    file = tmp_path / "out.parquet"
+    done = cogitate("export", RUN, "--what", what, "--format", "parquet", "--out", file)
+    assert done.returncode == 0, done.stderr
+    assert file.stat().st_mode & 0o777 == 0o600
+    rows = parquet.read_table(file).to_pylist()
+    assert f"{len(rows):,} rows of {what}" in done.stderr
+    if what == "memories":
+        entries = {(line["owner"], entry["number"]): entry for line in lines for entry in line["entries"]}
+        assert {(row["owner"], row["number"]): row["text"] for row in rows} == {
+            key: entry["text"] for key, entry in entries.items()
+        }
+        assert all(row["subjects"] == entries[row["owner"], row["number"]].get("subjects", []) for row in rows)
+        gone = {(line["owner"], int(number)) for line in lines for number in line["archived"]}
+        assert {(row["owner"], row["number"]) for row in rows if not row["live"]} == gone
+    elif what == "jobs":
+        columns = ("id", "kind", "owner", "tick", "due", "ended", "state", "decision", "source", "reason", "model")
+        assert [{name: row[name] for name in columns} for row in rows] == [
+            {name: line[name] for name in columns} for line in lines
+        ]
+        assert [row["tokens"] for row in rows] == [line["spent"]["tokens"] for line in lines]
+    else:
+        assert [(row["tick"], row["digest"], json.loads(row["core"])) for row in rows] == [
+            (line["tick"], line["digest"], line["core"]) for line in lines
+        ]
+        assert [row["observed"] for row in rows] == [len(line["core"].get("observed", [])) for line in lines]
+
+
+def test_an_export_as_parquet_wants_a_file(cogitate: Typed) -> None:
+    refused = cogitate("export", RUN, "--what", "jobs", "--format", "parquet")
+    assert (refused.returncode, "give --out FILE" in refused.stderr) == (2, True)
 
 
 def test_an_export_that_nobody_reads_to_its_end_says_nothing_of_it(lived: Path) -> None:

@@ -19,7 +19,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate import Settings, TickLoop
-from ops.doctor.redis_problems import PROBE, redis_problems
+from scheduler.inspection.redis_problems import FULL, PROBE, redis_problems, refused_writes
 from tests.integration.command import typed
 from workers.processes.embedded import EmbeddedServer
 
@@ -110,7 +110,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="limits the files of 
 def test_a_server_that_can_be_read(
     server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Break, said: str
 ) -> None:
-    monkeypatch.setattr("ops.doctor.redis_problems.PATIENCE", 0.3)
+    monkeypatch.setattr("scheduler.inspection.redis_problems.PATIENCE", 0.3)
     with server.client() as client:
         harm(client, server)
         try:
@@ -162,6 +162,16 @@ def test_a_server_that_is_slow(server: EmbeddedServer, tmp_path: Path) -> None:
     findings = {one["what"]: one for one in json.loads(examined.stdout.splitlines()[-1])}
     assert "is slow: " in findings["state"]["found"]
     assert findings["state latency"]["grade"] == "warning"
+
+
+@pytest.mark.parametrize("commands", [["+info"], []])
+def test_what_a_server_says_decides_where_a_user_may_not_try(server: EmbeddedServer, commands: list[str]) -> None:
+    with server.client() as client:
+        client.acl_setuser("looks", enabled=True, passwords=["+p"], commands=commands)
+        with Redis(unix_socket_path=str(server.socket), username="looks", password="p") as looking:
+            assert refused_writes(looking) == ""
+            client.config_set("maxmemory", 1)
+            assert refused_writes(looking) == (FULL if commands else ""), "nothing is known without INFO"
 
 
 def test_a_server_that_is_well_is_not_touched(server: EmbeddedServer, client: Redis) -> None:

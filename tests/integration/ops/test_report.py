@@ -83,7 +83,8 @@ def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
     limits = '{"tick.run.jobs": 16}'
     without = cogitate("estimate", "--agents", 100, data_dir=lived / "none", COGITATE_LIMITS=limits).stdout
     assert "refused by tick.run.jobs" in without
-    assert "act: measured in the built-in town" in without
+    assert "act, prune: measured in the built-in town" in without
+    assert max(map(len, without.partition("In all")[0].splitlines())) <= 80
 
 
 def test_names_are_escaped_and_no_memory_is_told(tmp_path: Path) -> None:

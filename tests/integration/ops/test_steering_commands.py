@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from hosting.tick_loop import TickLoop
+from scheduler.config.settings import Settings
+from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.run_store import RunStore, run_names
 from tests.conftest import Eventually
 from tests.integration.command import command, typed
@@ -136,6 +139,15 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
         2,
         f"cogitate: run {RUN!r} is cancelled: nothing can be asked of it any more\n",
     )
+    again = typed("run", "--resume", "--run", RUN, data_dir=server.data_dir)
+    assert again.returncode == 1
+    assert f"run {RUN!r} is cancelled: nothing resumes it" in again.stderr
+    assert "resume it with" not in again.stderr
+    with server.client() as client, pytest.raises(LedgerError, match="is cancelled: nothing resumes it"):
+        TickLoop(
+            run=RUN, owners={}, settings=Settings(data_dir=server.data_dir), resume=True, inline=True, client=client
+        )
+    assert facts(server, "status", RUN)["status"] == "cancelled"
     assert facts(server, "audit", RUN)["findings"] == []
 
 

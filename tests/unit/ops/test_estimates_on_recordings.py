@@ -13,7 +13,7 @@ from simulation.recorded.player import RecordedWorld
 from tasks.kind import Prompt, WorldFacts
 from tasks.registry import kind_of
 from tests.unit.tasks.kind_cases import case_of
-from workers.llm.tokens import corrected_tokens, is_plain, prompt_tokens
+from workers.llm.requests.tokens import corrected_tokens, is_plain, prompt_tokens
 
 EVERY = 8  # game minutes
 _PIECE = re.compile(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]")  # as byte-level tokenizers split before they merge

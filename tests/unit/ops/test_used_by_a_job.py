@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ops.commands.job import format_used
+from ops.formatting.job_life import format_used
 from scheduler.inspection.job_history import JobRecord
 from tasks.job import Cost
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from memory.profile import Location, Profile
 from ops.world_choice import WorldChoice, event_types_of, settings_for
 from scheduler.config.settings import ConfigurationError, Settings
+from simulation.still import StillWorld
 from simulation.story.people import SETTINGS
 from simulation.story.story import Story
 from simulation.town.perception import Perception
@@ -16,10 +18,28 @@ from simulation.town.town import Town
 
 @pytest.mark.parametrize(
     "choice",
-    [WorldChoice(agents=3, seed=7), WorldChoice(story=True, seed=4, minutes_per_tick=5), WorldChoice(unchanged=30)],
+    [
+        WorldChoice(agents=3, seed=7),
+        WorldChoice(story=True, seed=4, minutes_per_tick=5),
+        WorldChoice(unchanged=30),
+        WorldChoice(still=True, minutes_per_tick=5, start_minute=90_000),
+    ],
 )
 def test_a_resumed_run_gets_the_world_that_it_began_with(choice: WorldChoice) -> None:
     assert WorldChoice.of_description("mine", choice.describe()) == choice
+
+
+def test_a_still_world_is_its_dump() -> None:
+    home = Location(id="forge", name="The forge")
+    world = StillWorld({"agent:ada": Profile(name="Ada", home="forge")}, [home], minutes_per_tick=7)
+    other = WorldChoice(still=True, minutes_per_tick=7).open()
+    other.load(world.dump())
+    assert (other.owners(), other.locations, other.dump()) == (world.owners(), (home,), world.dump())
+    assert other.brief("agent:ada") == {"location": "forge", "activity": ""}
+    assert other.brief("agent:joined-later") == {"location": "", "activity": ""}
+    assert other.ticks_per_day == 206
+    with pytest.raises(ValueError, match="not a dump of a world in which nothing happens"):
+        other.load(b'{"turn": 7}')
 
 
 def test_a_run_of_another_program_has_no_world_here() -> None:
