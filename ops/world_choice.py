@@ -10,6 +10,7 @@ from pathlib import Path
 from memory.routing.routing import EventRule, Strategy
 from scheduler.config.settings import ConfigurationError, Settings
 from simulation.recorded.player import RecordedWorld
+from simulation.still import StillWorld
 from simulation.story.story import Story
 from simulation.town.perception import Perception
 from simulation.town.town import Town
@@ -20,12 +21,13 @@ DEFAULT_AGENTS = 25
 
 @dataclass(frozen=True, kw_only=True)
 class WorldChoice:
-    """The choice of a world: a town or the story from a seed, or the player of a recording."""
+    """The choice of a world: a town or the story from a seed, the player of a recording, or that of an import."""
 
     agents: int = DEFAULT_AGENTS
     seed: int = 0
     story: bool = False
     recorded: Path | None = None
+    still: bool = False  # the world of an imported run
     minutes_per_tick: int = 1
     start_minute: int = 0
     unchanged: int = Perception.unchanged  # minutes after which a town's people notice again who looks as before
@@ -44,6 +46,8 @@ class WorldChoice:
         """
         if self.recorded is not None:
             return RecordedWorld(self.recorded, self.minutes_per_tick)
+        if self.still:
+            return StillWorld(minutes_per_tick=self.minutes_per_tick, start_minute=self.start_minute)
         if self.story:
             return Story(self.seed, self.minutes_per_tick, self.start_minute)
         try:
@@ -57,6 +61,8 @@ class WorldChoice:
         kept = {"minutes_per_tick": str(self.minutes_per_tick)}
         if self.recorded is not None:
             return kept | {"world": "recorded", "path": str(self.recorded.absolute())}
+        if self.still:
+            return kept | {"world": "still", "start_minute": str(self.start_minute)}
         if self.story:
             return kept | {"world": "story", "seed": str(self.seed)}
         town = {"world": "town", "agents": str(self.agents), "seed": str(self.seed)}
@@ -72,6 +78,9 @@ class WorldChoice:
         match kept.get("world"):
             case "recorded":
                 return cls(recorded=Path(kept["path"]), minutes_per_tick=int(kept["minutes_per_tick"]))
+            case "still":
+                minutes, start = int(kept["minutes_per_tick"]), int(kept["start_minute"])
+                return cls(still=True, minutes_per_tick=minutes, start_minute=start)
             case "story":
                 return cls(story=True, seed=int(kept["seed"]), minutes_per_tick=int(kept["minutes_per_tick"]))
             case "town":

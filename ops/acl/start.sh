@@ -1,11 +1,16 @@
 #!/bin/sh
-# Starts a server with the users of users.acl. Their passwords come from the environment and are kept as hashes only.
-#   HOST_PASSWORD, WORKER_PASSWORD, OBSERVER_PASSWORD, OPERATOR_PASSWORD   all four must be set
+# Starts a server with the users of users.acl. Their passwords come from files or the environment and are kept as hashes.
+#   HOST_PASSWORD_FILE, WORKER_PASSWORD_FILE, OBSERVER_PASSWORD_FILE, OPERATOR_PASSWORD_FILE   names of files
+#   HOST_PASSWORD, WORKER_PASSWORD, OBSERVER_PASSWORD, OPERATOR_PASSWORD   the passwords themselves, of what has no file
 #   USERS_FILE   where the rules are written with the hashes, /tmp/users.acl unless set
 # The arguments are the server's own.
 set -eu
 umask 077
 hash() { printf '%s' "$1" | sha256sum | cut -d ' ' -f 1; }
+for name in HOST_PASSWORD WORKER_PASSWORD OBSERVER_PASSWORD OPERATOR_PASSWORD; do
+  eval "file=\${${name}_FILE:-}"
+  [ -z "$file" ] || eval "$name=\$(cat \"\$file\")"
+done
 host=$(hash "${HOST_PASSWORD:?set HOST_PASSWORD}")
 worker=$(hash "${WORKER_PASSWORD:?set WORKER_PASSWORD}")
 observer=$(hash "${OBSERVER_PASSWORD:?set OBSERVER_PASSWORD}")

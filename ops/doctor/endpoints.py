@@ -10,9 +10,9 @@ from hosting.finding import Finding, failed, ok, warning
 from scheduler.config.endpoints import Endpoint, Model
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from workers.llm.address import Address, address_of
-from workers.llm.dialect_store import KnownDialect, known_dialects
 from workers.llm.offered_models import Unlisted, offered_models
+from workers.llm.requests.address import Address, address_of
+from workers.llm.requests.dialect_store import KnownDialect, known_dialects
 
 TIMEOUT = 10.0  # seconds
 

@@ -11,7 +11,7 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from hosting.finding import Finding, failed, ok, warning
-from ops.doctor.redis_problems import redis_problems
+from scheduler.inspection.redis_problems import redis_problems
 
 OLDEST = (6, 2)  # version of Redis; every Valkey is newer
 PINGS = 20

@@ -40,8 +40,14 @@ def command(*arguments: object, data_dir: Path) -> list[str]:
     return [sys.executable, "-m", "ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
 
 
-def typed(*arguments: object, data_dir: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The same from its arguments to its exit code in this process, which need not load everything again."""
+def typed(
+    *arguments: object, data_dir: Path | None, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """The same from its arguments to its exit code in this process, which need not load everything again.
+
+    Args:
+        data_dir: None: the command has no such option; `cwd` says where it runs.
+    """
     out, err = io.BytesIO(), io.BytesIO()
     streams = [io.TextIOWrapper(raw, encoding="utf-8", write_through=True) for raw in (out, err)]
     with pytest.MonkeyPatch.context() as patch:
@@ -49,8 +55,9 @@ def typed(*arguments: object, data_dir: Path, **environment: str) -> subprocess.
             patch.delenv(name)
         for name, value in environment.items():
             patch.setenv(name, value)
-        patch.setattr(sys, "argv", ["cogitate", *map(str, arguments), "--data-dir", str(data_dir)])
-        patch.chdir(data_dir.parent)
+        folder = [] if data_dir is None else ["--data-dir", str(data_dir)]
+        patch.setattr(sys, "argv", ["cogitate", *map(str, arguments), *folder])
+        patch.chdir(cwd or (data_dir or Path()).parent)
         patch.setattr(sys, "stdout", streams[0])
         patch.setattr(sys, "stderr", streams[1])
         with pytest.raises(SystemExit) as left:

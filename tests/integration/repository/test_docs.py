@@ -73,14 +73,45 @@ def test_the_configuration_file_of_the_readme_can_be_read() -> None:
         assert Settings(**tomllib.loads(body)).workers == 4
 
 
+PLOTTING = "docs/how-to/plotting.md"  # whose example reads what its commands have written
+IMPORTING = "docs/how-to/importing.md"  # so here
+
+
 @pytest.mark.parametrize(
     ("page", "number"),
-    [(page, number) for page in PAGES if page != "README.md" for number in range(len(blocks("python", page)))],
+    [
+        (page, number)
+        for page in PAGES
+        if page not in ("README.md", PLOTTING, IMPORTING)
+        for number in range(len(blocks("python", page)))
+    ],
 )
 def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: Path) -> None:
     (tmp_path / "example.py").write_text(blocks("python", page)[number])
     for _ in range(2):
         run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
+
+
+def test_a_day_is_plotted_from_what_the_commands_before_it_have_written(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="the page needs pyarrow")
+    pytest.importorskip("matplotlib", reason="the page needs matplotlib")
+    install, script = blocks("sh", PLOTTING)[0].split("\n", 1)
+    assert install.startswith("pip install")
+    run("bash", "-euc", script, cwd=tmp_path)
+    (tmp_path / "plot.py").write_text(blocks("python", PLOTTING)[0])
+    out = run(sys.executable, "-W", "error", "plot.py", cwd=tmp_path)
+    memories, jobs = map(int, re.findall(r"\d+", out))
+    assert memories > jobs > 3
+    assert (tmp_path / "day.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_host_goes_on_with_what_the_commands_before_it_have_imported(tmp_path: Path) -> None:
+    page = IMPORTING
+    (tmp_path / "memories.jsonl").write_text(blocks("json", page)[0])
+    imported = run("bash", "-euc", blocks("sh", page)[0], cwd=tmp_path)
+    assert "3 memories of 2 owners" in imported
+    (tmp_path / "go_on.py").write_text(blocks("python", page)[0])
+    assert run(sys.executable, "-W", "error", "go_on.py", cwd=tmp_path) == blocks("text", page)[0]
 
 
 def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:

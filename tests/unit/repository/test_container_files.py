@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
+from pathlib import Path
 
+import pytest
 import yaml
 
+from scheduler.config.settings import Settings
 from tests.repository import ROOT
+
+#: What containers fix, or what cannot be a variable there: the folder, the servers, keys, and modules of a host's own.
+FIXED = {
+    "data_dir", "redis_url", "broker_url", "api_key", "prompts", "kinds", "workers", "metrics_port", "metrics_address",
+    "gateway_token",
+}  # fmt: skip
+START = ROOT / "ops/container/start.sh"
 
 
 def test_the_image_holds_every_package() -> None:
@@ -34,25 +45,82 @@ def test_the_commands_are_those_without_docker() -> None:
     assert "command: cogitate run" in compose
     assert "--maxmemory-policy noeviction" in compose
     assert "--appendfsync everysec" in compose
+    for name in ("hash", "zset"):
+        assert f"--{name}-max-listpack-entries 1024" in compose
 
 
-def test_each_service_has_a_user_whose_password_must_be_given() -> None:
-    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    for name, service in services.items():
-        for variable, value in service.get("environment", {}).items():
-            if variable.endswith(("_PASSWORD", "_AUTH", "REDIS_URL")):
-                assert re.search(r"\$\{(\w+):\?set \1", value), f"{name}: {variable}"
-        if "COGITATE_REDIS_URL" in service.get("environment", {}):
+def test_each_service_has_a_user_whose_password_is_in_a_file() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    for name, service in compose["services"].items():
+        environment = service.get("environment", {})
+        assert not [one for one in environment if one.endswith(("PASSWORD", "AUTH", "API_KEY"))], name
+        files = {value.removeprefix("/run/secrets/") for one, value in environment.items() if one.endswith("_FILE")}
+        assert files == set(service.get("secrets", ())) <= compose["secrets"].keys()
+        if "COGITATE_REDIS_URL" in environment:
             user = {"flower": "operator"}.get(name, name)
-            assert service["environment"]["COGITATE_REDIS_URL"].startswith(
-                f"redis://{user}:${{{user.upper()}_PASSWORD:?"
-            )
-    assert {"host", "worker", "operator", "flower"} <= services.keys()
+            assert environment["COGITATE_REDIS_URL"] == f"redis://{user}:PASSWORD@redis:6379/0"
+            assert environment["COGITATE_BROKER_URL"] == f"redis://{user}:PASSWORD@redis:6379/1"
+            assert f"{user}_password" in files
+    assert {"host", "worker", "operator", "flower"} <= compose["services"].keys()
+
+
+@pytest.mark.parametrize("service", ["host", "worker"])
+def test_every_setting_that_an_operator_changes_reaches_hosts_and_workers(service: str) -> None:
+    environment = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"][service]["environment"]
+    settings = {f"COGITATE_{name.upper()}" for name in Settings.model_fields if name not in FIXED}
+    assert settings <= environment.keys()
+    for name in settings:
+        value = environment[name]
+        assert value is None or value.startswith(f"${{{name}:-"), "it may be changed"
+    assert {one for one in environment if one.startswith("COGITATE_")} <= {
+        f"COGITATE_{name.upper()}" for name in Settings.model_fields
+    }
+
+
+def test_every_service_has_a_bound_of_memory_a_health_check_and_a_version() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    for name, service in services.items():
+        assert service["mem_limit"], name
+        assert ("healthcheck" in service) == (name != "operator"), name  # it ends by itself
+        assert re.fullmatch(r"\S+:v?\d+\.\d+\.\d+(-\w+)?", service["image"]), name
+        if "build" in service:
+            assert service["image"] == f"cogitate:{version}"
+    (base,) = re.findall(r"^FROM (\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim", base)
+
+
+def run_in_container(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What a container's command finds in its environment."""
+    show = ["sh", "-c", 'echo "$COGITATE_REDIS_URL|${OPENAI_API_KEY-none}|${REDIS_PASSWORD-none}"']
+    given = {"PATH": "/usr/bin:/bin", "COGITATE_REDIS_URL": "redis://host:PASSWORD@redis:6379/0", **environment}
+    return subprocess.run(["sh", str(START), *show], env=given, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_secrets_come_from_files(tmp_path: Path) -> None:
+    for name, text in {"password": "abc123\n", "key": "sk-1 2'$x\n", "empty": ""}.items():
+        (tmp_path / name).write_text(text)
+    done = run_in_container(tmp_path, REDIS_PASSWORD_FILE="password", OPENAI_API_KEY_FILE="key")
+    assert (done.stdout, done.stderr) == ("redis://host:abc123@redis:6379/0|sk-1 2'$x|none\n", "")
+    done = run_in_container(tmp_path, REDIS_PASSWORD_FILE="password", OPENAI_API_KEY_FILE="empty")
+    assert done.stdout == "redis://host:abc123@redis:6379/0|none|none\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [(None, "REDIS_PASSWORD_FILE: secret cannot be read"), ("a@b/c", "letters and digits only")]
+)
+def test_secrets_that_cannot_be_used_are_named_but_not_shown(tmp_path: Path, text: str | None, message: str) -> None:
+    if text is not None:
+        (tmp_path / "secret").write_text(text)
+    done = run_in_container(tmp_path, REDIS_PASSWORD_FILE="secret")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr
+    assert "a@b" not in done.stderr
 
 
 def test_prometheus_scrapes_what_compose_serves() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     scraped = (ROOT / "ops/prometheus/prometheus.yml").read_text()
-    assert '["host:9464"]' in scraped
-    assert "names: [worker]" in scraped
+    for name in ("host", "worker"):
+        assert f"names: [{name}]" in scraped, "each container, however many there are"
     assert {services[name]["environment"]["COGITATE_METRICS_PORT"] for name in ("host", "worker")} == {9464}

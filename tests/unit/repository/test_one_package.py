@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from setuptools import find_packages
 
 from build_backend.one_package import BuildError, rewrite_entry_points, rewrite_imports
 from cogitate._shadowing import NAMES
@@ -40,6 +42,14 @@ def test_imports_lead_into_the_package_and_nothing_else_changes(written: str, mo
 def test_an_import_that_would_bind_another_name_is_refused_with_its_line(written: str) -> None:
     with pytest.raises(BuildError, match=r"one\.py, line 2"):
         rewrite_imports(b"x = 1\n" + written.encode(), MODULES, "one.py")
+
+
+def test_every_room_is_in_the_wheel() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    packages = project["importlinter"]["root_packages"]
+    rooms = {init.parent.relative_to(ROOT).as_posix() for one in packages for init in (ROOT / one).rglob("__init__.py")}
+    found = find_packages(str(ROOT), include=project["setuptools"]["packages"]["find"]["include"])
+    assert rooms <= {package.replace(".", "/") for package in found}
 
 
 def test_entry_points_lead_into_the_package_but_for_the_plugin() -> None:
