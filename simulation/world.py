@@ -1,4 +1,4 @@
-"""What the tick loop asks of a world. Any object with these members will do; nothing is inherited."""
+"""The interface of a world to the tick loop. Any object with these members will do; nothing is inherited."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AppliedChange(Protocol):
 
     @property
     def effect(self) -> Effect:
-        """What was applied."""
+        """Take notice of what was applied."""
 
     @property
     def entry(self) -> Entry | None:

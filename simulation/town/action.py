@@ -1,4 +1,4 @@
-"""What an agent does next: needs, plan, night, then what it was told, its routine, or nothing (streams, task 12)."""
+"""Choose an agent's next action: need, plan, night, what it was told, its routine, or nothing (streams, task 12)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ AT_PLACE = {
 
 @dataclass(frozen=True)
 class Action:
-    """Where to be and what to do there."""
+    """A place to be and what to do there."""
 
     place: str  # id of a location
     doing: str  # an "-ing" form; empty: idle
@@ -120,7 +120,7 @@ def _turn(seed: int, owner: str, place: str, two_hours: int, count: int) -> int:
 
 @lru_cache(maxsize=2_048)
 def _habits(seed: int, owner: str, day: int) -> tuple[int, tuple[str, str], bool, bool, bool]:
-    """How a day without a plan goes: lunch time, where to after work, hobby instead?, to the pub?, lunch out?"""
+    """The course of a day without a plan: lunch time, where to after work, hobby instead?, to the pub?, lunch out?"""
     chance = Chance(seed, "routine", owner, day)
     lunch = 705 + chance.below(4) * 15
     return lunch, chance.pick(LEISURE), chance.percent(45), chance.percent(40), chance.percent(60)

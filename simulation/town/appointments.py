@@ -1,4 +1,4 @@
-"""What people agreed on: who is taken, who sets out, and what came of it."""
+"""Appointments of people: who is taken, who sets out, and what came of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent does in one minute: choose, walk, wake, eat, tire, and move its plan on."""
+"""Conduct of an agent in one minute: choose, walk, wake, eat, tire, and move its plan on."""
 
 from __future__ import annotations
 

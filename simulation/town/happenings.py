@@ -1,4 +1,4 @@
-"""What happens in the town by itself: old acquaintance, episodes at work, and people who decide to hold something."""
+"""Happenings in the town: old acquaintance, episodes at work, and people who decide to hold something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who lives in the town: identities made from a seed, one after the other, the same for any size of town."""
+"""People of the town: identities made from a seed, one after the other, the same for any size of town."""
 
 from __future__ import annotations
 

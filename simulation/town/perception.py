@@ -1,4 +1,4 @@
-"""What an agent notices of others, of places and of itself (streams design, task 11).
+"""Perception of others, of places and of oneself (streams design, task 11).
 
 The rule is the specification's: agents within five tiles (Manhattan), each at most every 10 minutes; a place on
 arrival, at most once an hour. Two readings of ours: a first sight is never held back (a cooldown that starts at
@@ -94,7 +94,7 @@ class Perception:
 
 
 def appearance(body: Body, with_whom: str = "") -> str:
-    """How an agent looks to others: the specification's words, and what can be seen besides."""
+    """Appearance of an agent to others: the specification's words, and what can be seen besides."""
     look = APPEARANCE[body.condition]
     if body.condition == "activity" and body.doing:
         return f"{look}: {body.doing}"

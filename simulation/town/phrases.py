@@ -1,4 +1,4 @@
-"""What people of the town say: openings, small talk, the weather, farewells. Callers fill in `{me}` and the like."""
+"""Phrases of the town's people: openings, small talk, the weather, farewells. Callers fill in `{me}` and the like."""
 
 from __future__ import annotations
 

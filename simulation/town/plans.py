@@ -1,4 +1,4 @@
-"""How the items of a plan move on in a world: pending, active, completed or cancelled."""
+"""Progress of a plan's items in a world: pending, active, completed or cancelled."""
 
 from __future__ import annotations
 

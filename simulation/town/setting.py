@@ -1,4 +1,4 @@
-"""What never changes in a town: its people, its places and how far one sees."""
+"""The constants of a town: its people, its places and how far one sees."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -72,18 +73,12 @@ class Town:
     def brief(self, owner: str) -> dict[str, Any]:
         """Return where an agent is, who is near, what it does, its meters (hunger 0 is starving), and if it is free."""
         body = self._state.bodies[owner]
+        near = (other for other in self._setting.people if other != owner and self._is_near(body, other))
         return {
             "location": body.place,
             "activity": body.intent or body.doing,
             "condition": body.condition,
-            "near": [
-                other
-                for other in self.owners()
-                if other != owner
-                and (seen := self._state.bodies[other]).place == body.place
-                and seen.condition != "sleeping"
-                and self._setting.perception.sees(body, seen)
-            ][:MOST_NEAR],
+            "near": [*islice(near, MOST_NEAR)],
             "free": body.condition in ("idle", "activity") and not body.need,
             "status": {
                 "energy": body.energy * 100 // FULL,
@@ -91,6 +86,15 @@ class Town:
                 "mood": body.mood * 100 // FULL,
             },
         }
+
+    def _is_near(self, body: Body, other: str) -> bool:
+        seen = self._state.bodies[other]
+        return (
+            seen.place == body.place  # first: it is another one's for most of a large town
+            and seen.condition != "sleeping"
+            and other not in self._state.away
+            and self._setting.perception.sees(body, seen)
+        )
 
     # -- what changes the town from outside ----------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What people of the town do for a living: when, where, how it looks, and what can happen there."""
+"""Trades of the town's people: when and where they work, how it looks, and what can happen there."""
 
 from __future__ import annotations
 
