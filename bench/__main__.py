@@ -28,8 +28,12 @@ def main() -> int:
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     commands.add_parser("concurrency", help="calls that one worker process drives, beside plain Celery tasks")
     commands.add_parser("memory", help="what memory operations cost on a full stream")
+    commands.add_parser("workers", help="what a job that does nothing costs a worker, beside a plain Celery task")
     crowds = commands.add_parser("host", help="what a tick costs its host, by the size of the crowd")
     crowds.add_argument("--agents", type=int, nargs="+", default=(100, 1_000, 10_000))
+    bounds = commands.add_parser("boundary", help="the ticks of a morning whose plans are spread, and what stalls them")
+    bounds.add_argument("--agents", type=int, nargs="+", default=(1_000, 10_000))
+    commands.add_parser("footprint", help="bytes that an entry takes in the host and in Redis")
     stalling = commands.add_parser("hostile", help="what text made to stall a host costs a tick, for each policy")
     stalling.add_argument("--length", type=int, default=4_000, help="characters of every text, at most 4,000")
     limit = commands.add_parser("rate-limit", help="whether workers keep a limit against a server that enforces it")
@@ -61,13 +65,18 @@ def main() -> int:
     barrier.add_argument("--latency", type=float, default=1.0, help="seconds of each call")
     barrier.add_argument("--rate", type=float, default=20.0, help="ticks a second of our run")
     barrier.add_argument("--ticks", type=int, default=1140, help="game minutes, from five in the morning")
+    ways = commands.add_parser("gateway", help="what a tick costs by HTTP and by a pipe, beside the plain loop")
+    ways.add_argument("--agents", type=int, default=25)
+    ways.add_argument("--ticks", type=int, default=1_000)
     read = commands.add_parser("readability", help="what heuristics write, through mechanical checks of each sentence")
     read.add_argument("--agents", type=int, default=25, help="of the built-in town")
     read.add_argument("--days", type=int, default=7)
     read.add_argument("--examples", action="store_true", help="print sentences that the checks find")
     commands.add_parser(
-        "window", help="what the token window keeps of ten stories: names, objectives, relations, inventory"
+        "window", help="what the token window keeps of twelve stories: names, objectives, relations, inventory"
     )
+    carried = commands.add_parser("carry", help="what each part of the dialogue profile is worth on domains apart")
+    carried.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     commands.add_parser("week", help="reflections and summaries of a week of the town, sampled by a fixed seed")
     arguments = parser.parse_args()
     logs.quiet()
@@ -81,6 +90,11 @@ def main() -> int:
 
         print(concurrency.measure())
         return 0
+    if arguments.command == "workers":
+        from bench import workers
+
+        print(workers.table())
+        return 0
     if arguments.command == "memory":
         from bench.quality import memory
 
@@ -90,6 +104,16 @@ def main() -> int:
         from bench import host
 
         print(host.table(arguments.agents))
+        return 0
+    if arguments.command == "boundary":
+        from bench import boundary
+
+        print(boundary.table(arguments.agents))
+        return 0
+    if arguments.command == "footprint":
+        from bench import footprint
+
+        print(footprint.table())
         return 0
     if arguments.command == "hostile":
         from bench import hostile
@@ -105,6 +129,11 @@ def main() -> int:
 
         for figures in barriers.measure(arguments.agents, arguments.latency, arguments.rate, arguments.ticks):
             print(figures, flush=True)
+        return 0
+    if arguments.command == "gateway":
+        from bench import gateway
+
+        print(gateway.table(arguments.agents, arguments.ticks))
         return 0
     if arguments.command == "paced":
         from bench import paced as paced_towns
@@ -132,6 +161,12 @@ def main() -> int:
         stories = window_stories.read_stories()
         for half in window_stories.HALVES:
             print(window_stories.table(half, stories), end="\n\n")
+        return 0
+    if arguments.command == "carry":
+        from bench.carry import carry
+
+        for table in carry.tables(arguments.data):
+            print(table, end="\n\n", flush=True)
         return 0
     if arguments.command == "week":
         from bench.readability import week

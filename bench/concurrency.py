@@ -1,4 +1,4 @@
-"""How many calls at a time one worker process drives, and what a call costs it, beside plain ways to do the same.
+"""Measure how many calls at a time one worker process drives, and what each costs, beside plain ways to do the same.
 
 The product's way is all of it: a real worker, real claims and settles on a real Valkey, prompts made from memories,
 answers validated and turned into effects. The plain ways take a message and make one call. All ask the same stand-in
@@ -34,11 +34,12 @@ from scheduler.config.settings import Settings
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.intake.observations import Observation
 from tasks.registry import kind_of
-from workers.llm.dialect import Dialect
+from workers.llm.requests.dialect import Dialect
 from workers.processes.embedded import EmbeddedServer
 from workers.processes.supervisor import worker_command, worker_environment
 from workers.publish import Publisher
 from workers.transport.broker_url import kombu_url
+from workers.transport.turns import ASKING, tickets_key
 
 LATENCY = 0.2  # seconds
 SECONDS = 6.0  # of measuring, after a warm-up
@@ -110,6 +111,7 @@ class _Bench:
         self._redis_url = redis_url
         self._endpoint = endpoint
         self._messages = messages
+        self._log = folder / "worker.log"
         self._request = folder / "request.json"
         self._runs = count(1)
 
@@ -142,7 +144,7 @@ class _Bench:
             Publisher(settings).publish(
                 sorted((item.job for item in opened), key=lambda job: (job.key.ordinal, job.key.owner))
             )
-            with self._worker(worker_command(f"{name}@%h"), worker_environment(settings)) as process:
+            with running_worker(worker_command(f"{name}@%h"), worker_environment(settings), self._log) as process:
                 return self._measured(process, number)
 
     def plain(self, pool: str, number: int) -> Measured:
@@ -158,7 +160,7 @@ class _Bench:
         }  # fmt: skip
         command = [sys.executable, "-m", "celery", "-A", "bench.plain_worker", "worker", "--loglevel", "warning"]
         command += ["--pool", pool, "--concurrency", str(number)]
-        with self._worker(command, environment) as process:
+        with running_worker(command, environment, self._log) as process:
             return self._measured(process, number)
 
     def _keep_request(self, loop: TickLoop, item: OpenJob) -> None:
@@ -168,28 +170,15 @@ class _Bench:
         body = Dialect().parameters(prompt, item.job.output_cap)
         self._request.write_text(json.dumps({"model": MODEL, **body}))
 
-    @contextmanager
-    def _worker(self, command: Sequence[str], environment: dict[str, str]) -> Iterator[psutil.Process]:
-        log = self._folder / "worker.log"
-        with log.open("wb") as out:
-            started = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[1], stdout=out, stderr=out)
-        try:
-            yield psutil.Process(started.pid)
-        finally:
-            for child in psutil.Process(started.pid).children(recursive=True):
-                child.kill()
-            started.kill()  # what it has in flight is of no use any more
-            started.wait()
-
     def _measured(self, process: psutil.Process, number: int) -> Measured:
         before = self._answers()
-        _until(lambda: self._answers() >= before + 3 * number, self._folder / "worker.log")
-        begun, cpu, answers = time.monotonic(), _cpu(process), self._answers()
+        until(lambda: self._answers() >= before + 3 * number, self._log)
+        begun, cpu, answers = time.monotonic(), cpu_seconds(process), self._answers()
         time.sleep(SECONDS)  # the measurement: what the worker does in this time is counted before and after it
-        ended, cpu_after, answers_after = time.monotonic(), _cpu(process), self._answers()
-        if not self._messages.llen("cogitate:" + KIND) and not self._messages.llen("celery"):
+        ended, cpu_after, answers_after = time.monotonic(), cpu_seconds(process), self._answers()
+        if not self._messages.llen(tickets_key("cogitate:" + KIND, ASKING)) and not self._messages.llen("celery"):
             raise RuntimeError(f"with {number} in flight the queue ran empty: the figures would be too low")
-        log = (self._folder / "worker.log").read_text()
+        log = self._log.read_text()
         if "job.degraded" in log:
             raise RuntimeError(f"calls failed:\n{log[-2000:]}")
         return Measured(answers_after - answers, ended - begun, cpu_after - cpu)
@@ -204,16 +193,35 @@ def _enough(number: int) -> int:
     return 3 * number * max(4, round(min(number / LATENCY, 700) * (SECONDS + 4) / (3 * number)))
 
 
-def _cpu(process: psutil.Process) -> float:
-    """CPU seconds of a process and its children so far."""
+@contextmanager
+def running_worker(command: Sequence[str], environment: dict[str, str], log: Path) -> Iterator[psutil.Process]:
+    """Run a worker in the folder of the project, and kill it with its children at the end."""
+    with log.open("wb") as out:
+        started = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[1], stdout=out, stderr=out)
+    try:
+        yield psutil.Process(started.pid)
+    finally:
+        for child in psutil.Process(started.pid).children(recursive=True):
+            child.kill()
+        started.kill()  # what it has in flight is of no use any more
+        started.wait()
+
+
+def cpu_seconds(process: psutil.Process) -> float:
+    """Return the CPU seconds of a process and its children so far."""
     return sum(sum(each.cpu_times()[:2]) for each in (process, *process.children(recursive=True)))
 
 
-def _until(condition: Callable[[], bool], log: Path) -> None:
+def until(condition: Callable[[], bool], log: Path) -> None:
+    """Wait for a condition that a worker brings about.
+
+    Raises:
+        RuntimeError: with the end of its log, when it has done nothing for long.
+    """
     deadline = time.monotonic() + BROKEN
     while not condition():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"the worker makes no calls:\n{log.read_text()[-2000:]}")
+            raise RuntimeError(f"the worker does nothing:\n{log.read_text()[-2000:]}")
         time.sleep(0.1)  # between two looks: the count is in another process
 
 

@@ -1,4 +1,4 @@
-"""What it costs a host to publish a tick's hints, beside what Celery and kombu offer, in one interleaved run.
+"""Measure what publishing a tick's hints costs a host, beside what Celery and kombu offer, in one interleaved run.
 
 Every way sends the same messages to the same real Valkey over its unix socket, with the queue emptied in between. The
 rounds alternate between the ways, so that a busy machine slows all of them; the figure is the median round.
@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from redis import Redis
 
+from bench.peers import peer_ways
 from bench.table import Row, Table
 from scheduler.config.settings import Settings
 from tasks.job import Cost, Job, JobKey
@@ -68,15 +69,16 @@ def ways(settings: Settings) -> dict[str, tuple[Callable[[Sequence[Job]], object
 def measure(client: Redis, settings: Settings, rounds: int = ROUNDS) -> Table:
     """Return the median cost of a message by each way, in microseconds of the host's time."""
     taken: defaultdict[str, list[float]] = defaultdict(list)
-    offered = ways(settings)
-    for number in range(rounds + 1):
-        for name, (publish, count) in offered.items():
-            tick = jobs(count)
-            begun = time.perf_counter()
-            publish(tick)
-            if number:  # the first round opens connections
-                taken[name].append((time.perf_counter() - begun) / count * 1e6)
-            client.flushdb()
+    with peer_ways(settings.messages_url()) as peers:
+        offered = ways(settings) | peers
+        for number in range(rounds + 1):
+            for name, (publish, count) in offered.items():
+                tick = jobs(count)
+                begun = time.perf_counter()
+                publish(tick)
+                if number:  # the first round opens connections
+                    taken[name].append((time.perf_counter() - begun) / count * 1e6)
+                client.flushdb()
     base = median(taken[BASE])
     rows = tuple(Row(name, (median(costs), base / median(costs))) for name, costs in taken.items())
     return Table("Publishing one tick's hints", ("µs a job", "times cheaper"), rows, decimals=1)

@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
 from memory.entry import Entry
 from memory.profile import Profile
 from scheduler.config.settings import PinnedSettings
+from scheduler.tick.pace import Pace
 
 CROWDS = (100, 1_000, 10_000)
 SEEN = 100  # observations in a tick
@@ -36,19 +38,42 @@ RATE, SLOW_RATE = (
 _DEEDS = ("mends a net", "sells apples", "asks for the way", "reads a letter", "looks for a lost dog", "sings")
 
 
-def _lived(
-    agents: int, seen: int, first: int, ticks: int, *, rate: float | None = None, spread: int | None = 0
+def lived(
+    agents: int,
+    seen: int,
+    first: int,
+    ticks: int,
+    *,
+    rate: float | None = None,
+    spread: int | None = 0,
+    garbage: Literal["idle", "python"] = "idle",
+    watch: Callable[[TickLoop], object] = lambda loop: None,
 ) -> list[float]:
-    """Return the milliseconds of each tick, without what was done ahead in idle time."""
+    """Return the milliseconds of each tick, without what was done ahead in idle time.
+
+    Args:
+        seen: observations in a tick.
+        first: the minute at which the run starts.
+        garbage: how Python's full collections are made.
+        watch: is given the loop before its first tick.
+    """
     chance = random.Random(agents)
     owners = {f"agent:a{number}": Profile(name=f"Ann{number} Smith") for number in range(agents)}
     names = list(owners)
     taken: list[float] = []
     with TemporaryDirectory() as folder:
         settings = PinnedSettings(
-            data_dir=Path(folder), workers=0, wait=0, limits={}, morning=MORNING, tick_rate=rate, spread=spread
+            data_dir=Path(folder),
+            workers=0,
+            wait=0,
+            limits={},
+            morning=MORNING,
+            tick_rate=rate,
+            spread=spread,
+            collect_garbage=garbage,
         )
         with TickLoop(run="crowd", owners=owners, settings=settings, ticks=ticks, start_minute=first) as loop:
+            watch(loop)
             idle = _IdleTime(loop)
             start = time.thread_time()
             for tick in loop:
@@ -69,12 +94,12 @@ class _IdleTime:
     """The CPU that a paced host uses before a tick is due."""
 
     def __init__(self, loop: TickLoop) -> None:
-        self._keep_pace, self._spent = loop._loop._keep_pace, 0.0
-        loop._loop._keep_pace = self._timed  # type: ignore[method-assign]
+        self._keep, self._spent = loop._loop._keep, 0.0
+        loop._loop._keep = self._timed  # type: ignore[method-assign]
 
-    def _timed(self, due: float, rate: float) -> None:
+    def _timed(self, pace: Pace) -> None:
         start = time.thread_time()
-        self._keep_pace(due, rate)
+        self._keep(pace)
         self._spent += time.thread_time() - start
 
     def take(self) -> float:
@@ -88,13 +113,13 @@ def table(crowds: Sequence[int] = CROWDS) -> Table:
     rows: list[Row] = []
     least: tuple[float, float] | None = None
     for agents in crowds:
-        idle = median(_lived(agents, 0, 0, NIGHT)[WARM:])
-        busy = sorted(_lived(agents, SEEN, 0, NIGHT)[WARM:])
+        idle = median(lived(agents, 0, 0, NIGHT)[WARM:])
+        busy = sorted(lived(agents, SEEN, 0, NIGHT)[WARM:])
         middle = median(busy)
-        at_once = max(_lived(agents, 0, MORNING - 5, 20)[2:])
+        at_once = max(lived(agents, 0, MORNING - 5, 20)[2:])
         begin, rate = MORNING - BEFORE, RATE if agents <= 1_000 else SLOW_RATE
-        ahead = max(_lived(agents, 0, begin, BEFORE + 15, rate=rate)[5:])
-        spread = max(_lived(agents, 0, begin, BEFORE + 135, rate=RATE, spread=None)[BEFORE - 5 :])
+        ahead = max(lived(agents, 0, begin, BEFORE + 15, rate=rate)[5:])
+        spread = max(lived(agents, 0, begin, BEFORE + 135, rate=RATE, spread=None)[BEFORE - 5 :])
         least = least or (idle, middle)
         rows.append(
             Row(

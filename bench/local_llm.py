@@ -80,20 +80,21 @@ class LocalRun(NamedTuple):
     texts: list[str]  # what models' answers changed, in order
 
 
-def report(calls: int, only: str, texts: Path | None) -> int:
+def report(calls: int, only: str, texts: Path | None, seed: int) -> int:
     """Live with the servers and print what came of it; return 1 when anything is wrong.
 
     Args:
         calls: the most for each server.
         only: a part of the name of those to take; "": all.
         texts: the file to write down in what the models' answers changed.
+        seed: of the town and of the model.
     """
     wrong: list[str] = []
     for name, server in SERVERS.items():
         if only not in name:
             continue
         with server() as url, tempfile.TemporaryDirectory() as folder:
-            lived = live(name, url, calls, Path(folder))
+            lived = live(name, url, calls, Path(folder), seed)
         print(table(lived), end="\n\n", flush=True)
         wrong += [f"{name}: {what}" for what in lived.wrong]
         if texts is not None:
@@ -103,7 +104,7 @@ def report(calls: int, only: str, texts: Path | None) -> int:
     return 1 if wrong else 0
 
 
-def live(server: str, url: str, calls: int, folder: Path) -> LocalRun:
+def live(server: str, url: str, calls: int, folder: Path, seed: int = 0) -> LocalRun:
     """Run a morning of a town with one worker process; each kind has a model and an endpoint of its own name."""
     model = (lambda kind: kind) if server == "fakellm" else (lambda kind: MODEL)
     settings = Settings(
@@ -112,12 +113,12 @@ def live(server: str, url: str, calls: int, folder: Path) -> LocalRun:
         reflection_interval=360, act_interval=120, throttle_auto=False, repair_from=1440,
         endpoints={kind: Endpoint(base_url=url, api_key="none") for kind in ASKING},
         models={
-            kind: ModelSettings(endpoint=kind, model=model(kind), seed=1, parameters=SAMPLING)
+            kind: ModelSettings(endpoint=kind, model=model(kind), seed=seed + 1, parameters=SAMPLING)
             for kind in ASKING
         },
         tiers={"routine": "plan"}, kind_tiers={kind: {"routine": kind} for kind in ASKING},
     )  # fmt: skip
-    town, began = Town(AGENTS, start_minute=START), time.monotonic()
+    town, began = Town(AGENTS, seed, start_minute=START), time.monotonic()
     with TickLoop(
         run="town", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief, ticks=TICKS,
         start_minute=START,
@@ -240,9 +241,10 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=80, help="the most for each server")
     parser.add_argument("--only", default="", help="a part of the name of the servers to take")
     parser.add_argument("--texts", type=Path, help="a file to write down in what answers changed")
+    parser.add_argument("--seed", type=int, default=0, help="of the town and of the model")
     arguments = parser.parse_args()
     logs.quiet()
-    return report(arguments.calls, arguments.only, arguments.texts)
+    return report(arguments.calls, arguments.only, arguments.texts, arguments.seed)
 
 
 if __name__ == "__main__":

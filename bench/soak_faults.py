@@ -1,4 +1,4 @@
-"""What befalls the processes of a run that is soaked: one fault after the other, drawn from a seed."""
+"""Faults of the processes of a run that is soaked: one after the other, drawn from a seed."""
 
 from __future__ import annotations
 

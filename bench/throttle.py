@@ -1,4 +1,4 @@
-"""What throttling reflection costs in quality: a recorded day at lower and lower cadences.
+"""Measure what throttling reflection costs in quality: a recorded day at lower and lower cadences.
 
 Agents live the recorded day and reflect when enough has happened, as the recorded ones did, at a pinned share of that
 cadence. A model is asked over HTTP: the stand-in, whose words mean nothing, but whose prompts show real memories.

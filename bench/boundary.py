@@ -1,0 +1,86 @@
+"""Measure what stalls a paced host on the morning of a crowd whose plans are spread: collections, the ledger's reply.
+
+The host is that of `bench.host`, at ten ticks a second. Its full garbage collections fall where Python makes them, or
+into its idle time; the two take turns, so that a busy machine slows both. A tick's milliseconds are CPU of the host's
+own thread. What it waits for the reply to its commit is time on the clock, beside the whole commit's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from statistics import median
+from typing import Any, Literal
+
+from bench import host
+from bench.table import Row, Table
+from hosting.tick_loop import TickLoop
+
+ROUNDS = 2
+TICKS = 135  # after the night
+FIRST = host.BEFORE - 5  # tick from which the morning is counted
+Garbage = Literal["python", "idle"]
+
+
+class _Waits:
+    """The time on the clock of each commit, and how much of it is waiting for the ledger's reply."""
+
+    def __init__(self) -> None:
+        self.commits: list[tuple[float, float]] = []  # seconds of waiting, and in all
+        self._waited = 0.0
+
+    def watch(self, loop: TickLoop) -> None:
+        """Measure the commits of a loop from now on."""
+        client: Any = loop.ledger.client
+        run: Any = loop._loop
+        parse, commit = client.parse_response, run._commit
+
+        def waiting(*given: Any, **more: Any) -> object:
+            began = time.perf_counter()
+            try:
+                return parse(*given, **more)
+            finally:
+                self._waited += time.perf_counter() - began
+
+        def timed() -> None:
+            self._waited, began = 0.0, time.perf_counter()
+            commit()
+            self.commits.append((self._waited, time.perf_counter() - began))
+
+        client.parse_response, run._commit = waiting, timed
+
+
+def table(crowds: Sequence[int] = (1_000, 10_000), rounds: int = ROUNDS) -> Table:
+    """Return the ticks of the morning by the size of the crowd and by who makes full collections."""
+    rows = []
+    for agents in crowds:
+        ticks: dict[Garbage, list[list[float]]] = {"python": [], "idle": []}
+        waits: dict[Garbage, list[tuple[float, float]]] = {"python": [], "idle": []}
+        for _ in range(rounds):
+            for garbage in ticks:
+                watching = _Waits()
+                taken = host.lived(
+                    agents, 0, host.MORNING - host.BEFORE, host.BEFORE + TICKS, rate=host.RATE, spread=None,
+                    garbage=garbage, watch=watching.watch,
+                )  # fmt: skip
+                ticks[garbage].append(sorted(taken[FIRST:]))
+                waits[garbage] += watching.commits[FIRST:]
+        for garbage, runs in ticks.items():
+            waited, whole = map(sum, zip(*waits[garbage], strict=True))
+            rows.append(
+                Row(
+                    f"{agents:,} agents, {'as Python does' if garbage == 'python' else 'in idle time'}",
+                    (
+                        median(median(run) for run in runs),
+                        median(run[int(0.99 * len(run))] for run in runs),
+                        median(run[-1] for run in runs),
+                        1000 * median(wait for wait, _ in waits[garbage]),
+                        waited / whole,
+                    ),
+                )
+            )
+    columns = (
+        "median tick, ms", "99th percentile", "slowest", "median wait for the reply", "share of the commit",
+    )  # fmt: skip
+    note = f"Medians of {rounds} rounds; waits are on the clock, of every commit."
+    return Table("A spread morning", columns, tuple(rows), note, decimals=2)

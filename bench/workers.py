@@ -1,0 +1,135 @@
+"""Measure a worker's overhead for each job: jobs that do nothing, beside plain Celery tasks that do nothing.
+
+Every worker sends events, as for Flower. Ours claims each job from a real Valkey and settles it there; a plain one
+takes its message and is done. All run for the whole measurement and take turns in short blocks, so that a busy machine
+slows all of them; the figures are CPU of a worker's processes for each job, medians of the rounds, and medians of the
+rounds' ratios.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import psutil
+
+from bench import idle_kind, plain_worker
+from bench.concurrency import cpu_seconds, running_worker, until
+from bench.table import Row, Table
+from hosting.tick_loop import TickLoop
+from memory.profile import Profile
+from scheduler.config.settings import PinnedSettings, Settings
+from tasks.job import Job
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_command, worker_environment
+from workers.publish import Publisher
+from workers.transport.broker_url import kombu_url
+
+ROUNDS = 5
+JOBS = 640  # in a block
+BATCHES = (1, 8, 32)
+PLAIN = {"plain task, threads": ("threads", 16), "plain task, prefork": ("prefork", 2)}
+
+
+class _Blocks:
+    """Blocks of work for each worker, and what they cost it."""
+
+    def __init__(self, folder: Path, server: EmbeddedServer, jobs: int, stack: ExitStack) -> None:
+        self._folder, self._server, self._jobs, self._stack = folder, server, jobs, stack
+        self._state = stack.enter_context(server.client(0))
+        self._messages = stack.enter_context(server.client(1))
+        self._plain_messages = stack.enter_context(server.client(2))
+
+    def ways(self) -> dict[str, Callable[[], float]]:
+        """Start every worker, and return the ways by name: each does a block and returns the CPU seconds of a job."""
+        found: dict[str, Callable[[], float]] = {}
+        for name, (pool, size) in PLAIN.items():
+            found[name] = self._plain(pool, size)
+        settings = PinnedSettings(
+            data_dir=self._folder, redis_url=self._server.url, workers=0, wait=0.0, limits={},
+            kinds=(idle_kind.__name__,), act_interval=0, repair_from=1440,
+        )  # fmt: skip
+        owners = {f"agent:a{number}": Profile(name=f"Ann{number}") for number in range(self._jobs)}
+        loop = self._stack.enter_context(TickLoop(run="workers", owners=owners, settings=settings))
+        loop._loop.collector._publish = len  # the blocks publish
+        with loop.tick():  # everybody joins
+            pass
+        log = self._folder / "ours.log"
+        environment = worker_environment(settings) | {"PYTHONPATH": str(Path(__file__).parents[1])}
+        worker = self._stack.enter_context(running_worker(worker_command("ours@%h"), environment, log))
+        for batch in BATCHES:
+            found[f"ours, batch = {batch}"] = self._ours(loop, settings, batch, worker, log)
+        return found
+
+    def _plain(self, pool: str, size: int) -> Callable[[], float]:
+        broker = kombu_url(self._server.url.replace("db=0", "db=2"))
+        queue, log = f"plain-{pool}", self._folder / f"{pool}.log"
+        environment = os.environ | {"PLAIN_BROKER": broker}
+        command = [sys.executable, "-m", "celery", "-A", "bench.plain_worker", "worker", "--loglevel", "warning"]
+        command += ["--pool", pool, "--concurrency", str(size), "--queues", queue, "--hostname", f"{pool}@%h", "-E"]
+        worker = self._stack.enter_context(running_worker(command, environment, log))
+        plain_worker.app.conf.broker_url = broker
+
+        def block() -> float:
+            marked = f"ended-{pool}"
+            before = cpu_seconds(worker)
+            with plain_worker.app.producer_or_acquire() as producer, producer.batch():
+                for number in range(self._jobs):
+                    plain_worker.nothing.apply_async((number,), producer=producer, queue=queue)
+                plain_worker.mark.apply_async((marked,), producer=producer, queue=queue)
+            until(lambda: bool(self._plain_messages.delete(marked)), log)
+            return (cpu_seconds(worker) - before) / self._jobs
+
+        return block
+
+    def _ours(
+        self, loop: TickLoop, settings: Settings, batch: int, worker: psutil.Process, log: Path
+    ) -> Callable[[], float]:
+        publisher = Publisher(settings.model_copy(update={"batch": batch}))
+        self._stack.callback(publisher.close)
+        staged = loop.ledger.store.key("staged")
+
+        def block() -> float:
+            with loop.tick():
+                for owner in loop.state.streams:
+                    loop.request(idle_kind.NAME, owner)
+            tick = int(loop.tick)
+            jobs: Sequence[Job] = [item.job for item in loop.state.open.values() if item.job.key.tick == tick]
+            if len(jobs) != self._jobs:
+                raise RuntimeError(f"{len(jobs)} jobs were admitted, not {self._jobs}")
+            self._messages.flushdb()
+            before = cpu_seconds(worker)
+            publisher.publish(jobs)
+            until(lambda: self._state.scard(staged) == len(loop.state.open), log)
+            return (cpu_seconds(worker) - before) / self._jobs
+
+        return block
+
+
+def table(jobs: int = JOBS, rounds: int = ROUNDS) -> Table:
+    """Return the CPU milliseconds of a job by each way, and how many times those of plain Celery's default they are."""
+    taken: defaultdict[str, list[float]] = defaultdict(list)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        server = stack.enter_context(EmbeddedServer(folder))
+        ways = _Blocks(folder, server, jobs, stack).ways()
+        for number in range(rounds + 1):
+            for name, block in ways.items():
+                cost = block()
+                if number:  # the first round loads what workers need
+                    taken[name].append(cost)
+            time.sleep(0.5)  # buffered events of the last block are sent before the next one is counted
+    rows = []
+    for name, costs in taken.items():
+        ratios = [[cost / base for cost, base in zip(costs, taken[plain], strict=True)] for plain in PLAIN]
+        rows.append(Row(name, (1000 * median(costs), *(median(of) for of in ratios), min(ratios[1]), max(ratios[1]))))
+    columns = ("CPU ms a job", "to plain, threads", "to plain, prefork", "least", "most")
+    note = f"Medians of {rounds} rounds of {jobs} jobs that do nothing, with events for Flower."
+    return Table("Workers", columns, tuple(rows), note, decimals=2)
