@@ -12,6 +12,9 @@ from scheduler.ledger.run_store import RunStore
 from scheduler.tick.loop import Tick
 from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
 from workers.publish import Publisher
+from workers.transport.turns import ASKING, tickets_key
+
+PLANS = tickets_key("cogitate:plan", ASKING)
 
 
 def test_a_message_that_dies_with_the_worker_that_popped_it(
@@ -29,7 +32,7 @@ def test_a_message_that_dies_with_the_worker_that_popped_it(
                 eventually(lambda: town.waiting_workers().items() - before, "the worker to begin to wait anew")
                 os.kill(worker, signal.SIGSTOP)
             elif tick.number == MORNING + 1:
-                left.extend((town.broker.llen("cogitate:plan"), town.broker.hlen("cogitate:unacked")))
+                left.extend((town.broker.llen(PLANS), town.broker.hlen("cogitate:unacked")))
                 os.kill(worker, signal.SIGKILL)
 
         town.live_here(attack)
@@ -71,7 +74,7 @@ def test_a_job_that_outlives_the_visibility_timeout(
     publisher = Publisher(town.settings)
     publisher.publish([item.job for item in load_open_jobs(RunStore.open(town.state, RUN)).values()])
     publisher.close()
-    eventually(lambda: town.broker.llen("cogitate:plan") == 0, "the doubled messages to be taken")
+    eventually(lambda: town.broker.llen(PLANS) == 0, "the doubled messages to be taken")
     town.ready()
     assert endpoint.stats().requests == AGENTS
     endpoint.release()
