@@ -1,15 +1,20 @@
 """Handling of Ctrl-C and SIGTERM: the first stops the run after the present tick, the second stops it at once.
 
 The second raises KeyboardInterrupt wherever the main thread is. In the middle of `threading.Event.set` or `wait` the
-event's lock would stay taken, and the main thread would deadlock: it must not use a `threading.Event`.
+event's lock would stay taken, and the main thread would deadlock: it must not use a `threading.Event`. What a finalizer
+or the callback of a weak reference raises, Python only reports: there the interrupt is raised again.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+RAISED_AGAIN_AFTER = 0.01
+"""Seconds from an interrupt that Python ignored to the next: by then the finalizer that it met has usually ended."""
 
 
 class Interruption:
@@ -50,13 +55,31 @@ class Interruption:
         self._stop()
 
 
+def _raise(number: int, _: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
 @contextmanager
 def interruptible(print_line: Callable[[str], None]) -> Iterator[Interruption]:
     """Handle both signals within the block, and restore their handlers after it."""
     interruption = Interruption(print_line)
     before = {number: signal.signal(number, interruption.receive) for number in (signal.SIGINT, signal.SIGTERM)}
+    report = sys.unraisablehook
+
+    def raise_again(ignored: sys.UnraisableHookArgs) -> None:
+        if not issubclass(ignored.exc_type, KeyboardInterrupt):
+            report(ignored)
+            return
+        handler = signal.signal(signal.SIGALRM, _raise)
+        before.setdefault(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, RAISED_AGAIN_AFTER)
+
+    sys.unraisablehook = raise_again
     try:
         yield interruption
     finally:
+        sys.unraisablehook = report
+        if signal.SIGALRM in before:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
