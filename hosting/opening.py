@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Literal, NamedTuple, Self, get_args
 
 import msgspec
@@ -22,7 +23,8 @@ from scheduler.ledger.ledger import HostLedger, Value
 from scheduler.ledger.presence import check_unheld
 from scheduler.ledger.run_store import RunStore, run_exists
 from scheduler.tick.arguments import check_flag
-from scheduler.tick.loop import let_go
+from scheduler.tick.commit_thread import Carried, CommitThread, SendCommit
+from scheduler.tick.leaving import let_go
 from scheduler.tick.unused_arguments import unused_settings
 
 Exist = Literal["refuse", "resume", "replace"]
@@ -48,6 +50,15 @@ class RunOpening:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None and not self.done:
             let_go(self._ledger, "stopped")
+
+
+def open_commits(settings: Settings, resources: ExitStack) -> SendCommit:
+    """Return how a host has its ticks committed: one with a pace goes on meanwhile. `resources` ends what it starts."""
+    if settings.tick_rate is None:
+        return Carried  # there is nothing to do before the next boundary, which needs the reply
+    thread = CommitThread()
+    resources.callback(thread.close)
+    return thread
 
 
 def check_opening(*, resume: bool, exist: Exist, take_over: bool) -> None:

@@ -21,6 +21,7 @@ from hosting.opening import (
     check_opening,
     description_of,
     exported_journal,
+    open_commits,
     open_run,
     prior_now,
     resumed_settings,
@@ -48,6 +49,7 @@ from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.outage import outage_of
 from scheduler.ledger.presence import Presence
 from scheduler.tick.arguments import check_arguments
+from scheduler.tick.commit_thread import Carried
 from scheduler.tick.garbage import full_collections
 from scheduler.tick.loop import RunLoop, Tick, Watcher
 from scheduler.tick.result_collector import Publish
@@ -181,6 +183,7 @@ class TickLoop(BodyCalls):
                 exported=exported_journal(settings, ledger),
                 collections=full_collections if settings.collect_garbage == "idle" else None,
                 redelivers=self.redelivers,
+                send_commit=Carried if inline else open_commits(settings, self._resources),
             )
             if resumed and settings.adapts():
                 prior = prior_now(client, settings)

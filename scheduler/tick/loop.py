@@ -2,8 +2,9 @@
 
 The body of a loop over the ticks is the world's turn. When it ends, the whole tick (ends, effects, observations,
 admissions, checkpoint) is committed in one step, and hints for the new jobs are published. A body ends when the next
-tick is asked for, or when the loop is left. A resumed loop first hands over again, marked `replayed`, the ticks since
-the last checkpoint; the world must do then what it did before.
+tick is asked for, or when the loop is left. A paced host goes on while the commit is under way: its reply is read
+before the next boundary, which raises whatever went wrong. A resumed loop first hands over again, marked `replayed`,
+the ticks since the last checkpoint; the world must do then what it did before.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Literal, NamedTuple
 
 import structlog
@@ -32,23 +34,25 @@ from scheduler.engine.turn import FinishedTick
 from scheduler.journal.exported import ExportedJournal
 from scheduler.journal.history import Change, changes_of, observed_again, read_journal
 from scheduler.journal.lines import reason_of
-from scheduler.ledger.answers import BoundaryInput
+from scheduler.ledger.answers import Advanced, BoundaryInput
 from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.ledger import Apply, HostLedger
+from scheduler.ledger.ledger import Apply, Commit, HostLedger
 from scheduler.tick.commit import Committer, HostPace
+from scheduler.tick.commit_thread import Carried, Reply, SendCommit
 from scheduler.tick.figure_history import FigureHistory
 from scheduler.tick.garbage import FullCollections
+from scheduler.tick.leaving import let_go
 from scheduler.tick.pace import Pace
 from scheduler.tick.restore import restore
 from scheduler.tick.result_collector import Publish, ResultCollector
 from scheduler.tick.trimming import JournalTrimmer
 from scheduler.tick.world_calls import WorldCalls
+from tasks.job import Job
 
 log = structlog.get_logger()
 
 TIMED_TICKS = 14_400  # ten days of a run whose ticks are minutes
 SECONDS_AHEAD = 10.0  # a paced host computes heuristics for jobs that are due within so many seconds
-SAID_SOON = 2.0  # seconds that a host which fails may take to tell its ledger
 
 Watcher = Callable[[int, FinishedTick, float], None]  # called after each commit with the tick and its seconds
 
@@ -76,6 +80,23 @@ class _OpenTick(NamedTuple):
     controls: Sequence[ControlRequest | None]  # of operators, to be applied when the turn is over
     seconds: float  # of the host's own work on it so far
     handling: BaseException | None  # the error that whoever iterates was handling when it began
+
+
+class _Standing(NamedTuple):
+    """Where a run stands after a commit."""
+
+    tick: int
+    digest: str
+    chain: str
+    checkpoint_tick: int
+
+
+class _Sent(NamedTuple):
+    """A commit whose reply has not been read yet."""
+
+    reply: Reply[Advanced | None]
+    before: _Standing
+    finished: FinishedTick
 
 
 class RunLoop:
@@ -106,6 +127,7 @@ class RunLoop:
         exported: ExportedJournal | None = None,
         collections: FullCollections | None = None,
         redelivers: bool = True,
+        send_commit: SendCommit = Carried,
     ) -> None:
         self.ledger = ledger
         self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
@@ -118,6 +140,8 @@ class RunLoop:
         self.collector = ResultCollector(
             ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval, workers_left=workers_left
         )  # fmt: skip
+        self._send_commit = send_commit
+        self._sent: _Sent | None = None  # the last commit, until its reply has been read
         self._next: BoundaryInput | None = None  # of the next tick, as the last commit's reply showed it
         self._refused: set[str] = set()  # kinds whose refused effects the log already has
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
@@ -181,6 +205,7 @@ class RunLoop:
         steering = self.state.steering
         while not self._leaving and (self._last is None or self.tick < self._last):
             if steering.mode == "paused":
+                self._read_reply()
                 log.warning("run.paused", run=self.ledger.run, tick=self.tick)
                 self.collector.pause(self.tick + 1, lambda: self.stopping)
                 if self.pace is not None:
@@ -190,6 +215,7 @@ class RunLoop:
                     break
             if self.pace is not None:
                 self._keep(self.pace)
+            self._read_reply()
             self._trim()
             boundary = self.collector.gather(self.tick + 1, self._next, self.state.open)
             if self._interrupted.is_set():
@@ -230,13 +256,13 @@ class RunLoop:
             return
         opened, self._open, self.calls.is_open = self._open, None, False
         began = time.perf_counter()
-        finished = self._end(opened)
+        self._end(opened)
         self.tick_seconds.append(opened.seconds + time.perf_counter() - began)
-        for watch in self.watchers:
-            watch(opened.number, finished, self.tick_seconds[-1])
+        if self.pace is None or self.over:
+            self._read_reply()
 
-    def _end(self, opened: _OpenTick) -> FinishedTick:
-        """End a tick and commit it in one step, then publish hints for its new jobs."""
+    def _end(self, opened: _OpenTick) -> None:
+        """End a tick and send its commit, which is one step."""
         number, away = opened.number, self.ledger.away
         turn, checkpoint = self.calls.take()
         controls = () if away else opened.controls  # the ledger shows them again once it is back
@@ -246,17 +272,41 @@ class RunLoop:
         commit = self._committer.commit(
             number, finished, checkpoint, self.digest, self.chain, self._host_pace(), self._posted
         )
-        advanced = self.ledger.advance(commit, self._apply)
+        jobs = [item.job for item in finished.opened if item.admitted]
+        before = _Standing(self.tick, self.digest, self.chain, self.checkpoint_tick)
+        self._sent = _Sent(self._send_commit(partial(self._carry_out, commit, jobs)), before, finished)
         if checkpoint is not None:
             self.checkpoint_tick = number
         self.tick, self.digest, self.chain = number, commit.digest, commit.chain
+
+    def _carry_out(self, commit: Commit, jobs: Sequence[Job]) -> Advanced | None:
+        """Commit a tick, and publish hints for its new jobs as soon as the ledger has them."""
+        advanced = self.ledger.advance(commit, self._apply)
+        if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
+            self.collector.hint(jobs)
+        return advanced
+
+    def _read_reply(self) -> None:
+        """Wait for the reply to the last commit, unless it has been read.
+
+        Raises:
+            Fenced, LedgerUnavailable: when the tick was not committed.
+        """
+        if self._sent is None:
+            return
+        sent = self._sent
+        try:
+            advanced = sent.reply.result()
+        except Exception:
+            self._sent = None
+            self.tick, self.digest, self.chain, self.checkpoint_tick = sent.before
+            raise
+        self._sent = None
         self._next = advanced.boundary if advanced is not None else None
         if advanced is not None:
             self._committer.windows.difference_update(advanced.deleted)
-        jobs = [item.job for item in finished.opened if item.admitted]
-        if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
-            self.collector.hint(jobs)
-        return finished
+        for watch in self.watchers:
+            watch(sent.finished.core.tick, sent.finished, self.tick_seconds[-1])
 
     def _tell(self, finished: FinishedTick) -> None:
         """Count the jobs that a tick ends, and log what it lost or refused."""
@@ -355,15 +405,18 @@ class RunLoop:
         """Commit the tick that is open now, not only when the next one is asked for.
 
         Args:
-            posted: digest of the message in which the host reported its turn, to be kept with the tick.
+            posted: digest of the message in which the host reported its turn, to be kept with the tick. Who reports
+                is told that the tick is committed, so the reply is read here.
 
         Raises:
-            Fenced, LedgerUnavailable: when it cannot be committed; that ends the loop.
+            Fenced, LedgerUnavailable: when it, or the tick before it, cannot be committed; that ends the loop.
         """
         self.calls.check_process()
         self.calls.is_open, self._posted = False, posted  # also of a tick handed over again, committed already
         try:
             self._commit()
+            if posted:
+                self._read_reply()
         except BaseException:
             self.abandon()
             raise
@@ -403,9 +456,11 @@ class RunLoop:
         self._left, self._closed, self._open, self.calls.is_open = True, True, None, False
         with suppress(ValueError):  # it is in the midst of a step, and what has interrupted that ends it
             self._ticks.close()
-        let_go(self.ledger, self._status)
+        sent, self._sent = self._sent, None
+        let_go(self.ledger, self._status, sent.reply if sent is not None else None)
 
     def _leave(self) -> None:
+        self._read_reply()
         status = self._status
         self.ledger.finish(status)
         self._left = True
@@ -422,17 +477,3 @@ class RunLoop:
     def _failed(self) -> bool:
         """Whether an error of its own has ended the loop."""
         return not self._left and inspect.getgeneratorstate(self._ticks) == inspect.GEN_CLOSED
-
-
-def let_go(ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"]) -> None:
-    """Tell a ledger that answers soon how a host that meets an error has left its run; raise nothing."""
-
-    def say() -> None:
-        try:
-            ledger.let_go(status)
-        except (RedisError, LedgerError, OSError) as error:  # there is an error already: this one would hide it
-            log.info("run.left_unsaid", run=ledger.run, error=f"{type(error).__name__}: {error}"[:200])
-
-    saying = threading.Thread(target=say, name="leaving", daemon=True)
-    saying.start()
-    saying.join(SAID_SOON)

@@ -25,7 +25,7 @@ OF_REQUESTS = ("request failed", "request slow", "worker killed by request")
 FAULTS = (*BETWEEN, *OF_CALLS, *OF_REQUESTS)
 
 JOB_STATES = ("unclaimed", "running", "freed", "staged", "dead", "held")
-HOST_STATES = ("absent", "read", "acquire", "collect", "wait", "advance", "idle", "finish")
+HOST_STATES = ("absent", "read", "acquire", "collect", "wait", "advance", "reply", "idle", "finish")
 STATES = (*(f"job {state}" for state in JOB_STATES), *(f"host {state}" for state in HOST_STATES))
 
 #: A host that is not there cannot be killed or stopped.

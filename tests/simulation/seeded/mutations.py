@@ -39,6 +39,7 @@ from scheduler.latency.latencies import Latencies
 from scheduler.ledger.answers import Advanced
 from scheduler.ledger.ledger import Commit, HostLedger
 from scheduler.ledger.run_store import RunStore
+from scheduler.tick.loop import RunLoop
 from scheduler.tick.result_collector import Hints
 from tasks.job import Cost
 from tasks.shown import everything
@@ -284,6 +285,15 @@ def fallbacks_before_answers() -> AbstractContextManager[Any]:
     return patch.object(scheduler.engine.engine, "close_due", changed)
 
 
+def replies_unread() -> AbstractContextManager[Any]:
+    """A host takes a commit that is under way for one whose reply it has read."""
+
+    def changed(self: RunLoop) -> None:
+        self._sent = None
+
+    return patch.object(RunLoop, "_read_reply", changed)
+
+
 @contextmanager
 def unseen_entries_archived() -> Iterator[None]:
     """A summary's job archives all that it may read, whatever part of it the prompt showed."""
@@ -358,6 +368,7 @@ MUTATIONS: dict[str, Mutation] = {
     "an answer is timed again": times_taken_again,
     "an idle heuristic reads later entries": idle_heuristics_of_later_entries,
     "a fallback replaces an answer": fallbacks_before_answers,
+    "an unread reply counts as read": replies_unread,
     "a seal is of more than there is": seals_that_only_grow,
     "what was not shown is archived": unseen_entries_archived,
     "a cursor passes what was not shown": cursor_past_what_was_shown,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from redis.exceptions import RedisError
 
@@ -16,13 +16,13 @@ from scheduler.intake.kind_effects import KindEffects
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.answers import Collected
 from scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled
-from scheduler.ledger.errors import LedgerError
+from scheduler.ledger.errors import Fenced, LedgerError
 from scheduler.ledger.keys import incarnation_key
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.presence import SIGNS_A_LEASE
 from scheduler.tick.result_collector import Leases, ResultCollector
 from tasks.job import Cost
-from tests.simulation.seeded.actors import NEVER, Process, current
+from tests.simulation.seeded.actors import NEVER, Actor, Process, current
 from tests.simulation.seeded.scene import LEASE, RUN
 from tests.simulation.seeded.world import world_of
 from workers.jobs.heartbeat import Heartbeat
@@ -31,6 +31,7 @@ from workers.jobs.runner import Runner
 if TYPE_CHECKING:
     from tests.simulation.seeded.cluster import Cluster
 
+T = TypeVar("T")
 
 SIGN = 3_600.0  # seconds that a sign of life is good for: the server's clock is a real one
 
@@ -91,11 +92,18 @@ class HostProcess(Process):
         waiting._leases = WatchedLeases(cluster)
         loop._loop.collector = waiting
         self._take_time_for_heuristics(loop)
+        if settings.tick_rate is not None:
+            loop._loop._send_commit = lambda commit: Meanwhile(self, commit)
         self.spawn(lambda: self._be_present(loop.ledger))
         if loop.restored is not None:
             world.load(loop.restored)
-        for tick in loop:
-            world.live(loop, tick)
+        try:
+            for tick in loop:
+                world.live(loop, tick)
+        except Fenced:
+            if not cluster.restarts and cluster.standing()[1] == loop.ledger.epoch:
+                raise Broken("a host was fenced although nobody has taken its run") from None
+            raise
         return loop
 
     def _take_time_for_heuristics(self, loop: TickLoop) -> None:
@@ -119,6 +127,35 @@ class HostProcess(Process):
                 has_run = ledger.present(b"%d" % ledger.epoch, SIGN)
                 self._cluster.check_sign()
             actor.sleep(LEASE / SIGNS_A_LEASE)
+
+
+class Meanwhile(Generic[T]):
+    """A commit that another thread of its host carries out, as `scheduler.tick.commit_thread.CommitThread` does."""
+
+    def __init__(self, host: HostProcess, commit: Callable[[], T]) -> None:
+        self._commit = commit
+        self._outcome: tuple[T] | Exception | None = None
+        self._reader: Actor | None = None
+        host.spawn(self._carry_out)
+
+    def _carry_out(self) -> None:
+        try:
+            self._outcome = (self._commit(),)
+        except Exception as error:
+            self._outcome = error
+        if self._reader is not None:
+            self._reader.wakes = 0.0
+
+    def result(self) -> T:
+        """Wait for the reply on the simulated clock."""
+        while self._outcome is None:
+            self._reader = current()
+            assert self._reader is not None
+            self._reader.at = "reply"
+            self._reader.pause(NEVER)
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome[0]
 
 
 class WatchedLeases(Leases):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +17,7 @@ from scheduler.engine.open_jobs import OpenJob, OpenJobs
 from scheduler.intake.kind_effects import KindEffects, made_without_model
 from tasks.job import JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
-from tests.unit.scheduler.test_loop import Clock
+from tests.unit.scheduler.test_loop import clock_of_loops
 
 Loops = Callable[..., TickLoop]
 
@@ -146,9 +144,7 @@ def test_the_digest_is_the_same_with_and_without(
     usual = lived(cogitate_loop, "unpaced", None, limits)
     assert not made["ahead"]
     assert made["at the boundary"]
-    monkeypatch.setattr("scheduler.tick.loop.time", (clock := Clock()).module())
-    threads = SimpleNamespace(Event=clock.event, Thread=threading.Thread, RLock=threading.RLock)
-    monkeypatch.setattr("scheduler.tick.loop.threading", threads)
+    clock = clock_of_loops(monkeypatch)
     made.clear()
     assert lived(cogitate_loop, "idle", 10.0, limits) == usual
     assert made["ahead"]

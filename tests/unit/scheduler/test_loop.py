@@ -58,13 +58,18 @@ class Clock:
         self.now += seconds
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock_of_loops(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Have loops live on a clock of their own, and return it."""
     made = Clock()
     monkeypatch.setattr("scheduler.tick.loop.time", made.module())
     threads = SimpleNamespace(Event=made.event, Thread=threading.Thread, RLock=threading.RLock)
     monkeypatch.setattr("scheduler.tick.loop.threading", threads)
     return made
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return clock_of_loops(monkeypatch)
 
 
 def paced(loops: Loops, clock: Clock, turns: Sequence[float], rate: float = 2.0) -> tuple[list[float], list[float]]:
