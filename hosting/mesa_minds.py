@@ -30,7 +30,7 @@ from scheduler.tick.loop import Tick
 from tasks.job import Cost
 
 Who = Callable[[Any], Profile | None]
-Seen = str | Observation
+Seen = str | Observation | Mapping[str, object]
 Sees = Callable[[Any], Seen | Iterable[Seen] | None]
 AgentBrief = Callable[[Any], Mapping[str, object]]
 
@@ -154,8 +154,9 @@ class Minds:
     def _observe(self, sees: Sees, tick: Tick) -> None:
         for owner, known in self._agents.items():
             seen = sees(known())
-            for one in (seen,) if isinstance(seen, str | Observation) else seen or ():
-                self.loop.observe(owner, {"text": one, "minute": tick.minute} if isinstance(one, str) else one)
+            for one in (seen,) if isinstance(seen, str | Observation | Mapping) else seen or ():
+                fields = {"text": one} if isinstance(one, str) else one
+                self.loop.observe(owner, {"minute": tick.minute, **fields} if isinstance(fields, Mapping) else fields)
 
     def _arrived(self) -> Iterable[tuple[str, Profile]]:
         """Note the agents that are new, in the order of their ids; yield those that think."""
@@ -194,7 +195,8 @@ def think(
         model: a Mesa model, unmodified, that has not been stepped yet.
         run: the run's name.
         who: returns the profile of an agent that is new, or None: it never thinks.
-        sees: returns what an agent perceives in a step: a text, an `Observation`, several of them, or None.
+        sees: returns what an agent perceives in a step: a text, an `Observation` or its fields (without a minute: that
+            of the step), several of them, or None.
         brief: returns what a job is told of an agent, such as {"location": …}.
         minutes_per_step: the game time of a step, 1 to 60 minutes.
         exist: as `cogitate.open` takes it.

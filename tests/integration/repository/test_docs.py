@@ -75,6 +75,7 @@ def test_the_configuration_file_of_the_readme_can_be_read() -> None:
 
 PLOTTING = "docs/how-to/plotting.md"  # whose example reads what its commands have written
 IMPORTING = "docs/how-to/importing.md"  # so here
+CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ IMPORTING = "docs/how-to/importing.md"  # so here
     [
         (page, number)
         for page in PAGES
-        if page not in ("README.md", PLOTTING, IMPORTING)
+        if page not in ("README.md", PLOTTING, IMPORTING, CONCORDIA)
         for number in range(len(blocks("python", page)))
     ],
 )
@@ -90,6 +91,14 @@ def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: P
     (tmp_path / "example.py").write_text(blocks("python", page)[number])
     for _ in range(2):
         run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
+
+
+def test_an_agent_of_concordia_goes_on_where_it_stood(tmp_path: Path) -> None:
+    pytest.importorskip("concordia", reason="needs gdm-concordia, as `make check-adapters` installs it")
+    (tmp_path / "agent.py").write_text(blocks("python", CONCORDIA)[0])
+    for _ in range(2):
+        said = run(sys.executable, "agent.py", cwd=tmp_path)
+    assert said == ""  # the second time the run is over
 
 
 def test_a_day_is_plotted_from_what_the_commands_before_it_have_written(tmp_path: Path) -> None:
