@@ -1,51 +1,27 @@
-"""The cards of Flower's first page: what each says of a run, and whether something is wrong.
-
-A card is "bad" only where somebody must act; a figure of zero never is.
-"""
+"""The cards of Flower's first page: one for each question that an operator asks of a run first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Collection, Sequence
 
-import msgspec
-
-from memory.clock import day_and_time
-from ops.formatting.budget import denied_requests
+from ops.flower.card import Card, Grade, graded
+from ops.flower.spending_cards import money_card, spenders_card
 from ops.formatting.endpoints import format_breaker
-from ops.formatting.real_day import real_day_line
-from scheduler.budget.budget import format_window
-from scheduler.config.limits import LimitUnit
+from ops.formatting.steering import format_by, format_pressure
 from scheduler.inspection.endpoint_vitals import EndpointVitals
-from scheduler.inspection.overview import RunOverview
-from scheduler.inspection.vitals import Window
+from scheduler.inspection.overview import RunOverview, Spenders
 from scheduler.ledger.presence import HELD
 from scheduler.ledger.real_day import DaySpending
 from scheduler.ledger.worker_signs import WorkersSeen
 
-Grade = Literal["", "good", "warn", "bad"]
-
-MUCH = 0.2  # share of the jobs from which it is bad that they are late or fail, as in the alerts
-SOME = 0.05
-FEW = 3  # jobs below which a share says nothing
 LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the alerts
-UNSPENT = 0.8  # share of a limit below which its refusals are strange, as in the alerts
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only say: not so fast
-
-
-class Card(msgspec.Struct, frozen=True, kw_only=True):
-    """One card: a figure with its grade, lines that explain it, and the same figures for machines."""
-
-    name: str
-    label: str
-    value: str
-    grade: Grade
-    lines: list[str]
-    figures: dict[str, int | float] = {}
+OF_ENDED = "of the jobs that ended in the last game hour"
 
 
 def cards_of(
     run: RunOverview,
+    spenders: Spenders,
     endpoints: Sequence[EndpointVitals],
     workers: WorkersSeen,
     day: DaySpending | None = None,
@@ -55,6 +31,7 @@ def cards_of(
     """Return the cards of a run.
 
     Args:
+        spenders: the owners that spent most today.
         endpoints: of all runs.
         workers: the workers of the server.
         day: the spending of the real day, if it has a limit.
@@ -62,102 +39,14 @@ def cards_of(
     """
     return [
         money_card(run, day),
+        spenders_card(spenders),
+        late_card(run),
+        failing_card(run),
+        reflections_card(run),
         model_card(run, endpoints),
         host_card(run, no_writes=no_writes),
         workers_card(run, workers, no_writes=no_writes),
-        late_card(run),
-        failing_card(run),
     ]
-
-
-def money_card(run: RunOverview, day: DaySpending | None) -> Card:
-    """Return what today costs, and whether a limit has nothing left or refuses while much is unspent."""
-    shown = money_window(run)
-    unit: LimitUnit = shown.line.unit if shown is not None else "usd_micros"
-    today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
-    grade: Grade = ""
-    lines: list[str] = []
-    for window in run.windows:
-        if window.forecast is not None and window.forecast.outlook == "full":
-            line, grade = window.line, "bad"
-            used, room = amount(line.counted, line.unit), amount(line.room, line.unit)
-            lines.append(f"nothing left: {used} of {room}, {format_window(line.window)}")
-    why = "" if grade == "bad" else why_refused(run)
-    if why:
-        grade = "bad"
-        lines.append(why)
-    figures = {
-        name: getattr(today, name) if today is not None else 0 for name in ("spent", "reserved", "held", "overrun")
-    }
-    limit = max(run.windows, key=lambda w: (w.forecast is not None, w is shown, share_of(w)), default=None)
-    if limit is not None and limit.forecast is not None and limit.forecast.outlook != "full":
-        line = limit.line
-        left = max(0, line.room - line.counted)
-        figures |= {"limit": line.limit or 0, "left": left}
-        lines.append(f"left {amount(left, line.unit)} of {amount(line.room, line.unit)}, {format_window(line.window)}")
-    held, flying = figures["held"], figures["reserved"]
-    lines.append(f"held {amount(held, unit)}, in flight {amount(flying, unit)}")
-    ends = [
-        (w.forecast.out_at, w.line) for w in run.windows if w.forecast is not None and w.forecast.out_at is not None
-    ]
-    if ends and grade != "bad":
-        at, first = min(ends, key=lambda one: one[0])
-        lines.append(f"{unit_name(first.unit)} until {day_and_time(at)} at this pace")
-    refused = sum(denied_requests(run.hour.refused).values())
-    if refused and not why:
-        grade = grade or "warn"
-        lines.append(f"{refused:,} refused in the last hour")
-    if day is not None and day.limited:
-        grade = "bad" if day.refused else grade
-        lines.append(real_day_line(day))
-    return Card(
-        name="money", label=f"Spent today, {format_window(run_day(run))}", value=amount(figures["spent"], unit),
-        grade=grade, lines=lines, figures=figures,
-    )  # fmt: skip
-
-
-def run_day(run: RunOverview) -> str:
-    """Return the name of today's window."""
-    return f"day:{run.minute // 1440}"
-
-
-def money_window(run: RunOverview) -> Window | None:
-    """Return the window that the card of money speaks of: limited money first, then spent money, then the fullest."""
-
-    def rank(window: Window) -> tuple[bool, bool, float]:
-        money = window.line.unit == "usd_micros"
-        limited = window.forecast is not None
-        return (money and (limited or window.line.spent > 0), limited, share_of(window))
-
-    return max(run.windows, key=rank, default=None)
-
-
-def share_of(window: Window) -> float:
-    """Return the share of a window's limit that is used; 0 without a limit."""
-    return window.forecast.share if window.forecast is not None else 0.0
-
-
-def why_refused(run: RunOverview) -> str:
-    """Return what is wrong with a limit of the whole run that refused jobs in the last hour; "" if nothing is.
-
-    It has no room for another job, or it refuses although much is unspent.
-    """
-    for name, count in denied_requests(run.hour.refused).items():
-        for window in run.windows:
-            line = window.line
-            period = line.window.partition(":")[0]
-            if f"{period}.run.{line.unit}" != name or not line.room:
-                continue
-            said = f"refused {count:,} in the last hour"
-            share = (line.spent + line.reserved - line.retried) / line.room
-            # Of a day's limit a part is promised to kinds, which may be what the others are refused for.
-            if share < UNSPENT and period != "day":
-                unspent = f"{100 * (1 - share):.0f}% of the {unit_name(line.unit)} is unspent"
-                return f"{said} though {unspent}; held {amount(line.held, line.unit)}"
-            if line.counted >= UNSPENT * line.room:
-                used = f"{amount(line.counted, line.unit)} of {amount(line.room, line.unit)}"
-                return f"no room for more: {used}, {format_window(line.window)}; {said}"
-    return ""
 
 
 def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
@@ -176,7 +65,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
     for one in ours:
         named = f"{one.endpoint}: " if len(ours) > 1 else ""
         if one.breaker != "closed" or one.held or one.missing_models:
-            lines.append(named + format_breaker(one))
+            lines.append(f"{named}breaker {format_breaker(one)}")
         if one.p50 is not None:
             lines.append(f"{named}p50 {one.p50:.2f} s, p95 {one.p95:.2f} s")
     opened = [one for one in ours if one.breaker != "closed"]
@@ -188,8 +77,8 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
         value, grade = "down", "bad"
     if limits:
         counts = ", ".join(f"{name} {count:,}×" for name, count in limits.items())
-        lines.append(f"held back in the last hour: {counts}")
-    lines.append(f"{run.thought:,} of {run.wanted:,} answers in the last hour are a model's")
+        lines.append(f"held back in the last game hour: {counts}")
+    lines.append(f"{run.thought:,} of {run.wanted:,} results in the last game hour are a model's")
     figures: dict[str, int | float] = {"thought": run.thought, "wanted": run.wanted}
     for one in ours[:1]:
         if one.p50 is not None and one.p95 is not None:
@@ -239,12 +128,12 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
 def late_card(run: RunOverview) -> Card:
     """Return how many jobs of the last hour were not ready when they were due, or not asked as they would not be."""
     late, slow = run.short("late"), run.short("too_slow")
-    lines = ["of the jobs that ended in the last hour"]
+    lines = _kinds(run, ("late", "too_slow"))
     if slow:
-        lines.insert(0, f"{late:,} late, {slow:,} not asked: the model is too slow for them")
+        lines.append(f"{late:,} late, {slow:,} not asked: answers took longer than these may wait")
     return Card(
         name="late", label="Late or too slow", value=f"{late + slow:,} of {run.ended:,}",
-        grade=graded(late + slow, run.ended), lines=lines,
+        grade=graded(late + slow, run.ended), lines=[*lines, OF_ENDED],
         figures={"late": late, "too_slow": slow, "ended": run.ended},
     )  # fmt: skip
 
@@ -255,24 +144,34 @@ def failing_card(run: RunOverview) -> Card:
     causes = [(name, count) for name, count in run.hour.failures.items() if name != "late"]
     lines = [f"first cause: {causes[0][0]} {causes[0][1]:,}×"] if failed and causes else []
     lines += [f"then {name} {count:,}×" for name, count in causes[1:2]] if failed else []
-    lines.append("of the jobs that ended in the last hour")
+    lines += [*_kinds(run, ("failed", "dead")), OF_ENDED]
     return Card(
         name="failing", label="Failing", value=f"{failed:,} of {run.ended:,}", grade=graded(failed, run.ended),
         lines=lines, figures={"failed": failed, "ended": run.ended},
     )  # fmt: skip
 
 
-def graded(count: int, total: int) -> Grade:
-    """Return the grade of a count of jobs that went wrong."""
-    share = count / max(1, total)
-    return "bad" if share > MUCH and count >= FEW else "warn" if share > SOME else ""
+def _kinds(run: RunOverview, reasons: Collection[str]) -> list[str]:
+    """Return a line with the kinds of the jobs of the last hour that ended for one of the reasons; none for none."""
+    counts = {name: sum(kind.reasons[reason] for reason in reasons) for name, kind in run.hour.kinds.items()}
+    most = sorted(((count, name) for name, count in counts.items() if count), reverse=True)
+    return [", ".join(f"{name} {count:,}" for count, name in most)] if most else []
 
 
-def amount(value: float, unit: LimitUnit) -> str:
-    """Return an amount with its unit, such as "$0.0123" or "1,200 tokens"."""
-    return f"${value / 1e6:,.4f}" if unit == "usd_micros" else f"{value:,} {unit}"
-
-
-def unit_name(unit: LimitUnit) -> str:
-    """Return a unit as people name it."""
-    return "money" if unit == "usd_micros" else unit
+def reflections_card(run: RunOverview) -> Card:
+    """Return whether agents reflect as often as usual; if not, how often, who decided it and why."""
+    steering = run.steering
+    slow = steering.cadence < 1
+    lines = []
+    if slow:
+        lines.append(f"throttled; {format_by(steering)}")
+        lines += [f"pressure: {why}"] if (why := format_pressure(steering)) else []
+        every = "none are due" if steering.interval is None else f"every {steering.interval:,} game minutes"
+        lines.append(f"{every}, usually {steering.usual:,}")
+    if steering.waiting:
+        lines.append(f"{steering.waiting:,} agents are due and wait")
+    return Card(
+        name="reflections", label="Reflections",
+        value=f"{100 * steering.cadence:.0f}% of usual" if slow else "as usual", grade="warn" if slow else "",
+        lines=lines, figures={"cadence": steering.cadence, "waiting": steering.waiting},
+    )  # fmt: skip

@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from memory.clock import day_and_time
-from ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day
+from memory.clock import clock_time, day_and_time
+from ops.flower.card import FEW, amount, graded
+from ops.flower.cards import LAGS, cards_of
 from ops.flower.charts import charts_of
+from ops.flower.spending_cards import money_window, run_day
 from ops.formatting.amounts import format_cost
 from ops.formatting.budget import denied_requests
 from ops.formatting.endpoints import format_breaker
@@ -29,7 +31,7 @@ from scheduler.config.settings import Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.figure_history import Span, figure_history
 from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.overview import SHORT, RunOverview, run_overview
+from scheduler.inspection.overview import SHORT, RunOverview, Spenders, run_overview, spenders_today
 from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.redis_problems import refused_writes
 from scheduler.inspection.steering_history import steering_history
@@ -78,7 +80,7 @@ class Readings:
         return connect(url, min(PATIENCE, self._settings.socket_timeout), retries=0)
 
     def overview(self, run: str | None) -> dict[str, Any]:
-        """Return the figures of every run, one run's cards, and what refused, failed and spent in its last hour.
+        """Return the figures of every run; of one its cards, who spent most, what refused and failed in its last hour.
 
         Without a name the run is the first that is running. Without any run the reading has only "runs".
 
@@ -87,12 +89,14 @@ class Readings:
             RedisError: when the state cannot be reached.
         """
         rows: dict[str, dict[str, Any]] = {}
-        overviews: dict[str, RunOverview] = {}
+        shown: list[tuple[RunOverview, Spenders]] = []
 
         def read(chosen: str) -> dict[str, Any]:
-            of = overviews[chosen] = run_overview(self._state, chosen)
+            of, store = run_overview(self._state, chosen), RunStore.open(self._state, chosen)
+            most = spenders_today(store, of)
+            shown.append((of, most))
             rows[chosen] = row_of(of)
-            limits = limits_of(RunStore.open(self._state, chosen))
+            limits = limits_of(store)
             return {
                 "run": chosen,
                 "status": of.status,
@@ -100,13 +104,14 @@ class Readings:
                 "minute": of.minute,
                 "recent": msgspec.to_builtins(of.hour),
                 "refused": refusals_of(of, {name.text(): limit for name, limit in limits.now}),
+                "spenders": msgspec.to_builtins(most) | {"clock": clock_time(most.since)},
             }
 
         found = self._of(run, read)
-        for of in overviews.values():
+        for of, most in shown:
             day = RealDay(self._state, self._settings).spending()
             seen = workers_seen(self._state)
-            cards = cards_of(of, endpoint_vitals(self._state), seen, day, no_writes="no_writes" in found)
+            cards = cards_of(of, most, endpoint_vitals(self._state), seen, day, no_writes="no_writes" in found)
             found["cards"] = msgspec.to_builtins(cards)
         heads = run_heads(self._state)
         for head in heads[:MOST_RUNS]:

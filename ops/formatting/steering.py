@@ -20,11 +20,20 @@ def format_cadence(steering: SteeringVitals) -> str:
     """Return such as "reflections every 1,440 game minutes, at 1/2 of the usual cadence (late results 40%); …"."""
     every = "no reflections" if steering.interval is None else f"reflections every {steering.interval:,} game minutes"
     share = "as usual" if steering.cadence == 1 else f"at {steering.cadence:g} of the usual cadence"
-    pressing = [f"{_CAUSES[cause]} {steering.causes[cause]}%" for cause in steering.pressing]
-    why = f" (pressure: {', '.join(pressing)})" if pressing else ""
+    why = f" (pressure: {pressing})" if (pressing := format_pressure(steering)) else ""
     held = f"; {steering.waiting} agents wait to reflect" if steering.waiting else ""
     postponed = f"; {steering.postponed:,} postponed so far" if steering.postponed else ""
-    return f"{every}, {share}{why}; {_BY[steering.by]}{held}{postponed}"
+    return f"{every}, {share}{why}; {format_by(steering)}{held}{postponed}"
+
+
+def format_pressure(steering: SteeringVitals) -> str:
+    """Return what slows reflections down, such as "late results 40%"; "" if nothing does."""
+    return ", ".join(f"{_CAUSES[cause]} {steering.causes[cause]}%" for cause in steering.pressing)
+
+
+def format_by(steering: SteeringVitals) -> str:
+    """Return who decides how often agents reflect, such as "left to the controller"."""
+    return _BY[steering.by]
 
 
 def format_pace(steering: SteeringVitals) -> str:

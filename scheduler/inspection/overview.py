@@ -10,6 +10,7 @@ from collections import Counter
 import msgspec
 from redis import Redis
 
+from memory.clock import DAY
 from scheduler.budget.budget import window_of
 from scheduler.budget.budget_lines import budget_lines
 from scheduler.budget.forecast import forecast
@@ -17,10 +18,11 @@ from scheduler.config.kept_settings import kept_settings
 from scheduler.inspection.recent import Recent, recent_ticks
 from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from scheduler.inspection.summary import limit_name, limits_of
-from scheduler.inspection.vitals import OpenKind, Window, open_kinds
+from scheduler.inspection.vitals import RECENT, OpenKind, Window, open_kinds
 from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.presence import format_state, host_of
 from scheduler.ledger.run_store import RunStore
+from tasks.job import Cost
 
 HOUR = 60  # game minutes
 SHORT = ("denied", "too_slow", "late", "failed", "dead")  # why a job that was to ask a model had no answer of one
@@ -71,6 +73,28 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
     def waiting(self) -> int:
         """Return how many jobs wait for a worker."""
         return sum(kind.waiting for kind in self.open.values())
+
+
+class Spenders(msgspec.Struct, frozen=True, kw_only=True):
+    """The owners that spent most today."""
+
+    since: int  # game time from which what was spent is counted: the day's beginning, unless that is too long ago
+    owners: dict[str, Cost]  # who spent most comes first
+
+
+def spenders_today(store: RunStore, run: RunOverview) -> Spenders:
+    """Return who spent most on the present day, answers that came late included, read from its newest lines.
+
+    Raises:
+        JournalError: when one of these cannot be read.
+        RunMissing: when the run was deleted meanwhile.
+    """
+    (kept,) = store.state("settings")
+    if kept is None:
+        raise RunMissing("the run was deleted meanwhile")
+    step, start = kept_settings(kept).minutes_per_tick, run.minute - run.minute % DAY
+    newest = recent_ticks(store, run.run, limits_of(store).ever, min(RECENT, 1 + (run.minute - start) // step))
+    return Spenders(since=max(start, newest.minute - (newest.last - newest.first) * step), owners=newest.owners)
 
 
 def run_overview(client: Redis, run: str) -> RunOverview:

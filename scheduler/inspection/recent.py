@@ -20,7 +20,7 @@ from scheduler.journal.spending import spending
 from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, added
 
-MOST_OWNERS = 20  # with the most calls
+MOST_OWNERS = 20  # that spent most
 MOST_FAILURES = 10  # the newest
 
 
@@ -117,7 +117,9 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
             kind.spent = added(kind.spent, spent.cost)
             if spent.cost != Cost():
                 owners[spent.key.owner] = added(owners.get(spent.key.owner, Cost()), spent.cost)
-    most = sorted(owners.items(), key=lambda item: (-item[1].tokens, -item[1].calls, item[0]))[:MOST_OWNERS]
+    most = sorted(owners.items(), key=lambda item: (-item[1].usd_micros, -item[1].tokens, -item[1].calls, item[0]))[
+        :MOST_OWNERS
+    ]
     return Recent(
         first=first, last=last, minute=minute, kinds=dict(sorted(kinds.items())), refused=dict(sorted(refused.items())),
         owners=dict(most), failures=dict(failures.most_common()), failed=tuple(reversed(failed[-MOST_FAILURES:])),

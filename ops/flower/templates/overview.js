@@ -44,10 +44,11 @@ function draw(reading) {
     ["Held", "number minor", (one) => one.held],
     ["Refused", "number", (one) => one.count],
   ], reading.refused, "No request was refused.", (one) => one.limit);
+  became(byId("since"), "textContent", "today since " + reading.spenders.clock);
   table("spenders", [
     ["Owner", "", ([owner]) => owner],
     ["Calls", "number", ([, cost]) => cost.calls || 0],
     ["Tokens", "number", ([, cost]) => cost.tokens || 0],
     ["$", "number", ([, cost]) => ((cost.usd_micros || 0) / 1e6).toFixed(4)],
-  ], Object.entries(reading.recent.owners), "Nobody spent anything.", ([owner]) => owner);
+  ], Object.entries(reading.spenders.owners), "Nobody spent anything.", ([owner]) => owner);
 }

@@ -8,22 +8,23 @@ from typing import Any
 import msgspec
 import pytest
 
+from ops.flower.card import Card
 from ops.flower.cards import (
-    Card,
     cards_of,
     failing_card,
     host_card,
     late_card,
     model_card,
-    money_card,
+    reflections_card,
     workers_card,
 )
 from ops.flower.readings import refusals_of
+from ops.flower.spending_cards import money_card, spenders_card
 from scheduler.budget.budget_lines import BudgetLine
 from scheduler.budget.forecast import forecast
 from scheduler.config.limits import LimitUnit
 from scheduler.inspection.endpoint_vitals import EndpointVitals
-from scheduler.inspection.overview import RunOverview
+from scheduler.inspection.overview import RunOverview, Spenders
 from scheduler.inspection.recent import KindTally, Recent
 from scheduler.inspection.steering_vitals import SteeringVitals
 from scheduler.inspection.vitals import OpenKind, Window
@@ -41,6 +42,7 @@ ENDPOINT = EndpointVitals(
     p50=0.4, p95=1.25, in_flight=0, calls=9, requests=9, tokens=900, estimated=0, reasoning=0, failures={}, refused={},
     waits=0, waited=0.0, openings=0,
 )  # fmt: skip
+NO_SPENDERS = Spenders(since=0, owners={})
 NOBODY = WorkersSeen(alive=[], missing=[], kinds=[])
 
 
@@ -73,8 +75,8 @@ def endpoint(**changed: Any) -> EndpointVitals:
 
 def test_nothing_is_red_where_nothing_has_happened() -> None:
     fresh = run(hour=hour(), minute=0)
-    assert {card.grade for card in cards_of(fresh, [], NOBODY)} <= {"", "good"}
-    assert {card.grade for card in cards_of(run(asks_model=False), [], NOBODY)} <= {"", "good"}
+    assert {card.grade for card in cards_of(fresh, NO_SPENDERS, [], NOBODY)} <= {"", "good"}
+    assert {card.grade for card in cards_of(run(asks_model=False), NO_SPENDERS, [], NOBODY)} <= {"", "good"}
 
 
 def test_a_run_that_is_well_has_no_red_card() -> None:
@@ -82,8 +84,10 @@ def test_a_run_that_is_well_has_no_red_card() -> None:
         windows=[window("day:0", spent=1_000, limit=50_000), window(spent=1_000)],
         hour=hour(ends={"applied": 20}, sources={"llm": 19, "heuristic": 1}, reasons={"failed": 1}),
     )
-    cards = cards_of(well, [ENDPOINT], WorkersSeen(alive=["one"], missing=[], kinds=[]))
-    assert [card.name for card in cards] == ["money", "model", "host", "workers", "late", "failing"]
+    cards = cards_of(well, NO_SPENDERS, [ENDPOINT], WorkersSeen(alive=["one"], missing=[], kinds=[]))
+    assert [card.name for card in cards] == [
+        "money", "spenders", "late", "failing", "reflections", "model", "host", "workers",
+    ]  # fmt: skip
     assert {card.grade for card in cards} <= {"", "good"}
 
 
@@ -97,7 +101,7 @@ def test_money_shows_what_is_spent_held_and_left_of_today() -> None:
     assert card.figures == {
         "spent": 10_000, "reserved": 2_000, "held": 3_000, "overrun": 0, "limit": 50_000, "left": 25_000,
     }  # fmt: skip
-    assert "left $0.0250 of $0.0400, day 1" in card.lines
+    assert "left $0.0250 of $0.0400 + $0.0100 for retries, day 1" in card.lines
     assert "held $0.0030, in flight $0.0020" in card.lines
     assert not [line for line in card.lines if "at this pace" in line], "15,000 of 40,000 by noon lasts"
 
@@ -136,14 +140,14 @@ def test_a_run_without_prices_shows_tokens() -> None:
     ("limit", "spent", "held", "grade", "said"),
     [
         # It thinks no more at 19%.
-        ("run.run.tokens", 190, 800, "bad", "12 in the last hour though 81% of the tokens is unspent; held 800 tokens"),
-        ("run.run.tokens", 190, 0, "bad", "12 in the last hour though 81% of the tokens is unspent; held 0 tokens"),
+        ("run.run.tokens", 190, 800, "bad", "game hour though 81% of the tokens is unspent; held 800 tokens"),
+        ("run.run.tokens", 190, 0, "bad", "game hour though 81% of the tokens is unspent; held 0 tokens"),
         # What is left is too little for any job.
         ("run.run.tokens", 990, 0, "bad", "no room for more: 990 tokens of 1,000 tokens, whole run; refused 12"),
         ("day.run.tokens", 190, 800, "bad", "no room for more: 990 tokens of 1,000 tokens, day 1; refused 12"),
         # A part of a day's limit is promised to kinds; limits of a tick or a kind are meant to refuse.
-        ("day.run.tokens", 190, 0, "warn", "12 refused in the last hour"),
-        ("tick.kind:act.calls", 190, 0, "warn", "12 refused in the last hour"),
+        ("day.run.tokens", 190, 0, "warn", "12 refused in the last game hour"),
+        ("tick.kind:act.calls", 190, 0, "warn", "12 refused in the last game hour"),
     ],
 )
 def test_a_limit_that_refuses_without_room_or_while_much_is_unspent_is_red(
@@ -180,7 +184,7 @@ def graded(card: Card) -> tuple[str, str]:
 def test_a_model_that_answers_is_up_with_its_percentiles() -> None:
     card = model_card(run(hour=hour(sources={"llm": 3}, reasons={"late": 1})), [ENDPOINT])
     assert graded(card) == ("up", "good")
-    assert card.lines == ["p50 0.40 s, p95 1.25 s", "3 of 4 answers in the last hour are a model's"]
+    assert card.lines == ["p50 0.40 s, p95 1.25 s", "3 of 4 results in the last game hour are a model's"]
     assert card.figures == {"thought": 3, "wanted": 4, "p50": 0.4, "p95": 1.25}
 
 
@@ -217,7 +221,7 @@ def test_endpoints_of_other_runs_do_not_matter() -> None:
     assert graded(model_card(run(), [ENDPOINT, other])) == ("up", "good")
     both = model_card(run(endpoints=["default", "other"]), [ENDPOINT, other])
     assert graded(both) == ("down", "bad")
-    assert "other: open for 0 s (server), next call in 0 s" in both.lines
+    assert "other: breaker open for 0 s (server), next call in 0 s" in both.lines
 
 
 def test_a_run_of_heuristics_asks_no_model() -> None:
@@ -301,13 +305,57 @@ def test_late_and_failed_jobs_are_red_where_they_are_many(count: int, ended: int
 def test_jobs_for_which_the_model_is_too_slow_count_with_the_late_ones() -> None:
     card = late_card(run(hour=hour(ends={"dropped": 9}, reasons={"too_slow": 4})))
     assert (card.value, card.grade) == ("4 of 9", "bad")
-    assert "0 late, 4 not asked: the model is too slow for them" in card.lines
+    assert "0 late, 4 not asked: answers took longer than these may wait" in card.lines
+    assert card.lines[0] == "act 4"
 
 
 def test_failing_names_its_first_cause() -> None:
     causes = {"late": 9, "overloaded": 5, "timeout": 2, "auth": 1}
     card = failing_card(run(hour=hour(ends={"applied": 20}, reasons={"failed": 8, "late": 9}, failures=causes)))
     assert card.lines[:2] == ["first cause: overloaded 5×", "then timeout 2×"]
+
+
+def test_late_and_failing_name_the_kinds_that_have_most_of_them() -> None:
+    kinds = {
+        name: KindTally(ends=Counter(applied=20), reasons=Counter(reasons))
+        for name, reasons in {"act": {"late": 2, "dead": 1}, "plan": {"too_slow": 5}, "rate": {}}.items()
+    }
+    seen = run(hour=msgspec.structs.replace(hour(), kinds=kinds))
+    assert late_card(seen).lines[0] == "plan 5, act 2"
+    assert failing_card(seen).lines[0] == "act 1"
+    assert [len(card.lines) for card in (late_card(run()), failing_card(run()))] == [1, 1], "no kind has any"
+
+
+# -- who spends, and how often agents reflect --------------------------------------------------------
+
+
+def test_the_owners_that_spent_most_are_named_with_what_they_spent() -> None:
+    owners = {
+        "agent:ada": Cost(calls=3, tokens=2_000, usd_micros=40_000), "agent:ben": Cost(calls=1, tokens=700),
+        "npc:cy": Cost(calls=2, usd_micros=900), "agent:dee": Cost(calls=1),
+    }  # fmt: skip
+    card = spenders_card(Spenders(since=NOON - 90, owners=owners))
+    assert (card.label, card.value, card.grade) == ("Spent most since 10:30 AM", "ada", "")
+    assert "2,000" in card.lines[0]
+    assert [line.partition(":")[0] for line in card.lines[1:]] == ["then ben", "then npc"]
+    assert "$0.0009" in card.lines[2]
+    assert card.figures == {"tokens": 2_000, "usd_micros": 40_000}
+    assert spenders_card(NO_SPENDERS).value == "nobody"
+
+
+def test_reflections_say_how_much_they_are_throttled_by_whom_and_why() -> None:
+    slow = msgspec.structs.replace(
+        STEERING, cadence=0.25, interval=2_880, causes={"late": 40, "queue": 10}, pressing=("late",), waiting=7
+    )
+    card = reflections_card(run(steering=slow))
+    assert graded(card) == ("25% of usual", "warn")
+    assert card.lines == [
+        "throttled; left to the controller", "pressure: late results 40%",
+        "every 2,880 game minutes, usually 720", "7 agents are due and wait",
+    ]  # fmt: skip
+    stopped = reflections_card(run(steering=msgspec.structs.replace(slow, cadence=0.0, interval=None, pressing=())))
+    assert (stopped.value, stopped.lines[1]) == ("0% of usual", "none are due, usually 720")
+    assert graded(reflections_card(run())) == ("as usual", "")
 
 
 def test_a_refusal_names_its_limit_and_what_is_held_of_it() -> None:

@@ -1,0 +1,45 @@
+"""One card of Flower's first page, how it is graded, and how it writes amounts.
+
+A card is "bad" only where somebody must act; a figure of zero never is.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from scheduler.config.limits import LimitUnit
+
+Grade = Literal["", "good", "warn", "bad"]
+
+MUCH = 0.2  # share of the jobs from which it is bad that they are late or fail, as in the alerts
+SOME = 0.05
+FEW = 3  # jobs below which a share says nothing
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """One card: a figure with its grade, lines that explain it, and the same figures for machines."""
+
+    name: str
+    label: str
+    value: str
+    grade: Grade
+    lines: list[str]
+    figures: dict[str, int | float] = {}
+
+
+def graded(count: int, total: int) -> Grade:
+    """Return the grade of a count of jobs that went wrong."""
+    share = count / max(1, total)
+    return "bad" if share > MUCH and count >= FEW else "warn" if share > SOME else ""
+
+
+def amount(value: float, unit: LimitUnit) -> str:
+    """Return an amount with its unit, such as "$0.0123" or "1,200 tokens"."""
+    return f"${value / 1e6:,.4f}" if unit == "usd_micros" else f"{value:,} {unit}"
+
+
+def unit_name(unit: LimitUnit) -> str:
+    """Return a unit as people name it."""
+    return "money" if unit == "usd_micros" else unit

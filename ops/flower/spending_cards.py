@@ -1,0 +1,126 @@
+"""The cards of Flower's first page that say what is spent today, by whom, and what is left."""
+
+from __future__ import annotations
+
+from memory.clock import clock_time, day_and_time
+from ops.flower.card import Card, Grade, amount, unit_name
+from ops.formatting.amounts import format_cost
+from ops.formatting.budget import denied_requests
+from ops.formatting.real_day import real_day_line
+from scheduler.budget.budget import format_limit, format_window
+from scheduler.config.limits import LimitUnit
+from scheduler.inspection.overview import RunOverview, Spenders
+from scheduler.inspection.vitals import Window
+from scheduler.ledger.real_day import DaySpending
+from tasks.job import Cost
+
+UNSPENT = 0.8  # share of a limit below which its refusals are strange, as in the alerts
+NEXT = 2  # spenders after the first that a card names
+
+
+def money_card(run: RunOverview, day: DaySpending | None) -> Card:
+    """Return what today costs, and whether a limit has nothing left or refuses while much is unspent."""
+    shown = money_window(run)
+    unit: LimitUnit = shown.line.unit if shown is not None else "usd_micros"
+    today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
+    grade: Grade = ""
+    lines: list[str] = []
+    for window in run.windows:
+        if window.forecast is not None and window.forecast.outlook == "full":
+            line, grade = window.line, "bad"
+            used, room = amount(line.counted, line.unit), amount(line.room, line.unit)
+            lines.append(f"nothing left: {used} of {room}, {format_window(line.window)}")
+    why = "" if grade == "bad" else why_refused(run)
+    if why:
+        grade = "bad"
+        lines.append(why)
+    figures = {
+        name: getattr(today, name) if today is not None else 0 for name in ("spent", "reserved", "held", "overrun")
+    }
+    limit = max(run.windows, key=lambda w: (w.forecast is not None, w is shown, share_of(w)), default=None)
+    if limit is not None and limit.forecast is not None and limit.forecast.outlook != "full":
+        line = limit.line
+        left = max(0, line.room - line.counted)
+        figures |= {"limit": line.limit or 0, "left": left}
+        whole = format_limit(line.limit or 0, line.for_retries, lambda part: amount(part, line.unit))
+        lines.append(f"left {amount(left, line.unit)} of {whole}, {format_window(line.window)}")
+    held, flying = figures["held"], figures["reserved"]
+    lines.append(f"held {amount(held, unit)}, in flight {amount(flying, unit)}")
+    ends = [
+        (w.forecast.out_at, w.line) for w in run.windows if w.forecast is not None and w.forecast.out_at is not None
+    ]
+    if ends and grade != "bad":
+        at, first = min(ends, key=lambda one: one[0])
+        lines.append(f"{unit_name(first.unit)} until {day_and_time(at)} at this pace")
+    refused = sum(denied_requests(run.hour.refused).values())
+    if refused and not why:
+        grade = grade or "warn"
+        lines.append(f"{refused:,} refused in the last game hour")
+    if day is not None and day.limited:
+        grade = "bad" if day.refused else grade
+        lines.append(real_day_line(day))
+    return Card(
+        name="money", label=f"Spent today, {format_window(run_day(run))}", value=amount(figures["spent"], unit),
+        grade=grade, lines=lines, figures=figures,
+    )  # fmt: skip
+
+
+def run_day(run: RunOverview) -> str:
+    """Return the name of today's window."""
+    return f"day:{run.minute // 1440}"
+
+
+def money_window(run: RunOverview) -> Window | None:
+    """Return the window that the card of money speaks of: limited money first, then spent money, then the fullest."""
+
+    def rank(window: Window) -> tuple[bool, bool, float]:
+        money = window.line.unit == "usd_micros"
+        limited = window.forecast is not None
+        return (money and (limited or window.line.spent > 0), limited, share_of(window))
+
+    return max(run.windows, key=rank, default=None)
+
+
+def share_of(window: Window) -> float:
+    """Return the share of a window's limit that is used; 0 without a limit."""
+    return window.forecast.share if window.forecast is not None else 0.0
+
+
+def why_refused(run: RunOverview) -> str:
+    """Return what is wrong with a limit of the whole run that refused jobs in the last hour; "" if nothing is.
+
+    It has no room for another job, or it refuses although much is unspent.
+    """
+    for name, count in denied_requests(run.hour.refused).items():
+        for window in run.windows:
+            line = window.line
+            period = line.window.partition(":")[0]
+            if f"{period}.run.{line.unit}" != name or not line.room:
+                continue
+            said = f"refused {count:,} in the last game hour"
+            share = (line.spent + line.reserved - line.retried) / line.room
+            # Of a day's limit a part is promised to kinds, which may be what the others are refused for.
+            if share < UNSPENT and period != "day":
+                unspent = f"{100 * (1 - share):.0f}% of the {unit_name(line.unit)} is unspent"
+                return f"{said} though {unspent}; held {amount(line.held, line.unit)}"
+            if line.counted >= UNSPENT * line.room:
+                used = f"{amount(line.counted, line.unit)} of {amount(line.room, line.unit)}"
+                return f"no room for more: {used}, {format_window(line.window)}; {said}"
+    return ""
+
+
+def spenders_card(spenders: Spenders) -> Card:
+    """Return who spent most today, as far as that is known."""
+    names = [owner.removeprefix("agent:") for owner in spenders.owners]
+    costs = [*spenders.owners.values()]
+    lines = [format_cost(cost) for cost in costs[:1]]
+    lines += [f"then {name}: {_most_telling(cost)}" for name, cost in [*zip(names, costs, strict=True)][1 : 1 + NEXT]]
+    figures = {"tokens": costs[0].tokens, "usd_micros": costs[0].usd_micros} if costs else {}
+    return Card(
+        name="spenders", label=f"Spent most since {clock_time(spenders.since)}", value=names[0] if names else "nobody",
+        grade="", lines=lines, figures={**figures},
+    )  # fmt: skip
+
+
+def _most_telling(cost: Cost) -> str:
+    return amount(cost.usd_micros, "usd_micros") if cost.usd_micros else format_cost(cost)
