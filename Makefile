@@ -74,10 +74,11 @@ check-local-llm: ## A town with servers that others wrote: a mock, and llama.cpp
 PYTHON312 ?= python3.12
 ADAPTERS := .venv-adapters
 PYTEST_ONLY := pytest pytest-timeout pytest-xdist greenlet hypothesis
-check-adapters: ## Mesa 4.0's alpha, mesa-llm and Concordia, which need Python 3.12: PYTHON312=python3.12
+check-adapters: ## Mesa 4.0's alpha, mesa-llm, Concordia and the wheel on Python 3.12: PYTHON312=python3.12
 	$(PYTHON312) -m venv --clear $(ADAPTERS)
-	$(ADAPTERS)/bin/pip install --quiet --no-compile -e . $(PYTEST_ONLY) mesa==4.0.0a0 networkx
-	$(ADAPTERS)/bin/python -m pytest -q tests/unit/hosting/test_mesa_minds.py tests/unit/hosting/test_one_digest.py
+	$(ADAPTERS)/bin/pip install --quiet --no-compile -e . $(PYTEST_ONLY) mesa==4.0.0a0 networkx mypy 'setuptools>=77'
+	$(ADAPTERS)/bin/python -m pytest -q tests/unit/hosting/test_mesa_minds.py tests/unit/hosting/test_one_digest.py \
+	  tests/integration/repository/test_wheel.py
 	$(PYTHON312) -m venv --clear $(ADAPTERS)
 	$(ADAPTERS)/bin/pip install --quiet --no-compile -e . $(PYTEST_ONLY) mesa-llm==0.3.2
 	$(ADAPTERS)/bin/python -m pytest -q -W default tests/unit/hosting/test_mesa_llm.py  # litellm leaves warnings behind

@@ -43,12 +43,12 @@ def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually
             if tick.number == 300:
                 seen = Observation(text="Ben Cole asked for a ploughshare.", minute=tick.minute, importance=6)
                 loop.observe("agent:ada", seen)
-    (tmp_path / "village.ts").write_text(block("typescript"))
+    (tmp_path / "village.mts").write_text(block("typescript"))
     data_dir, port, token = tmp_path / "data", free_ports(1), "a-token-that-is-long"
     variables = environment(GATEWAY=f"http://127.0.0.1:{port}", COGITATE_GATEWAY_TOKEN=token)
     with (tmp_path / "said").open("w") as said, gateway(data_dir, token=token, port=port) as (_, first):
         host = subprocess.Popen(
-            [str(NODE), "--disable-warning=ExperimentalWarning", "village.ts"],
+            [str(NODE), "--disable-warning=ExperimentalWarning", "village.mts"],
             cwd=tmp_path, env=variables, stdout=said, stderr=subprocess.STDOUT,
         )  # fmt: skip
         try:
