@@ -125,7 +125,7 @@ def main() -> int:
 
         return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
     if arguments.command == "barrier":
-        from bench import barrier as barriers
+        from bench.pace import barrier as barriers
 
         for figures in barriers.measure(arguments.agents, arguments.latency, arguments.rate, arguments.ticks):
             print(figures, flush=True)
@@ -136,7 +136,7 @@ def main() -> int:
         print(gateway.table(arguments.agents, arguments.ticks))
         return 0
     if arguments.command == "paced":
-        from bench import paced as paced_towns
+        from bench.pace import paced as paced_towns
 
         print(paced_towns.measure(arguments.rates, arguments.latencies, arguments.seconds, arguments.before))
         return 0

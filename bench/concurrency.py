@@ -25,7 +25,7 @@ from typing import NamedTuple
 import psutil
 from redis import Redis
 
-from bench import plain_worker
+from bench.peers import plain_worker
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
 from memory.profile import Location, Profile
@@ -158,7 +158,7 @@ class _Bench:
         environment = os.environ | {
             "PLAIN_BROKER": kombu_url(broker), "PLAIN_ENDPOINT": self._endpoint, "PLAIN_REQUEST": str(self._request),
         }  # fmt: skip
-        command = [sys.executable, "-m", "celery", "-A", "bench.plain_worker", "worker", "--loglevel", "warning"]
+        command = [sys.executable, "-m", "celery", "-A", "bench.peers.plain_worker", "worker", "--loglevel", "warning"]
         command += ["--pool", pool, "--concurrency", str(number)]
         with running_worker(command, environment, self._log) as process:
             return self._measured(process, number)

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from redis import Redis
 
-from bench.peers import peer_ways
+from bench.peers.publishing import peer_ways
 from bench.table import Row, Table
 from scheduler.config.settings import Settings
 from tasks.job import Cost, Job, JobKey
