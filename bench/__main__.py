@@ -11,7 +11,18 @@ from bench.quality.quality import SECTIONS, report
 from bench.table import print_tables
 from hosting import logs
 
-WITH_JSON = ("memory", "workers", "host", "boundary", "barrier", "concurrency", "enqueue", "footprint")
+WITH_JSON = (
+    "memory",
+    "workers",
+    "host",
+    "boundary",
+    "barrier",
+    "concurrency",
+    "enqueue",
+    "footprint",
+    "start",
+    "advance",
+)
 
 
 def main() -> int:
@@ -30,6 +41,8 @@ def main() -> int:
     )
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     commands.add_parser("concurrency", help="calls that one worker process drives, beside plain Celery tasks")
+    commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
+    commands.add_parser("advance", help="one step of the ledger beside a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="what memory operations cost, and retrieval beside other ways")
     stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="that are searched")
     commands.add_parser("workers", help="what a job that does nothing costs a worker, beside a plain Celery task")
@@ -100,6 +113,16 @@ def main() -> int:
         from bench import workers
 
         print_tables([workers.table()], arguments.json)
+        return 0
+    if arguments.command == "start":
+        from bench import start
+
+        print_tables([start.table()], arguments.json)
+        return 0
+    if arguments.command == "advance":
+        from bench import advance
+
+        print_tables([advance.table()], arguments.json)
         return 0
     if arguments.command == "memory":
         from bench import retrieval
