@@ -8,7 +8,21 @@ import sys
 from pathlib import Path
 
 from bench.quality.quality import SECTIONS, report
+from bench.table import print_tables
 from hosting import logs
+
+WITH_JSON = (
+    "memory",
+    "workers",
+    "host",
+    "boundary",
+    "barrier",
+    "concurrency",
+    "enqueue",
+    "footprint",
+    "start",
+    "advance",
+)
 
 
 def main() -> int:
@@ -27,7 +41,10 @@ def main() -> int:
     )
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     commands.add_parser("concurrency", help="calls that one worker process drives, beside plain Celery tasks")
-    commands.add_parser("memory", help="what memory operations cost on a full stream")
+    commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
+    commands.add_parser("advance", help="one step of the ledger beside a bare pipeline of its writes")
+    stored = commands.add_parser("memory", help="what memory operations cost, and retrieval beside other ways")
+    stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="that are searched")
     commands.add_parser("workers", help="what a job that does nothing costs a worker, beside a plain Celery task")
     crowds = commands.add_parser("host", help="what a tick costs its host, by the size of the crowd")
     crowds.add_argument("--agents", type=int, nargs="+", default=(100, 1_000, 10_000))
@@ -78,42 +95,55 @@ def main() -> int:
     carried = commands.add_parser("carry", help="what each part of the dialogue profile is worth on domains apart")
     carried.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     commands.add_parser("week", help="reflections and summaries of a week of the town, sampled by a fixed seed")
+    for name in WITH_JSON:
+        commands.choices[name].add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
         from bench import enqueue
 
-        enqueue.main()
+        print_tables([enqueue.table()], arguments.json)
         return 0
     if arguments.command == "concurrency":
         from bench import concurrency
 
-        print(concurrency.measure())
+        print_tables([concurrency.measure()], arguments.json)
         return 0
     if arguments.command == "workers":
         from bench import workers
 
-        print(workers.table())
+        print_tables([workers.table()], arguments.json)
+        return 0
+    if arguments.command == "start":
+        from bench import start
+
+        print_tables([start.table()], arguments.json)
+        return 0
+    if arguments.command == "advance":
+        from bench import advance
+
+        print_tables([advance.table()], arguments.json)
         return 0
     if arguments.command == "memory":
+        from bench import retrieval
         from bench.quality import memory
 
-        print(memory.table())
+        print_tables((memory.table(), *retrieval.tables(arguments.entries)), arguments.json)
         return 0
     if arguments.command == "host":
         from bench import host
 
-        print(host.table(arguments.agents))
+        print_tables([host.table(arguments.agents)], arguments.json)
         return 0
     if arguments.command == "boundary":
         from bench import boundary
 
-        print(boundary.table(arguments.agents))
+        print_tables([boundary.table(arguments.agents)], arguments.json)
         return 0
     if arguments.command == "footprint":
         from bench import footprint
 
-        print(footprint.table())
+        print_tables([footprint.table()], arguments.json)
         return 0
     if arguments.command == "hostile":
         from bench import hostile
@@ -125,10 +155,10 @@ def main() -> int:
 
         return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
     if arguments.command == "barrier":
-        from bench import barrier as barriers
+        from bench.pace import barrier as barriers
 
-        for figures in barriers.measure(arguments.agents, arguments.latency, arguments.rate, arguments.ticks):
-            print(figures, flush=True)
+        measured = barriers.measure(arguments.agents, arguments.latency, arguments.rate, arguments.ticks)
+        print_tables(measured, arguments.json)
         return 0
     if arguments.command == "gateway":
         from bench import gateway
@@ -136,7 +166,7 @@ def main() -> int:
         print(gateway.table(arguments.agents, arguments.ticks))
         return 0
     if arguments.command == "paced":
-        from bench import paced as paced_towns
+        from bench.pace import paced as paced_towns
 
         print(paced_towns.measure(arguments.rates, arguments.latencies, arguments.seconds, arguments.before))
         return 0

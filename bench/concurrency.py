@@ -25,7 +25,7 @@ from typing import NamedTuple
 import psutil
 from redis import Redis
 
-from bench import plain_worker
+from bench.peers import plain_worker
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
 from memory.profile import Location, Profile
@@ -45,6 +45,7 @@ LATENCY = 0.2  # seconds
 SECONDS = 6.0  # of measuring, after a warm-up
 ROUNDS = 3  # of those that take turns
 KIND = "reflect"
+BATCH = 32  # jobs in a message
 MEMORIES = 20  # entries of an owner's stream
 PLACES = (Location(id="mill", name="the mill"), Location(id="inn", name="the inn"))
 BROKEN = 60.0  # seconds without a call after which a worker is taken for broken
@@ -78,13 +79,18 @@ def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
         *fewer, most = in_flight
         ours = {number: bench.ours(number) for number in fewer}
         prefork = bench.plain("prefork", 2)
-        turns = [(bench.ours(most), bench.plain("threads", most)) for _ in range(ROUNDS)]
-    ours[most], threads = _together(turn[0] for turn in turns), _together(turn[1] for turn in turns)
+        turns = [
+            (bench.ours(most), bench.ours(most, batch=BATCH), bench.plain("threads", most), bench.bare(most))
+            for _ in range(ROUNDS)
+        ]
+    ours[most], batched, threads, bare = (_together(turn[way] for turn in turns) for way in range(4))
     rows = [
         _row(f"worker, {number} in flight", number, measured, threads, prefork) for number, measured in ours.items()
     ]
+    rows.append(_row(f"worker, {most} in flight, batch = {BATCH}", most, batched, threads, prefork))
     rows.append(_row(f"plain task, threads pool of {most}", most, threads, threads, prefork))
     rows.append(_row("plain task, prefork pool of 2", 2, prefork, threads, prefork))
+    rows.append(_row(f"bare AsyncOpenAI, {most} in flight", most, bare, threads, prefork))
     columns = (
         "calls a second", "of ideal", "CPU ms a call", "calls a CPU second", "to threads, per CPU", "to prefork"
     )  # fmt: skip
@@ -115,11 +121,12 @@ class _Bench:
         self._request = folder / "request.json"
         self._runs = count(1)
 
-    def ours(self, number: int) -> Measured:
-        """Measure a worker of the product with so many jobs in flight."""
+    def ours(self, number: int, batch: int = 1) -> Measured:
+        """Measure a worker of the product with so many jobs in flight, and so many in a message."""
         settings = Settings(
             data_dir=self._folder, redis_url=self._redis_url, llm="openai", model=MODEL, base_url=self._endpoint,
-            api_key="any", concurrency=number, workers=0, wait=0.0, limit_tokens=10**12, latency={KIND: 10_000},
+            api_key="any", concurrency=number, batch=batch, workers=0, wait=0.0, limit_tokens=10**12,
+            latency={KIND: 10_000},
             limits={"tick.run.calls": 10**9, "day.run.calls": 10**9, f"day.kind:{KIND}.calls": 10**9},
         )  # fmt: skip
         owners = {f"agent:resident {n:04}": Profile(name=f"Resident {n:04}") for n in range(3 * number)}
@@ -158,10 +165,16 @@ class _Bench:
         environment = os.environ | {
             "PLAIN_BROKER": kombu_url(broker), "PLAIN_ENDPOINT": self._endpoint, "PLAIN_REQUEST": str(self._request),
         }  # fmt: skip
-        command = [sys.executable, "-m", "celery", "-A", "bench.plain_worker", "worker", "--loglevel", "warning"]
+        command = [sys.executable, "-m", "celery", "-A", "bench.peers.plain_worker", "worker", "--loglevel", "warning"]
         command += ["--pool", pool, "--concurrency", str(number)]
         with running_worker(command, environment, self._log) as process:
             return self._measured(process, number)
+
+    def bare(self, number: int) -> Measured:
+        """Measure the client alone with so many calls in flight."""
+        command = [sys.executable, "-m", "bench.peers.bare_client", self._endpoint, str(self._request), str(number)]
+        with running_worker(command, dict(os.environ), self._log) as process:
+            return self._measured(process, number, queued=False)
 
     def _keep_request(self, loop: TickLoop, item: OpenJob) -> None:
         """Keep the request for the plain ways: the one that the product sends for one of its jobs."""
@@ -170,13 +183,14 @@ class _Bench:
         body = Dialect().parameters(prompt, item.job.output_cap)
         self._request.write_text(json.dumps({"model": MODEL, **body}))
 
-    def _measured(self, process: psutil.Process, number: int) -> Measured:
+    def _measured(self, process: psutil.Process, number: int, *, queued: bool = True) -> Measured:
         before = self._answers()
         until(lambda: self._answers() >= before + 3 * number, self._log)
         begun, cpu, answers = time.monotonic(), cpu_seconds(process), self._answers()
         time.sleep(SECONDS)  # the measurement: what the worker does in this time is counted before and after it
         ended, cpu_after, answers_after = time.monotonic(), cpu_seconds(process), self._answers()
-        if not self._messages.llen(tickets_key("cogitate:" + KIND, ASKING)) and not self._messages.llen("celery"):
+        left = self._messages.llen(tickets_key("cogitate:" + KIND, ASKING)) or self._messages.llen("celery")
+        if queued and not left:
             raise RuntimeError(f"with {number} in flight the queue ran empty: the figures would be too low")
         log = self._log.read_text()
         if "job.degraded" in log:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from redis import Redis
 
-from bench.peers import peer_ways
+from bench.peers.publishing import peer_ways
 from bench.table import Row, Table
 from scheduler.config.settings import Settings
 from tasks.job import Cost, Job, JobKey
@@ -84,13 +84,9 @@ def measure(client: Redis, settings: Settings, rounds: int = ROUNDS) -> Table:
     return Table("Publishing one tick's hints", ("µs a job", "times cheaper"), rows, decimals=1)
 
 
-def main() -> None:
-    """Measure on a server of its own and print the table."""
+def table() -> Table:
+    """Measure on a server of its own and return the table."""
     with TemporaryDirectory() as folder, EmbeddedServer(Path(folder)) as server, server.client(1) as client:
         # Every single message would wait for the disk otherwise, and only the batches would not.
         client.config_set("appendfsync", "everysec")
-        print(measure(client, Settings(data_dir=Path(folder), redis_url=server.url)))
-
-
-if __name__ == "__main__":
-    main()
+        return measure(client, Settings(data_dir=Path(folder), redis_url=server.url))

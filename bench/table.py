@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
 
 Cell = float | int | str | None
 
@@ -27,7 +31,11 @@ class Table:
     decimals: int = 3
 
     def __str__(self) -> str:
-        """Return the table in Markdown, columns aligned, published rows in italics."""
+        """Return title, note and table in Markdown."""
+        return "\n".join([f"### {self.title}", *([self.note] if self.note else []), "", self.grid()])
+
+    def grid(self) -> str:
+        """Return the table alone in Markdown, columns aligned, published rows in italics."""
         head = ["", *self.columns]
         body = [
             [f"*{row.label}*" if row.published else row.label, *(self._shown(cell) for cell in row.cells)]
@@ -40,9 +48,24 @@ class Table:
         ]
         rule = "| " + " | ".join("-" * w if i == 0 else "-" * (w - 1) + ":" for i, w in enumerate(widths)) + " |"
         lines.insert(1, rule)
-        return "\n".join([f"### {self.title}", *([self.note] if self.note else []), "", *lines])
+        return "\n".join(lines)
 
     def _shown(self, cell: Cell) -> str:
         if cell is None:
             return "–"
         return f"{cell:.{self.decimals}f}" if isinstance(cell, float) else str(cell)
+
+
+def print_tables(tables: Iterable[Table], json: Path | None) -> None:
+    """Print tables as they are ready, and write the figures of all of them to a file where one is named."""
+    shown = []
+    for table in tables:
+        print(table, flush=True, end="\n\n")
+        shown.append(table)
+    if json is not None:
+        json.write_bytes(msgspec.json.format(msgspec.json.encode(shown)) + b"\n")
+
+
+def read_tables(json: Path) -> list[Table]:
+    """Return the tables that `print_tables` has written."""
+    return msgspec.json.decode(json.read_bytes(), type=list[Table])

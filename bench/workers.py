@@ -20,8 +20,9 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from bench import idle_kind, plain_worker
+from bench import idle_kind
 from bench.concurrency import cpu_seconds, running_worker, until
+from bench.peers import plain_worker
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
@@ -72,7 +73,7 @@ class _Blocks:
         broker = kombu_url(self._server.url.replace("db=0", "db=2"))
         queue, log = f"plain-{pool}", self._folder / f"{pool}.log"
         environment = os.environ | {"PLAIN_BROKER": broker}
-        command = [sys.executable, "-m", "celery", "-A", "bench.plain_worker", "worker", "--loglevel", "warning"]
+        command = [sys.executable, "-m", "celery", "-A", "bench.peers.plain_worker", "worker", "--loglevel", "warning"]
         command += ["--pool", pool, "--concurrency", str(size), "--queues", queue, "--hostname", f"{pool}@%h", "-E"]
         worker = self._stack.enter_context(running_worker(command, environment, log))
         plain_worker.app.conf.broker_url = broker

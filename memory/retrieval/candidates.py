@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import lt
 from typing import Literal
 
 from memory.entry import Entry, EntryType
@@ -35,6 +36,11 @@ class Query:
     min_importance: int = 0  # 1 to 10; what is not rated yet counts as `scoring.ORDINARY`
     similarity: Mapping[int, float] = field(default_factory=dict)
 
+    @property
+    def filters(self) -> bool:
+        """Return whether there is a filter at all."""
+        return bool(self.types or self.subjects or self.min_importance > 0)
+
     def admits(self, entry: Entry) -> bool:
         """Return whether an entry passes the filters."""
         return (
@@ -59,7 +65,10 @@ class Candidates:
     """The entries that pass a query's filters, in order of number, whatever order they came in."""
 
     def __init__(self, entries: Sequence[Entry], query: Query, matching: Matching) -> None:
-        self.entries = sorted((e for e in entries if query.admits(e)), key=order)
+        admitted = [e for e in entries if query.admits(e)] if query.filters else list(entries)
+        numbers = [entry.number for entry in admitted]
+        in_order = all(map(lt, numbers, numbers[1:]))  # as a stream's entries are: then no keys need be made
+        self.entries = admitted if in_order else sorted(admitted, key=order)
         self.query = query
         self.matching = matching
 
@@ -76,11 +85,11 @@ class Candidates:
         counts_of = (_THEMED if setting.themes > 0 else _PLAIN).of
         asked = counts_of(" ".join(query.terms) if query.terms else query.text)
         terms = {term: count * (setting.themes if is_theme(term) else 1.0) for term, count in asked.items()}
-        documents = list(dict.fromkeys(self._document(entry) for entry in self.entries))
-        counts = [counts_of(document) for document in documents]
-        scores = bm25(counts, terms, k1=setting.k1, b=setting.b)
-        by_document = dict(zip(documents, scores, strict=True))
-        return [by_document[self._document(entry)] for entry in self.entries]
+        documents = self._documents()
+        different = list(dict.fromkeys(documents))
+        scores = bm25([counts_of(document) for document in different], terms, k1=setting.k1, b=setting.b)
+        by_document = dict(zip(different, scores, strict=True))
+        return [by_document[document] for document in documents]
 
     @cached_property
     def relevance_to_best(self) -> list[float]:
@@ -98,9 +107,12 @@ class Candidates:
         """Return each entry's text as a key for exact repeats."""
         return [normal(entry.text) for entry in self.entries]
 
-    def _document(self, entry: Entry) -> str:
+    def _documents(self) -> list[str]:
         if self.matching.fields == ("text",):
-            return entry.text
+            return [entry.text for entry in self.entries]
+        return [self._document(entry) for entry in self.entries]
+
+    def _document(self, entry: Entry) -> str:
         parts: dict[Field, tuple[str, ...]] = {
             "text": (entry.text,),
             "subjects": tuple(display_name(subject) for subject in entry.subjects),

@@ -9,8 +9,9 @@ from memory.language.text import extract_keywords
 from memory.retrieval.candidates import Candidates, importance
 from memory.retrieval.scoring import (
     HALF_LIFE,
+    ORDINARY,
     keyword_relevance,
-    log_age,
+    log_ages,
     normal_importance,
     recency,
     scaled,
@@ -42,12 +43,12 @@ def _keywords(text: str) -> tuple[str, ...]:
 def scaled_recency(candidates: Candidates) -> list[float]:
     """Return how recent each entry is among the candidates, by the logarithm of its age: newest 1, oldest 0."""
     now = candidates.query.minute
-    return scaled([-log_age(e.minute, now) for e in candidates.entries])
+    return scaled([-age for age in log_ages([e.minute for e in candidates.entries], now)])
 
 
 def scaled_importance(candidates: Candidates) -> list[float]:
     """Return importance among the candidates: highest 1, lowest 0. Raters use different parts of the scale."""
-    return scaled([importance(e) for e in candidates.entries])
+    return scaled([e.importance or ORDINARY for e in candidates.entries])
 
 
 def relevance(candidates: Candidates) -> list[float]:
@@ -65,11 +66,16 @@ def support(candidates: Candidates) -> list[float]:
 
     What a reflection was drawn from matters for whatever that reflection matters for. Repeats of a text share it.
     """
+    citing = [
+        (e, value) for e, value in zip(candidates.entries, candidates.relevance, strict=True) if e.evidence and value
+    ]
+    if not citing:
+        return [0.0] * len(candidates.entries)
     text_of = {e.number: text for e, text in zip(candidates.entries, candidates.texts, strict=True)}
     shares: dict[str, float] = {}
-    for entry, value in zip(candidates.entries, candidates.relevance, strict=True):
+    for entry, value in citing:
         for number in entry.evidence:
-            if value and number in text_of:
+            if number in text_of:
                 shares[text_of[number]] = shares.get(text_of[number], 0.0) + value
     return scaled([shares.get(text, 0.0) for text in candidates.texts])
 
@@ -78,5 +84,7 @@ def similarity(candidates: Candidates) -> list[float]:
     """Return the host's similarities, scaled; a missing or non-finite one counts as the least."""
     given = candidates.query.similarity
     known = {n: value for n, value in given.items() if math.isfinite(value)}
+    if not known:
+        return [0.0] * len(candidates.entries)
     least = min((known[e.number] for e in candidates.entries if e.number in known), default=0.0)
     return scaled([known.get(e.number, least) for e in candidates.entries])

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memory.entry import Entry
-from memory.language.text import stems
+from memory.language.text import normal, stems
 from memory.retrieval import dialogue, measures
 from memory.retrieval.candidates import Candidates, Matching, Query
 
@@ -118,11 +118,11 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
     weights = [component.weight for component in profile.components]
     scores = [0.0] * len(candidates.entries)
     for weight, column in zip(weights, columns, strict=True):
-        for index, value in enumerate(column):
-            scores[index] += weight * value
-    ranked = sorted(range(len(scores)), key=lambda i: (scores[i], i), reverse=True)
+        scores = [score + weight * value for score, value in zip(scores, column, strict=True)]
+    # From the newest on, and equals stay in that order.
+    ranked = sorted(range(len(scores) - 1, -1, -1), key=scores.__getitem__, reverse=True)
     if profile.distinct:
-        ranked = _first_of_each(ranked, candidates.texts)
+        ranked = _first_of_each(ranked, candidates, None if profile.diversity else query.limit)
     if profile.diversity:
         ranked = _diverse(ranked, scores, candidates, profile.diversity)
     return [
@@ -158,9 +158,11 @@ def _diverse(ranked: list[int], scores: list[float], candidates: Candidates, div
     return chosen
 
 
-def _first_of_each(ranked: list[int], texts: list[str]) -> list[int]:
-    """Return the best ranked entry of each text."""
+def _first_of_each(ranked: list[int], candidates: Candidates, limit: int | None) -> list[int]:
+    """Return the best ranked entry of each text, and no more than are asked for."""
     best: dict[str, int] = {}
     for index in ranked:
-        best.setdefault(texts[index], index)
+        if limit is not None and len(best) >= limit:
+            break
+        best.setdefault(normal(candidates.entries[index].text), index)
     return list(best.values())

@@ -28,9 +28,10 @@ def recency(minute: int, now: int, half_life: float = 360) -> float:
     return 1.0 if age <= 0 else math.pow(0.5, age / half_life)
 
 
-def log_age(minute: int, now: int) -> float:
-    """Return ln(1 + age in game minutes), which separates minutes when young, only days when old."""
-    return math.log1p(max(0, now - minute))
+def log_ages(minutes: Iterable[int], now: int) -> list[float]:
+    """Return ln(1 + age in game minutes) of each, which separates minutes when young, only days when old."""
+    log1p = math.log1p
+    return [log1p(now - minute) if minute < now else 0.0 for minute in minutes]
 
 
 def normal_importance(importance: float) -> float:
@@ -71,17 +72,18 @@ def bm25(
     The share makes scores of different queries comparable; within a query the order is that of BM25.
     """
     count = len(documents)
-    found = {term: sum(term in document for document in documents) for term in terms}
-    weights = {t: wanted * math.log(1 + (count - found[t] + 0.5) / (found[t] + 0.5)) for t, wanted in terms.items()}
+    holders = {term: [i for i, document in enumerate(documents) if term in document] for term in terms}
+    weights = {
+        term: wanted * math.log(1 + (count - len(holders[term]) + 0.5) / (len(holders[term]) + 0.5))
+        for term, wanted in terms.items()
+    }
     total = sum(weights.values())
     lengths = [sum(document.values()) for document in documents]
     mean = sum(lengths) / count if count else 0.0
-    scores = []
-    for document, length in zip(documents, lengths, strict=True):
-        score = 0.0
-        for term, weight in weights.items():
-            times = document.get(term)
+    scores = [0.0] * count
+    for term, weight in weights.items():
+        for i in holders[term]:
+            times = documents[i][term]
             if times:
-                score += weight * times * (k1 + 1) / (times + k1 * (1 - b + b * length / mean))
-        scores.append(score / total if score else 0.0)
-    return scores
+                scores[i] += weight * times * (k1 + 1) / (times + k1 * (1 - b + b * lengths[i] / mean))
+    return [score / total if score else 0.0 for score in scores]

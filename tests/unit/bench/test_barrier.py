@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.barrier import seconds_of_barrier, seconds_of_oracle, seconds_one_by_one
+from bench.pace.barrier import seconds_of_barrier, seconds_of_oracle, seconds_one_by_one
 
 CALLS = [("ada", 1), ("ben", 1), ("ada", 2), ("ada", 7), ("ada", 7), ("cy", 7)]
 

@@ -12,7 +12,7 @@ from memory.retrieval.scoring import (
     HALF_LIFE,
     bm25,
     keyword_relevance,
-    log_age,
+    log_ages,
     normal_importance,
     recency,
     scaled,
@@ -34,7 +34,8 @@ def test_recency_halves_with_every_half_life() -> None:
 def test_younger_is_never_less_recent(now: int, a: int, b: int) -> None:
     older, younger = sorted((a, b))
     assert recency(younger, now) >= recency(older, now)
-    assert log_age(younger, now) <= log_age(older, now)
+    of_younger, of_older = log_ages([younger, older], now)
+    assert of_younger <= of_older
 
 
 @pytest.mark.parametrize(("rating", "value"), [(1, 0), (10, 1), (5.5, 0.5), (4, 1 / 3), (0, 0), (14, 1), (-3, 0)])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bench import peers
+from bench.peers import publishing
 
 
 def test_peers_that_are_not_installed_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_for: list[str] = []
-    monkeypatch.setattr(peers, "find_spec", looked_for.append)
-    with peers.peer_ways("redis://localhost:1/1") as ways:
+    monkeypatch.setattr(publishing, "find_spec", looked_for.append)
+    with publishing.peer_ways("redis://localhost:1/1") as ways:
         assert ways == {}
     assert looked_for == ["dramatiq", "taskiq_redis", "bullmq"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from bench.paced import FIVE, PacedCase, PacedRun, live
+from bench.pace.paced import FIVE, PacedCase, PacedRun, live
 from bench.table import Row, Table
 
 COLUMNS = ("calls", "not asked", "one by one", "barrier", "oracle", "ours", "ours to barrier", "in time")

@@ -1,0 +1,111 @@
+"""Measure one `advance` with 100 ends and 100 new jobs, beside a bare pipeline of the writes that it makes.
+
+The script of a tick checks who holds the run, reads what the next boundary needs and writes everything in one step.
+MONITOR takes its writes down, and they are sent once more, to another database of the same server, as one transaction
+of a pipeline: nothing is checked or read there. That database has had all earlier writes of ticks too. The two take
+turns, tick by tick, and MONITOR slows both.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench import idle_kind
+from bench.table import Row, Table
+from hosting.tick_loop import TickLoop
+from memory.profile import Profile
+from scheduler.config.settings import PinnedSettings
+from workers.processes.embedded import EmbeddedServer
+
+JOBS = 100
+TICKS, WARM = 130, 30
+COPY = 3  # database
+_WORD = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(rb"\\(x[0-9a-f]{2}|.)", re.DOTALL)
+_ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b"}
+
+
+def command_of(line: bytes) -> list[bytes]:
+    """Return the words of a command as MONITOR writes them down: quoted, with escapes."""
+    return [_ESCAPE.sub(_plain, word) for word in _WORD.findall(line)]
+
+
+def _plain(escape: re.Match[bytes]) -> bytes:
+    what = escape[1]
+    return bytes([int(what[1:], 16)]) if len(what) == 3 else _ESCAPED.get(what, what)
+
+
+class _Writes:
+    """The writes of the server's scripts, taken down while they are made."""
+
+    def __init__(self, client: Any) -> None:
+        found: Any = client.execute_command("COMMAND")
+        self._names = {name.lower() for name, about in found.items() if "write" in about["flags"]}
+        self._client = client
+        self._connection: Any = client.connection_pool.get_connection()
+        self._connection.send_command("MONITOR")
+        self._connection.read_response()
+
+    def take(self) -> list[list[bytes]]:
+        """Return the writes since the last call."""
+        self._client.echo("taken")
+        found: list[list[bytes]] = []
+        while True:
+            line = self._connection.read_response(disable_decoding=True)
+            words = command_of(line)
+            if words and words[0].lower() == b"echo":
+                return found
+            if b" lua]" in line.partition(b'"')[0] and words[0].decode().lower() in self._names:
+                found.append(words)
+
+
+def table(ticks: int = TICKS) -> Table:
+    """Return the milliseconds of a tick's step, and those of the bare pipeline."""
+    owners = {f"agent:a{number}": Profile(name=f"Ann{number}") for number in range(JOBS)}
+    steps: list[tuple[float, float, int]] = []
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        server = stack.enter_context(EmbeddedServer(folder))
+        copy: Any = stack.enter_context(server.client(COPY))
+        writes = _Writes(stack.enter_context(server.client(0)))
+        settings = PinnedSettings(
+            data_dir=folder, redis_url=server.url, workers=0, wait=0.0, limits={}, kinds=(idle_kind.__name__,),
+            latency={idle_kind.NAME: 2}, act_interval=0, repair_from=1440, disable=("plan", "reflect", "rate"),
+        )  # fmt: skip
+        loop = stack.enter_context(TickLoop(run="advance", owners=owners, settings=settings, ticks=ticks))
+        ledger: Any = loop.ledger
+        advance = ledger.advance
+
+        def timed(*given: Any) -> Any:
+            writes.take()
+            began = time.perf_counter()
+            answer = advance(*given)
+            ours = time.perf_counter() - began
+            made = writes.take()
+            began = time.perf_counter()
+            with copy.pipeline(transaction=True) as pipeline:
+                for words in made:
+                    pipeline.execute_command(*words)
+                pipeline.execute()
+            steps.append((ours, time.perf_counter() - began, len(made)))
+            return answer
+
+        ledger.advance = timed
+        for _ in loop:
+            for owner in owners:
+                loop.request(idle_kind.NAME, owner)
+    counted = steps[WARM:-1]
+    ratios = [ours / bare for ours, bare, _ in counted]
+    rows = (
+        Row("one advance", (1000 * median(step[0] for step in counted), median(ratios), min(ratios), max(ratios))),
+        Row("a bare pipeline of its writes", (1000 * median(step[1] for step in counted), 1.0, 1.0, 1.0)),
+    )
+    number = median(step[2] for step in counted)
+    note = f"{JOBS} ends and {JOBS} new jobs a tick, {number:g} writes; {len(counted)} ticks."
+    return Table("One step of the ledger", ("ms", "times the pipeline", "least", "most"), rows, note, decimals=2)

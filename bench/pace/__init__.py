@@ -1,0 +1,1 @@
+"""Runs on a real clock before a model that takes its time."""

@@ -1,0 +1,32 @@
+"""Call a model with nothing around it: one event loop, one AsyncOpenAI over aiohttp, so many calls in flight.
+
+`python -m bench concurrency` runs it as a process: base URL, file of the request, calls in flight. It never ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import openai
+
+
+async def call(url: str, request: dict[str, Any], in_flight: int) -> None:
+    """Call again and again, and read each answer as JSON."""
+    async with openai.AsyncOpenAI(
+        base_url=url, api_key="any", max_retries=0, http_client=openai.DefaultAioHttpClient()
+    ) as client:
+
+        async def again() -> None:
+            while True:
+                completion = await client.chat.completions.create(**request)
+                json.loads(completion.choices[0].message.content or "")
+
+        await asyncio.gather(*(again() for _ in range(in_flight)))
+
+
+if __name__ == "__main__":
+    asyncio.run(call(sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), int(sys.argv[3])))

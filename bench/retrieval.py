@@ -1,0 +1,86 @@
+"""Measure what it takes to retrieve ten memories for a query that was not asked before, beside others.
+
+The ways take turns in short blocks; a figure is the median of the rounds, and so is a ratio, which is that of one
+round. Queries are fresh in every block: no way may remember an answer.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from statistics import median
+
+from bench.peers.retrieval import Retrieve, peer_retrievals
+from bench.quality.memory import full_stream
+from bench.table import Row, Table
+from memory.entry import Entry
+from memory.retrieval.retrieval import DEFAULT, DIALOGUE, Query, RetrievalProfile, retrieve
+
+LIMIT = 10
+ROUNDS = 11
+SIZES = (200, 10_000)
+BLOCK = 0.03  # seconds of one block, about
+_PEOPLE = ("Ben", "Cid", "Dora", "Edda", "Finn")
+_THINGS = ("net", "apples", "way", "letter", "dog", "song")
+_PLACES = ("harbour", "market", "mill", "school")
+
+
+def fresh_queries() -> Iterator[str]:
+    """Yield questions, each different from all others."""
+    for number in count():
+        who, what, where = _PEOPLE[number % 5], _THINGS[number % 6], _PLACES[number % 4]
+        yield f"Did {who} ask about the {what} at the {where}, for the {number}th time?"
+
+
+def ways(entries: Sequence[Entry], minute: int) -> dict[str, Retrieve]:
+    """Return every way to retrieve from these entries, by name; the product's come first."""
+
+    def ours(profile: RetrievalProfile) -> Retrieve:
+        return lambda text: retrieve(entries, Query(minute=minute, text=text, limit=LIMIT), profile)
+
+    return {"ours, default": ours(DEFAULT), "ours, dialogue": ours(DIALOGUE)} | peer_retrievals(entries, LIMIT)
+
+
+def tables(sizes: Sequence[int] = SIZES, rounds: int = ROUNDS) -> Iterator[Table]:
+    """Yield a table for each number of entries."""
+    queries = fresh_queries()
+    for size in sizes:
+        stream = full_stream(size)
+        found = ways(stream.live(), 2_880)
+        taken = measured(found, queries, rounds)
+        yield table(size, taken)
+
+
+def measured(found: dict[str, Retrieve], queries: Iterator[str], rounds: int) -> dict[str, list[float]]:
+    """Return the milliseconds of a query by way, one for each round; the first round warms up and sets the blocks."""
+    taken: defaultdict[str, list[float]] = defaultdict(list)
+    asked = {name: max(1, int(BLOCK / _seconds(way, queries, 3))) for name, way in found.items()}
+    for _ in range(rounds):
+        for name, way in found.items():
+            gc.collect()
+            taken[name].append(1000 * _seconds(way, queries, asked[name]))
+    return taken
+
+
+def _seconds(way: Retrieve, queries: Iterator[str], number: int) -> float:
+    texts = [next(queries) for _ in range(number)]
+    ask: Callable[[str], object] = way
+    began = time.perf_counter()
+    for text in texts:
+        ask(text)
+    return (time.perf_counter() - began) / number
+
+
+def table(size: int, taken: dict[str, list[float]]) -> Table:
+    """Return the figures of one number of entries; the first way is what the others are compared with."""
+    ours = next(iter(taken.values()))
+    rows = []
+    for name, costs in taken.items():
+        ratios = [cost / base for cost, base in zip(costs, ours, strict=True)]
+        rows.append(Row(name, (median(costs), median(ratios), min(ratios), max(ratios))))
+    note = f"Milliseconds of a query; times ours, default: the median of {len(ours)} rounds' ratios, least and most."
+    columns = ("ms", "times ours", "least", "most")
+    return Table(f"Retrieve {LIMIT} of {size:,}, fresh queries", columns, tuple(rows), note, decimals=2)

@@ -1,0 +1,80 @@
+"""Measure how long a host waits from its own start to the first result of a model, with nothing started before.
+
+A process of its own imports the product and opens a run: an embedded server and two worker processes start with it.
+It asks for one reflection of a stand-in that answers at once, and notes the clock at each step until the result is
+applied.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from bench.table import Row, Table
+from ops.fake_llm.server import MODEL, FakeEndpoint
+
+ROUNDS = 5
+STEPS = ("imported", "server and workers started", "first tick committed", "first result applied")
+
+
+def table(rounds: int = ROUNDS) -> Table:
+    """Return the seconds from the start of the process to each step."""
+    with FakeEndpoint() as endpoint:
+        runs = [_seconds(endpoint.url) for _ in range(rounds)]
+    rows = []
+    for step, name in enumerate(STEPS):
+        taken = [run[step] for run in runs]
+        rows.append(Row(name, (median(taken), min(taken), max(taken))))
+    return Table("From the start of a host", ("s", "least", "most"), tuple(rows), f"{rounds} starts.", decimals=2)
+
+
+def _seconds(url: str) -> list[float]:
+    with TemporaryDirectory() as folder:
+        began = time.time()
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.start", folder, url], cwd=Path(__file__).parents[1], env=os.environ,
+            stdout=subprocess.PIPE, check=True,
+        )  # fmt: skip
+    clocks: list[float] = json.loads(done.stdout)
+    return [clock - began for clock in clocks]
+
+
+def start(folder: str, url: str) -> list[float]:
+    """Return the clock at each step of a host's start."""
+    from hosting.tick_loop import TickLoop
+    from memory.profile import Profile
+    from scheduler.config.settings import PinnedSettings
+    from scheduler.intake.observations import Observation
+
+    clocks = [time.time()]
+    settings = PinnedSettings(
+        data_dir=Path(folder), llm="openai", base_url=url, api_key="any", model=MODEL, limit_tokens=1_000_000,
+        latency={"reflect": 1}, act_interval=0,
+    )  # fmt: skip
+    owner = "agent:ann"
+    with TickLoop(run="start", owners={owner: Profile(name="Ann")}, settings=settings, ticks=50) as loop:
+        clocks.append(time.time())
+        for tick in loop:
+            if tick.number == 1:
+                for number in range(10):
+                    seen = Observation(text=f"Ben sold {number} apples.", minute=tick.minute, importance=5)
+                    loop.observe(owner, seen)
+            elif tick.number == 2:
+                clocks.append(time.time())
+                loop.request("reflect", owner)
+            elif any(entry.type == "reflection" for entry in loop.state.streams[owner].live()):
+                clocks.append(time.time())
+                break
+    if len(clocks) != len(STEPS):
+        raise RuntimeError("no result was applied")
+    return clocks
+
+
+if __name__ == "__main__":
+    print(json.dumps(start(*sys.argv[1:])))

@@ -1,0 +1,30 @@
+"""Figures are kept as JSON, and the same tables can be made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.table import Row, Table, print_tables, read_tables
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_table_made_of_its_json_is_the_one_that_was_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = Table(
+        "Speed", ("ms", "calls", "why"), (Row("one", (2.0, 3, "x")), Row("two", (None, 0, ""), True)), "A note."
+    )
+    print_tables([table], tmp_path / "figures.json")
+    (again,) = read_tables(tmp_path / "figures.json")
+    assert again == table
+    assert capsys.readouterr().out == f"{again}\n\n"
+
+
+@pytest.mark.parametrize("figures", sorted((ROOT / "bench/figures").glob("*.json")), ids=lambda path: path.stem)
+def test_the_page_shows_the_tables_of_the_figures(figures: Path) -> None:
+    page = (ROOT / "docs/reference/benchmarks.md").read_text()
+    for table in read_tables(figures):
+        assert table.grid() in page, f"{table.title}: put this into the page:\n{table.grid()}"
