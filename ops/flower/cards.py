@@ -111,7 +111,7 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
     alive, waiting = len(workers.alive), run.waiting
     figures: dict[str, int | float] = {"alive": alive, "expected": workers.expected, "waiting": waiting}
     if no_writes:
-        lines = ["Redis takes none of their signs of life", f"{waiting:,} jobs wait for one"]
+        lines = ["Redis takes none of their signs of life", f"jobs that wait for one: {waiting:,}"]
         return Card(
             name="workers", label="Workers alive", value="not known", grade="warn", lines=lines, figures=figures
         )
@@ -119,7 +119,7 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
     lines = [f"missing for {one.seconds:.0f} s: {one.worker}" for one in workers.missing[:3]]
     if at_work and waiting and not alive:
         lines.append("nobody takes jobs: cogitate worker")
-    lines.append(f"{waiting:,} jobs wait for one")
+    lines.append(f"jobs that wait for one: {waiting:,}")
     grade: Grade = "bad" if workers.missing or (at_work and waiting and not alive) else "good" if alive else ""
     value = f"{alive} of {workers.expected}" if workers.expected else "none"
     return Card(name="workers", label="Workers alive", value=value, grade=grade, lines=lines, figures=figures)
@@ -169,7 +169,7 @@ def reflections_card(run: RunOverview) -> Card:
         every = "none are due" if steering.interval is None else f"every {steering.interval:,} game minutes"
         lines.append(f"{every}, usually {steering.usual:,}")
     if steering.waiting:
-        lines.append(f"{steering.waiting:,} agents are due and wait")
+        lines.append(f"agents that are due and wait: {steering.waiting:,}")
     return Card(
         name="reflections", label="Reflections",
         value=f"{100 * steering.cadence:.0f}% of usual" if slow else "as usual", grade="warn" if slow else "",

@@ -81,7 +81,11 @@ def compare(address: str, data_dir: Path, endpoint: FakeEndpoint, store: RunStor
             held[f"{window.partition(':')[0]}.{named}.{unit}"] += line["held"]
     assert run_overview(store.client, RUN).held_under == held
 
-    cards = {card["name"]: card["figures"] for card in shown(address, "overview")["cards"]}
+    overview = shown(address, "overview")
+    spenders = {owner: cost.get("tokens", 0) for owner, cost in overview["spenders"]["owners"].items()}
+    assert spenders == +journal.tokens_of_owners, "the run's only day is today"
+    cards = {card["name"]: card["figures"] for card in overview["cards"]}
+    assert cards["spenders"].get("tokens", 0) == max(spenders.values(), default=0)
     figures = ("spent", "reserved", "held", "overrun")
     assert {name: cards["money"][name] for name in figures} == {name: today[name] for name in figures}
     charts = {chart["name"]: chart["totals"] for chart in shown(address, "charts", "&span=run")["charts"]}

@@ -351,7 +351,7 @@ def test_reflections_say_how_much_they_are_throttled_by_whom_and_why() -> None:
     assert graded(card) == ("25% of usual", "warn")
     assert card.lines == [
         "throttled; left to the controller", "pressure: late results 40%",
-        "every 2,880 game minutes, usually 720", "7 agents are due and wait",
+        "every 2,880 game minutes, usually 720", "agents that are due and wait: 7",
     ]  # fmt: skip
     stopped = reflections_card(run(steering=msgspec.structs.replace(slow, cadence=0.0, interval=None, pressing=())))
     assert (stopped.value, stopped.lines[1]) == ("0% of usual", "none are due, usually 720")
