@@ -97,7 +97,7 @@ class ModelClient:
         response = self._loop.run(self._exchange(msgspec.json.encode({"model": model.model, **body}), call))
         if isinstance(response, Failure):
             reply = _failed(response)
-        elif response.status >= 300:
+        elif not response.answers:
             reply = _refused(response)
         else:
             reply = read_completion(response.content, response.headers)
@@ -147,7 +147,7 @@ class ModelClient:
         response = self._loop.run(self._exchange(b"", Call(deadline), models=True))
         if isinstance(response, Failure):
             return response
-        return _refused(response).failure if response.status >= 300 else None
+        return None if response.answers else _refused(response).failure
 
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:
         """Open the pool, write the answer's schema and look up the dialect, each once in a process.

@@ -58,6 +58,7 @@ class Behaviour:
     claims: int = 1  # attempts that the job may have, and has
     deadline: float = 60.0
     reasoning: int = 0
+    left_open: bool = False  # after a reply it waits for the client to close the connection
 
 
 def raw(status: int, body: bytes, **headers: str) -> bytes:
@@ -98,12 +99,16 @@ def _delivered(delivery: Any, response: bytes | None = None) -> FakeResponse:
     return FakeResponse(status=200, body=_body(response or said()), delivery=delivery)
 
 
-def _streamed(*, done: bool = True, usage: object = USAGE, finish: str = "stop", until: int = len(GOOD)) -> bytes:
-    """Return a completion as a stream of events, which nobody asked for."""
+def _streamed(
+    *, done: bool = True, usage: object = USAGE, finish: str = "stop", until: int = len(GOOD), beside: bool = False
+) -> bytes:
+    """Return a completion as a stream of events, which nobody asked for; `beside` it is another one."""
     parts = [{"delta": {"role": "assistant", "content": ""}}]
     parts += [{"delta": {"content": GOOD[at : min(at + 60, until)]}} for at in range(0, until, 60)]
     parts += [{"delta": {}, "finish_reason": finish}] if done else []
     chunks: list[dict[str, object]] = [{"choices": [{"index": 0, **part}]} for part in parts]
+    if beside:
+        chunks = [one for chunk in chunks for one in (chunk, {"choices": [{"index": 1, "delta": {"content": "No. "}}]})]
     chunks += [{"choices": [], "usage": usage}] if done else []
     events = [": PROCESSING", *(f"data: {json.dumps({'id': 'c-1', **chunk})}" for chunk in chunks)]
     body = "\r\n\r\n".join([*events, "data: [DONE]"] if done else events)
@@ -196,7 +201,17 @@ BEHAVIOURS = (
     _row("beside an empty error", whole(error=None, choices=json.loads(_body(said()))["choices"], usage=USAGE)),
     _row("as a stream that nobody asked for", _streamed()),
     _row("as a stream without usage", _streamed(usage=None), charge="estimate"),
+    _row("as a stream of two choices", _streamed(beside=True)),
+    _row(
+        "as a stream that is left open",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + b"%x\r\n%s\r\n" % (len(_body(_streamed())), _body(_streamed())),
+        left_open=True,
+    ),
+    _row("that names its identity", raw(200, _body(said()), Content_Encoding="Identity")),
+    _row("with an encoding of its text", raw(200, _body(said()), Content_Encoding="utf-8")),
     # usage that cannot be believed
+    _row("with text for nothing", said(usage=USAGE | {"completion_tokens": 0, "total_tokens": 700}), charge="estimate"),
     _row("with usage in floats", said(usage={key: float(count) for key, count in USAGE.items()})),
     _row("with usage by other names", said(usage={"input_tokens": PROMPT_TOKENS, "output_tokens": OUTPUT_TOKENS})),
     _row("with usage in digits", said(usage={key: str(count) for key, count in USAGE.items()})),
@@ -262,9 +277,19 @@ BEHAVIOURS = (
     _failed("an error whose code is text", "rate_limited", "none", whole(error={"message": "slow", "code": "429"})),
     _failed("an error in words alone", "server", "none", whole(error="upstream failed")),
     _failed("an error beside no choices", "overloaded", "none", whole(error={"code": 503}, choices=[], usage=None)),
-    _failed("another address", "bad_request", "none", raw(302, b"", Location="http://127.0.0.1:1/v1")),
+    _failed("another address", "no_completion", "none", raw(302, b"", Location="http://127.0.0.1:1/v1")),
+    _failed("another address for good", "no_completion", "none", raw(308, b"", Location="/v1/")),
+    _failed("an address that takes no calls", "no_completion", "none", refused(405, "method not allowed")),
+    _failed("a status below all", "no_completion", "told", b"HTTP/1.1 099 Said\r\n" + said().partition(b"\r\n")[2]),
+    _failed("a proxy that knows nobody", "auth", "none", refused(407, "who are you?")),
     # the wire
     _failed("compressed", "not_json", "bound", raw(200, gzip.compress(_body(said())), Content_Encoding="gzip")),
+    _failed(
+        "compressed, named twice", "not_json", "bound",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\n"
+        + raw(200, gzip.compress(_body(said())), Content_Encoding="gzip").partition(b"\r\n")[2],
+    ),
+    _failed("compressed without a word", "not_json", "bound", raw(200, gzip.compress(_body(said())))),
     _failed("without end", "too_large", "bound", raw(200, b"x" * 5_000_000)),
     _failed("closed without an answer", "connection", "bound", _delivered("close")),
     _failed("reset in mid-answer", "connection", "bound", _delivered("reset")),
@@ -426,6 +451,8 @@ class ManyWays:
                 else:
                     writer.write(reply)
                     await writer.drain()
+                    if self._behaviours[number].left_open:
+                        await reader.read(1)
         except (ConnectionError, asyncio.CancelledError):
             pass
         finally:

@@ -33,7 +33,7 @@ from workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 @pytest.mark.parametrize(
     ("status", "said", "kind"),
     [
-        (300, "", "bad_request"), (400, "", "bad_request"), (401, "", "auth"), (402, "", "quota_exhausted"),
+        (300, "", "no_completion"), (400, "", "bad_request"), (401, "", "auth"), (402, "", "quota_exhausted"),
         (403, "", "auth"), (404, "", "model_missing"), (408, "", "timeout"), (409, "", "conflict"),
         (413, "", "context_overflow"), (418, "", "bad_request"), (422, "", "bad_request"), (425, "", "conflict"),
         (429, "", "rate_limited"), (499, "", "bad_request"), (500, "", "server"), (502, "", "server"),
@@ -41,7 +41,7 @@ from workers.llm.requests.tokens import estimate_tokens, prompt_tokens
         (400, "context_length_exceeded", "context_overflow"), (500, "maximum context", "context_overflow"),
         (422, "too many tokens", "context_overflow"), (413, "x", "context_overflow"), (401, "context size", "auth"),
         (400, "content filter", "filtered"), (499, "moderation", "filtered"), (500, "moderation", "server"),
-        (399, "moderation", "bad_request"), (403, "insufficient quota", "quota_exhausted"),
+        (399, "moderation", "no_completion"), (403, "insufficient quota", "quota_exhausted"),
         (429, "You exceeded your current quota", "quota_exhausted"), (401, "insufficient quota", "auth"),
         (400, "model_not_found", "model_missing"), (400, "the model 'x' does not exist", "model_missing"),
         (403, "unknown model", "auth"), (400, "context window; content filter", "context_overflow"),

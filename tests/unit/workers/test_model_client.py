@@ -174,8 +174,8 @@ def test_of_an_answer_without_usage_the_cost_is_estimated_and_that_is_logged(
     ("status", "kind", "level"),
     [
         (401, "auth", "error"), (402, "quota_exhausted", "error"), (404, "model_missing", "error"),
-        (429, "rate_limited", "info"), (500, "server", "info"), (301, "bad_request", "info"),
-        (300, "bad_request", "info"),
+        (429, "rate_limited", "info"), (500, "server", "info"), (301, "no_completion", "info"),
+        (300, "no_completion", "info"),
     ],
 )  # fmt: skip
 def test_a_failure_is_logged_as_loudly_as_somebody_can_mend_it(

@@ -81,6 +81,18 @@ def test_only_a_limit_that_is_used_up_holds_back_after_an_error_of_another_kind(
     assert requested_wait(left | {"retry-after": "3"}, limited=False) == 3.0
 
 
+@pytest.mark.parametrize("late", [-7_200, 7_200])
+def test_dates_are_read_by_the_clock_of_the_server(late: int) -> None:
+    """Check servers whose clock is two hours fast or slow; a date that is none leaves ours."""
+    theirs = format_datetime(date(late), usegmt=True)
+    for named in (format_datetime(date(late + 30), usegmt=True), str(int(NOW) + late + 30)):
+        assert requested_wait({"Date": theirs, "Retry-After": named}) == 30.0
+    reset = {"Date": theirs, "x-ratelimit-reset": str(1000 * (int(NOW) + late + 30))}
+    assert requested_wait(reset) == 30.0
+    assert requested_wait({"Date": theirs, "Retry-After": "30"}) == 30.0
+    assert requested_wait({"Date": "today", "Retry-After": str(int(NOW) + 30)}) == 30.0
+
+
 def test_a_date_without_a_zone_is_in_universal_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     tzset()

@@ -9,6 +9,7 @@ closes its connection.
 
 from __future__ import annotations
 
+import re
 import ssl
 import time
 from collections.abc import Mapping
@@ -21,6 +22,10 @@ from workers.llm.connections.pool import SilentConnections
 from workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
 from workers.llm.requests.request import Request
 
+_COMPRESSED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
+_COMPRESSED_CONTENT = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # how gzip and zstd begin
+_STREAM_OVER = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")  # no line of JSON reads so
+_TAIL = 64  # bytes in which a stream's end is looked for
 MAX_RESPONSE_BYTES = 4 * 2**20  # the body of one response; the longest useful answer is far below
 _KEEPALIVE = 4.0  # seconds an idle connection is kept: less than the 5 s after which common servers close it
 
@@ -43,6 +48,11 @@ class HttpResponse(NamedTuple):
     status: int
     headers: Mapping[str, str]  # names in any case
     content: bytes
+
+    @property
+    def answers(self) -> bool:
+        """Return whether the server answers what was asked (RFC 9110, section 15.3)."""
+        return 200 <= self.status < 300
 
 
 class Call:
@@ -119,13 +129,11 @@ class PooledRequest:
                 allow_redirects=False,
                 trace_request_ctx=call,
             ) as response:
-                if response.headers.get("Content-Encoding", "identity") != "identity":
-                    # A compressed answer could pass the cap on the wire and fill the memory here; we accept none.
-                    response.close()
-                    raise NoResponse("not_json", "a compressed answer although identity was requested")
+                named = ",".join(response.headers.getall("Content-Encoding", [])).lower()
+                _refuse_compressed(response, any(one.strip() in _COMPRESSED for one in named.split(",")))
                 content = await _read(response)
                 if self._stale.names_another(request_id, response.headers, content) or (
-                    response.status < 300 and self._stale.is_copy(body, content, reused=call.reused)
+                    200 <= response.status < 300 and self._stale.is_copy(body, content, reused=call.reused)
                 ):
                     self._connections.close_idle()  # this request's own answer may still come on one of them
                     raise NoResponse("connection", "the answer to another request")
@@ -139,11 +147,26 @@ class PooledRequest:
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
-    chunks, size = [], 0
+    """Return the content of a response; of a stream of events that is left open, up to its last one."""
+    chunks: list[bytes] = []
+    size, tail = 0, b""
     async for chunk in response.content.iter_any():
+        if not chunks:
+            _refuse_compressed(response, chunk.startswith(_COMPRESSED_CONTENT))  # it is not always named
         chunks.append(chunk)
         size += len(chunk)
         if size > MAX_RESPONSE_BYTES:
             response.close()
             raise NoResponse("too_large", f"more than {MAX_RESPONSE_BYTES} bytes")
+        tail = (tail + chunk)[-_TAIL:]
+        if _STREAM_OVER.search(tail) is not None:
+            response.close()
+            break
     return b"".join(chunks)
+
+
+def _refuse_compressed(response: aiohttp.ClientResponse, compressed: bool) -> None:
+    """Raise if an answer is compressed: it could pass the cap on the wire and fill the memory here."""
+    if compressed:
+        response.close()
+        raise NoResponse("not_json", "a compressed answer although identity was requested")

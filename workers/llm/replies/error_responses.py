@@ -91,6 +91,8 @@ _BY_STATUS: dict[int, FailureKind] = {
     402: "quota_exhausted",
     403: "auth",
     404: "model_missing",
+    405: "no_completion",  # nothing that takes calls is at this address
+    407: "auth",  # of a proxy
     408: "timeout",
     409: "conflict",
     413: "context_overflow",
@@ -155,4 +157,6 @@ def _kind(status: int, text: str) -> FailureKind:
     for wording in WORDINGS:
         if status in wording.statuses and wording.words.search(text):
             return wording.kind
+    if status < 400:  # a redirect: the address is another one
+        return "no_completion"
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")

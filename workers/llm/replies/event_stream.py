@@ -18,15 +18,15 @@ def is_stream(content: bytes) -> bool:
 def joined(content: bytes) -> dict[str, Any] | None:
     """Return the completion that the chunks of a stream make together; None if it breaks off or holds none.
 
-    A stream is complete when it gives the reason why the answer ended, or an error.
+    Of several choices it is the first. A stream is complete when it gives the reason why the answer ended, or an error.
     """
     texts, ended = dict.fromkeys(_TEXTS, ""), None
     whole: dict[str, Any] = {}
     for chunk in _chunks(content):
         whole |= {key: value for key, value in chunk.items() if value is not None and key != "choices"}
         choices = chunk.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, Mapping):
+        choice = next(filter(_is_first, choices), None) if isinstance(choices, list) else None
+        if choice is None:
             continue
         ended = choice.get("finish_reason") or ended
         said = choice.get("delta") or choice.get("message")
@@ -37,6 +37,10 @@ def joined(content: bytes) -> dict[str, Any] | None:
     if ended is not None or any(texts.values()):
         whole["choices"] = [{"message": texts, "finish_reason": ended or "error"}]
     return whole
+
+
+def _is_first(choice: object) -> bool:
+    return isinstance(choice, Mapping) and not choice.get("index")
 
 
 def _chunks(content: bytes) -> Iterator[dict[str, Any]]:

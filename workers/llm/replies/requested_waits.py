@@ -31,13 +31,14 @@ def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited:
             providers say with every response when their limits are renewed.
     """
     named = {name.lower(): value.strip() for name, value in headers.items()}
+    now = _date(named.get("date", "")) or time.time()  # dates are of the server's clock, which may be another
     wait = _milliseconds(named.get("retry-after-ms", ""))
     if wait is None:
-        wait = _until(named.get("retry-after", ""))
+        wait = _until(named.get("retry-after", ""), now)
     if wait is None:
         wait = _in_words(error_text)
     if wait is None:
-        wait = _reset(named, limited)
+        wait = _reset(named, limited, now)
     return None if wait is None else min(max(wait, 0.0), _LONGEST)
 
 
@@ -50,14 +51,14 @@ def _in_words(text: str) -> float | None:
     return None
 
 
-def _reset(headers: Mapping[str, str], limited: bool) -> float | None:
+def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | None:
     """Return the wait until the limit that is used up is renewed.
 
     If no limit says what is left, it is the shortest wait that a response to a `limited` request names.
     """
     waits, used_up = [], []
     for name, value in headers.items():
-        if _RESET.fullmatch(name) is None or (wait := _until(value)) is None:
+        if _RESET.fullmatch(name) is None or (wait := _until(value, now)) is None:
             continue
         waits.append(wait)
         if headers.get(name.replace("reset", "remaining")) in ("0", "0.0"):
@@ -67,24 +68,28 @@ def _reset(headers: Mapping[str, str], limited: bool) -> float | None:
     return min(waits, default=None) if limited else None
 
 
-def _until(value: str) -> float | None:
+def _until(value: str, now: float) -> float | None:
     """Return the seconds that a header names: as a number, a duration, a date, or a time since 1970."""
     if not _is_number(value):
-        return _duration(value) if _DURATION.fullmatch(value.lower()) else _until_date(value)
+        if _DURATION.fullmatch(value.lower()):
+            return _duration(value)
+        at = _date(value)
+        return None if at is None else at - now
     number = float(value)
     if number < _EPOCH:
         return number
-    return (number / 1000 if number > 1000 * _EPOCH else number) - time.time()
+    return (number / 1000 if number > 1000 * _EPOCH else number) - now
 
 
 def _milliseconds(value: str) -> float | None:
     return float(value) / 1000 if _is_number(value) else None
 
 
-def _until_date(value: str) -> float | None:
+def _date(value: str) -> float | None:
+    """Return the seconds since 1970 of a date."""
     try:
         at = datetime.fromisoformat(value) if value[:4].isdigit() else parsedate_to_datetime(value)
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - time.time()
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
 
