@@ -21,7 +21,7 @@ from memory.routing.context import Context, context_window
 from memory.routing.history import is_shared
 from memory.routing.routing import INTEGRATE, stage_of
 from memory.stream import Stream
-from memory.summaries.long_term import estimate_tokens, fold
+from memory.summaries.long_term import estimate_tokens, fold_or_cut
 from memory.summaries.size import SummarySize
 from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
@@ -144,8 +144,8 @@ class Integrate:
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the old summary followed by the events, word for word where there is room."""
         events = self._events(case)
-        text = merged(case.job.summary, events, case.world.display_names) if events else ""
-        replaced = (self._replaced(case, text),) if text else ()
+        text, cut = merged(case.job.summary, events, case.world.display_names) if events else ("", 0)
+        replaced = (self._replaced(case, text, cut),) if text else ()
         return *replaced, *self._passed(case, everything(events))
 
     def _events(self, case: Case) -> list[Entry]:
@@ -159,8 +159,8 @@ class Integrate:
         shared = [] if is_shared(case.job.key.owner) else shared
         return context_window(summary=case.job.summary, memories=memories, history=shared, limit=WINDOW, share=share)
 
-    def _replaced(self, case: Case, text: str) -> ReplaceSummary:
-        return ReplaceSummary(owner=case.job.key.owner, text=text, version=case.job.summary_version)
+    def _replaced(self, case: Case, text: str, cut: int = 0) -> ReplaceSummary:
+        return ReplaceSummary(owner=case.job.key.owner, text=text, version=case.job.summary_version, cut=cut)
 
     def _integrated(self, case: Case, shown: Sequence[Piece], besides: Sequence[Entry]) -> tuple[Effect, ...]:
         """Return the effects of `_passed`, and the marks of what the prompt showed as accessed."""
@@ -183,14 +183,19 @@ class Integrate:
         )
 
 
-def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> str:
-    """Return a long-term summary with new text, without a model: the new in full if it fits, the old condensed."""
-    told = " ".join(entry.text for entry in events)
+def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> tuple[str, int]:
+    """Return a long-term summary with new text, without a model: the new in full if it fits, the old condensed.
+
+    Returns:
+        The text, and the tokens that were cut off it where it could not be condensed.
+    """
+    told, kept, cut, cut_old = " ".join(entry.text for entry in events), summary, 0, 0
     if estimate_tokens(told) > NEW_TOKENS:
-        told = fold("", events, names, NEW_TOKENS)
+        told, cut = fold_or_cut("", events, names, NEW_TOKENS)
     room = TOKENS - estimate_tokens(told)
-    kept = summary if estimate_tokens(summary) <= room else fold(summary, (), names, room)
-    return f"{kept} {told}".strip()
+    if estimate_tokens(summary) > room:
+        kept, cut_old = fold_or_cut(summary, (), names, room)
+    return f"{kept} {told}".strip(), cut + cut_old
 
 
 def _fitting(events: Sequence[Entry]) -> list[Entry]:

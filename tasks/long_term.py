@@ -158,7 +158,7 @@ def heuristic(case: Case) -> tuple[Effect, ...]:
             return ()
         if unchanged:
             return (ForgetWaiting(owner, len(group)),)
-        text, cut = cells.update_summary(job.summary, group, names, job.minute), 0
+        text, cut = cells.update_summary(job.summary, group, names, job.minute)
     elif unchanged:
         return () if group else (_pass_done(case),)
     else:

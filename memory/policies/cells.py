@@ -17,7 +17,7 @@ from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, TakeW
 from memory.entry import OBSERVED_TYPES, Entry
 from memory.limits import MemoryLimits
 from memory.stream import Stream
-from memory.summaries.long_term import cut_oldest, fold, format_entries
+from memory.summaries.long_term import fold_or_cut
 
 SUMMARY_TOKENS = 250  # size of a summary that is written without a model
 
@@ -73,10 +73,9 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     return tuple(effects)
 
 
-def update_summary(summary: str, gone: Sequence[Entry], names: Mapping[str, str], now: int = 0) -> str:
-    """Return the summary extended by the archived cells, without a model."""
-    text = fold(summary, gone, names, SUMMARY_TOKENS, now=now)
-    return text or cut_oldest(f"{summary} {format_entries(gone, names)}".strip(), SUMMARY_TOKENS)
+def update_summary(summary: str, gone: Sequence[Entry], names: Mapping[str, str], now: int = 0) -> tuple[str, int]:
+    """Return the summary extended by the archived cells, without a model, and the tokens of what did not fit."""
+    return fold_or_cut(summary, gone, names, SUMMARY_TOKENS, now=now)
 
 
 def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], count: int) -> tuple[Effect, ...]:
@@ -85,8 +84,8 @@ def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], coun
     arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting[:count], start=1)]
     all_cells = [(entry.number, entry) for entry in reversed(cells(stream))] + arriving
     surplus = all_cells[: len(all_cells) - limits.cells]
-    text = update_summary(head.summary, [entry for _, entry in surplus], names)
+    text, cut = update_summary(head.summary, [entry for _, entry in surplus], names)
     effects: list[Effect] = [TakeWaiting(owner, count)] if count else []
     effects.append(Archive(owner=owner, numbers=tuple(number for number, _ in surplus), into_summary=True))
-    effects.append(ReplaceSummary(owner=owner, text=text, version=head.summary_version))
+    effects.append(ReplaceSummary(owner=owner, text=text, version=head.summary_version, cut=cut))
     return tuple(effects)

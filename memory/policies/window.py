@@ -26,8 +26,7 @@ from memory.summaries.long_term import (
     count_words,
     cut_oldest,
     estimate_tokens,
-    fold,
-    format_entries,
+    fold_or_cut,
     tokens_of_words,
 )
 
@@ -114,12 +113,7 @@ def compress_summary(
     """
     if not leaving and passes < 2:
         return summary, 0
-    text = fold(summary, leaving, names, room, now=now)
-    if text:
-        return text, 0
-    whole = f"{summary} {format_entries(leaving, names)}".strip()
-    text = cut_oldest(whole, room)
-    return text, estimate_tokens(whole) - estimate_tokens(text)
+    return fold_or_cut(summary, leaving, names, room, now=now)
 
 
 def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:

@@ -80,6 +80,13 @@ class Unit(NamedTuple):
     line: int  # index of the line it is from
 
 
+def first_sentences(text: str) -> list[str]:
+    """Return the sentences of a text; where it has more than `MOST_SENTENCES`, the last is all the rest."""
+    found = split_sentences(text)
+    rest = " ".join(found[MOST_SENTENCES - 1 :])
+    return found if len(found) <= MOST_SENTENCES else [*found[: MOST_SENTENCES - 1], rest]
+
+
 def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -> list[Unit]:
     """Return the units of `lines` in order, without courtesies and without questions that hold no name.
 
@@ -88,7 +95,7 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
     A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
     """
     lines = [line._replace(speaker=line.speaker[:MAX_SPEAKER], listener=line.listener[:MAX_SPEAKER]) for line in lines]
-    sentences = [split_sentences(line.text)[:MOST_SENTENCES] for line in lines]
+    sentences = [first_sentences(line.text) for line in lines]
     speakers = Speakers(name for line in lines if line.speaker for name in (line.speaker, line.listener) if name)
     names = name_words(s for said in sentences for s in said) | speakers.written
     lines_with: Counter[str] = Counter()

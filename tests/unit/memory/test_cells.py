@@ -150,11 +150,13 @@ def test_no_more_can_be_taken_or_forgotten_than_waits() -> None:
 
 def test_a_summary_without_a_model_keeps_what_stood_and_tells_what_is_gone() -> None:
     gone = [Entry(type="observation", text="Elara found the silver dagger.", minute=1, number=1)]
-    told = update_summary("Borin promised to guard the old bridge.", gone, {})
+    told, _ = update_summary("Borin promised to guard the old bridge.", gone, {})
     assert "Borin promised to guard the old bridge" in told
     assert "silver dagger" in told
     endless = [Entry(type="observation", text="north " * 1_000, minute=1, number=1)]
-    cut = update_summary("", endless, {})
-    assert cut, "where not one sentence fits, the oldest part is cut"
-    assert estimate_tokens(cut) <= SUMMARY_TOKENS
-    assert update_summary("", [], {}) == ""
+    told, cut = update_summary("Borin promised to guard the old bridge.", endless, {})
+    assert "Borin promised to guard the old bridge" in told
+    assert "north north" in told.lower(), "where the sentence does not fit, a part of it is told"
+    assert cut > estimate_tokens(endless[0].text) / 2, "and the rest is counted"
+    assert estimate_tokens(told) <= SUMMARY_TOKENS
+    assert update_summary("", [], {}) == ("", 0)

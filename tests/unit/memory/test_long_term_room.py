@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from memory.entry import Entry
@@ -10,6 +12,7 @@ from memory.summaries.long_term import (
     cut_oldest,
     estimate_tokens,
     fold,
+    fold_or_cut,
     format_entries,
     tokens_of_words,
     words_of_tokens,
@@ -69,7 +72,9 @@ def test_of_a_text_that_is_too_long_the_newest_part_stays(room: int, kept: str) 
 
 def test_a_single_sentence_is_cut_to_its_last_words() -> None:
     assert cut_oldest("one two three four", 3) == "three four"
-    assert cut_oldest("東" * 9, 3) == ""
+    assert cut_oldest("東南西北中", 3) == "北中"
+    assert cut_oldest("x" * 40 + "y" * 16, 3) == "x" * 16 + "y" * 16
+    assert cut_oldest("東" * 9, 1) == ""
     assert cut_oldest("", 0) == ""
 
 
@@ -137,10 +142,50 @@ def test_where_a_long_word_takes_more_than_its_room_less_is_told() -> None:
     assert fold(f"{long} Ann ran.", [], {}, estimate_tokens(f"{long} Ann ran.")) == f"{long} Ann ran."
 
 
-def test_of_a_text_with_very_many_sentences_the_first_are_told() -> None:
-    text = " ".join(f"{1000 + n}!" for n in range(MOST_SENTENCES + 1))
+def test_a_text_with_very_many_sentences_is_told_to_its_end() -> None:
+    text = " ".join(f"{1000 + n}!" for n in range(MOST_SENTENCES + 9))
     found = fold("", [observation(text, 1)], {}, 9_999).split()
-    assert (len(found), found[0], found[-1]) == (300, "1000.", "1299.")
+    assert (len(found), found[0], found[-1]) == (309, "1000.", "1308.")
+
+
+def test_a_sentence_without_room_is_told_in_part_and_the_rest_of_it_counted() -> None:
+    words = [f"word{n}" for n in range(60)]
+    told, cut = fold_or_cut("Ann owns 2 mills.", [observation(" ".join(words), 1)], {}, 52)  # 40 words
+    kept = told.removeprefix("Ann owns 2 mills. ").replace(".", "").lower().split()
+    assert 0 < len(kept) < 60
+    assert kept == words[words.index(kept[0]) :][: len(kept)]
+    assert cut == tokens_of_words(60 - len(kept))
+
+
+@pytest.mark.parametrize("size", [191, 192, 193, 400, 900])
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda n: chr(0x4E00 + 7 * n),  # Han, without a full stop
+        lambda n: chr(0x0E01 + n % 46),  # Thai
+        lambda n: f" слово{n}",  # Russian, without a full stop
+        lambda n: f" w{n}",
+        lambda n: f"{n:04}",  # one word without end
+    ],
+)
+def test_of_any_memory_something_is_told_and_what_is_left_out_of_a_sentence_is_counted(
+    script: Callable[[int], str], size: int
+) -> None:
+    """In 250 tokens, 192 words."""
+    text = "".join(map(script, range(size)))[:4_000].strip()
+    told, cut = fold_or_cut("", [observation(text, 1)], {}, 250)
+    source = "".join(text.lower().split())
+    assert all("".join(part.split()) in source for part in told.lower().split("."))
+    assert estimate_tokens(told) <= 250
+    assert estimate_tokens(told) >= min(estimate_tokens(text), 125) - 2, "at least half of the room is used"
+    assert cut == 0 if estimate_tokens(text) <= 250 else cut > 0
+
+
+def test_a_memory_without_spaces_does_not_drive_out_what_stood() -> None:
+    text = "王先生明天给我钥匙" * 100
+    told, cut = fold_or_cut("Elara found the silver dagger in the mill.", [observation(text, 1)], {}, 250)
+    assert told.startswith("Elara found the silver dagger in the mill. 王先生")
+    assert cut > 0
 
 
 def test_what_is_over_by_the_last_of_the_entries_is_told_in_the_past() -> None:

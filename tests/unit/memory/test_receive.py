@@ -89,7 +89,7 @@ def test_more_than_may_wait_are_told_in_the_summary_or_forgotten() -> None:
 
 def test_a_summary_of_cells_takes_250_tokens_and_what_cannot_be_told_is_kept_as_it_is() -> None:
     assert SUMMARY_TOKENS == 250
-    assert update_summary("Ann sang.", [observation("Bo ran.", 1)], {}) == "Ann sang. Bo ran."
-    assert update_summary("", [observation("…", 1)], {}) == "…"
+    assert update_summary("Ann sang.", [observation("Bo ran.", 1)], {}) == ("Ann sang. Bo ran.", 0)
+    assert update_summary("", [observation("…", 1)], {}) == ("…", 0)
     long = [observation(" ".join(["so"] * 300), 1)]
-    assert update_summary("", long, {}) == " ".join(["so"] * 192)
+    assert update_summary("", long, {}) == (" ".join(["so"] * 192), 390 - 250)

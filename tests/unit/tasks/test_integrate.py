@@ -138,13 +138,15 @@ def test_the_heuristic_keeps_the_old_summary_and_the_news_word_for_word() -> Non
 def test_a_merged_summary_stays_short_and_keeps_what_is_new() -> None:
     old = " ".join(f"On day {n} Klaus met Maria Lopez at the library and they talked about books." for n in range(60))
     news = observation("Final results: The floor won. Earnings: $24,000.", 9)
-    text = merged(old, [news], {})
+    text, cut = merged(old, [news], {})
+    assert cut == 0
     assert estimate_tokens(text) <= TOKENS
     assert text.endswith(news.text)
     assert "Maria" in text
     long = observation("The group voted again and Bob promised to pay. " * 60, 9)
-    assert estimate_tokens(merged(old, [long], {})) <= TOKENS
-    assert "Bob promised to pay" in merged(old, [long], {})
+    text, _ = merged(old, [long], {})
+    assert estimate_tokens(text) <= TOKENS
+    assert "Bob promised to pay" in text
 
 
 def test_all_events_that_wait_go_into_one_job() -> None:
@@ -286,13 +288,16 @@ def test_what_is_new_is_kept_in_full_up_to_160_tokens_of_250() -> None:
         return " ".join(["so"] * (count - 1)) + " Zoe."
 
     fits, long = observation(words(123), 1), observation(words(124), 1)  # 160 and 162 tokens
-    assert merged("", [fits], {}) == fits.text
-    assert merged("", [long], {}) == ""
+    assert merged("", [fits], {}) == (fits.text, 0)
+    told, cut = merged("", [long], {})
+    assert (told.endswith("Zoe."), cut > 0) == (True, True), "what has no room as a whole is told in part, and counted"
     old = " ".join(["Ann"] * 69)  # 90 tokens
-    assert merged(old, [fits], {}) == f"{old} {fits.text}"
-    assert merged(f"{old} sang", [fits], {}) == fits.text
-    assert merged("", [], {}) == ""
-    assert merged(old, [], {}) == old
+    assert merged(old, [fits], {}) == (f"{old} {fits.text}", 0)
+    told, cut = merged(f"{old} sang", [fits], {})
+    assert told.endswith(f"sang {fits.text}") or told.endswith(f". {fits.text}"), "what stood is cut, and not dropped"
+    assert cut > 0
+    assert merged("", [], {}) == ("", 0)
+    assert merged(old, [], {}) == (old, 0)
 
 
 def test_the_first_tier_has_a_limit_and_the_newest_go_first() -> None:
