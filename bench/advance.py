@@ -8,7 +8,6 @@ turns, tick by tick, and MONITOR slows both.
 
 from __future__ import annotations
 
-import re
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench import idle_kind
+from bench.monitored_writes import MonitoredWrites
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
@@ -26,43 +26,6 @@ from workers.processes.embedded import EmbeddedServer
 JOBS = 100
 TICKS, WARM = 130, 30
 COPY = 3  # database
-_WORD = re.compile(rb'"((?:[^"\\]|\\.)*)"')
-_ESCAPE = re.compile(rb"\\(x[0-9a-f]{2}|.)", re.DOTALL)
-_ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b"}
-
-
-def command_of(line: bytes) -> list[bytes]:
-    """Return the words of a command as MONITOR writes them down: quoted, with escapes."""
-    return [_ESCAPE.sub(_plain, word) for word in _WORD.findall(line)]
-
-
-def _plain(escape: re.Match[bytes]) -> bytes:
-    what = escape[1]
-    return bytes([int(what[1:], 16)]) if len(what) == 3 else _ESCAPED.get(what, what)
-
-
-class _Writes:
-    """The writes of the server's scripts, taken down while they are made."""
-
-    def __init__(self, client: Any) -> None:
-        found: Any = client.execute_command("COMMAND")
-        self._names = {name.lower() for name, about in found.items() if "write" in about["flags"]}
-        self._client = client
-        self._connection: Any = client.connection_pool.get_connection()
-        self._connection.send_command("MONITOR")
-        self._connection.read_response()
-
-    def take(self) -> list[list[bytes]]:
-        """Return the writes since the last call."""
-        self._client.echo("taken")
-        found: list[list[bytes]] = []
-        while True:
-            line = self._connection.read_response(disable_decoding=True)
-            words = command_of(line)
-            if words and words[0].lower() == b"echo":
-                return found
-            if b" lua]" in line.partition(b'"')[0] and words[0].decode().lower() in self._names:
-                found.append(words)
 
 
 def table(ticks: int = TICKS) -> Table:
@@ -73,7 +36,7 @@ def table(ticks: int = TICKS) -> Table:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         server = stack.enter_context(EmbeddedServer(folder))
         copy: Any = stack.enter_context(server.client(COPY))
-        writes = _Writes(stack.enter_context(server.client(0)))
+        writes = MonitoredWrites(stack.enter_context(server.client(0)))
         settings = PinnedSettings(
             data_dir=folder, redis_url=server.url, workers=0, wait=0.0, limits={}, kinds=(idle_kind.__name__,),
             latency={idle_kind.NAME: 2}, act_interval=0, repair_from=1440, disable=("plan", "reflect", "rate"),

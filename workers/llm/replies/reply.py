@@ -101,7 +101,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
     text, thought = _text(message.get("content")), _text(message.get("reasoning_content") or message.get("reasoning"))
-    if usage is not None and not usage.output and (text or thought):
+    if usage is not None and not usage.output and (text + thought).strip():
         usage = None  # no text costs nothing
     ended = _ended(choice, bool(message.get("refusal")), text, headers)
     return Reply(
