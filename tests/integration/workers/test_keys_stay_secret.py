@@ -27,7 +27,8 @@ SHOWING = (
     "config", "config --json", "status town", "status town --json", "jobs town", "audit town",
     "export town --what journal", "export town --what jobs", "export town --what memories",
 )  # fmt: skip
-RUN = ("run", "--town", 3, "--ticks", 425, "--run", "town", "--workers", 0, "--llm", "openai", "-vv")
+# The first reflection is asked for at tick 423 and due ten ticks later: a run that ends before waits for no answer.
+RUN = ("run", "--town", 3, "--ticks", 440, "--run", "town", "--workers", 0, "--llm", "openai", "-vv")
 LOGIN = "me:flower"
 PAGES = ("api/tasks", "api/workers", "tasks", "broker", "cadence/data?run=town", "budgets/data?run=town")
 WORKER = ("worker", "--loglevel", "debug")
