@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from redis import Redis
 from redis.commands.core import Script
 from redis.exceptions import RedisError
+from structlog.contextvars import bound_contextvars
 
 from scheduler.config.controls import read_asked
 from scheduler.config.versions import SCHEMA
@@ -158,16 +159,17 @@ class HostLedger:
         """
         if self.away:
             return None
-        answer = self._step(self._collect, [tick, apply, *expired])
-        if answer is None:
-            return None
-        rows, attempts, beats, unclaimed, *shown = answer
-        return Collected(
-            boundary=self._boundary(rows, *shown),
-            attempts=read_attempts(attempts),
-            beats={beats[i].decode(): int(beats[i + 1]) for i in range(0, len(beats), 2)},
-            unclaimed=sorted(key.decode() for key in unclaimed),
-        )
+        with bound_contextvars(run=self.run, tick=tick):
+            answer = self._step(self._collect, [tick, apply, *expired])
+            if answer is None:
+                return None
+            rows, attempts, beats, unclaimed, *shown = answer
+            return Collected(
+                boundary=self._boundary(rows, *shown),
+                attempts=read_attempts(attempts),
+                beats={beats[i].decode(): int(beats[i + 1]) for i in range(0, len(beats), 2)},
+                unclaimed=sorted(key.decode() for key in unclaimed),
+            )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
         """Commit one tick. Return None when this commit had arrived already, or is buffered for later.
@@ -187,12 +189,13 @@ class HostLedger:
             args += window
         for write in commit.writes:
             args += write.sent()
-        answer = self._step(self._advance, args)
-        self._tick = commit.tick
-        if not answer:
-            return None
-        rows, deleted, *shown = answer
-        return Advanced(self._boundary(rows, *shown), [raw.decode() for raw in deleted])
+        with bound_contextvars(run=self.run, tick=commit.tick):
+            answer = self._step(self._advance, args)
+            self._tick = commit.tick
+            if not answer:
+                return None
+            rows, deleted, *shown = answer
+            return Advanced(self._boundary(rows, *shown), [raw.decode() for raw in deleted])
 
     def _boundary(
         self,

@@ -142,6 +142,18 @@ def named(page: Any, where: str, what: str, picture: str) -> None:
     keep(page, picture, whole=False)
 
 
+def test_the_first_screen_answers_every_question(page: Any) -> None:
+    cards = page.locator("#cards article")
+    names = ["money", "spenders", "late", "failing", "reflections", "model", "host", "workers"]
+    assert cards.evaluate_all("(all) => all.map((one) => one.id)") == [f"card-{name}" for name in names]
+    for card in cards.all():
+        box = card.bounding_box()
+        assert box["y"] + box["height"] <= SCREEN["height"]
+    empty = page.locator("#refused .empty-table-message")
+    assert empty.bounding_box()["height"] < 2 * page.locator("#refused th").first.bounding_box()["height"]
+    assert page.evaluate("scrollY") == 0
+
+
 def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
     incidents.scene.endpoint.change(faults={"503": 1.0})
     try:

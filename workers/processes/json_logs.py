@@ -10,15 +10,20 @@ import logging
 import structlog
 from structlog.typing import EventDict, Processor
 
+from tasks.job import split_job_id
+
 
 def placed(logger: object, method: str, event: EventDict) -> EventDict:
-    """Return the event with the run and the tick of the job that it names."""
-    job = event.get("job")
-    if isinstance(job, str) and job.count("/") >= 2:
-        run, tick, _ = job.split("/", 2)
-        event.setdefault("run", run)
-        if tick.isdecimal():
-            event.setdefault("tick", int(tick))
+    """Return the event with the run and the tick of the job that it names; a job's key becomes its id."""
+    named, run = event.get("job"), event.get("run")
+    if isinstance(named, str):
+        for job in (named, f"{run}/{named}") if run else (named,):
+            try:
+                event["run"], key = split_job_id(job)
+            except ValueError:
+                continue
+            event["job"], event["tick"] = job, key.tick
+            break
     return event
 
 

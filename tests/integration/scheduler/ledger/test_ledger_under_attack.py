@@ -18,6 +18,7 @@ from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, c
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.runner import Runner
 from workers.processes.embedded import EmbeddedServer
+from workers.processes.json_logs import json_processors
 
 Damage = Callable[[Any, str, str], object]  # client, prefix, the job's key in Redis
 GARBAGE = ("", "[]", "{", "null", "\xff\x00", "-", "9" * 400, "[" * 50_000)
@@ -78,6 +79,18 @@ def test_a_result_that_cannot_be_read_is_replaced_by_the_heuristic(client: Redis
     assert host.ended() == {job.key: ("applied", "dead")}
     assert "ledger.unreadable" in {entry["event"] for entry in logs}
     assert audit(client, "r") == []
+
+
+def test_a_line_of_json_about_what_cannot_be_read_names_run_job_and_tick(client: Redis) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(client)
+    assert settle(claims, claimed(claims, job)) == "staged"
+    client.hset(host.ledger.store.job_key(job.key.text()), "result", "{")
+    with capture_logs(processors=json_processors()[:-1]) as logs:
+        host.until(6)
+    (line,) = [line for line in logs if line["event"] == "ledger.unreadable"]
+    assert (line["run"], line["tick"], line["job"]) == ("r", job.key.tick, job.id), "the id that `cogitate job` takes"
 
 
 @pytest.mark.parametrize(
