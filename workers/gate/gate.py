@@ -141,9 +141,8 @@ class Gate:
         """
         limits, failure = self._endpoints[entered.endpoint], answer.failure if answer is not None else None
         used = answer.usage.tokens if answer is not None else 0
+        retry_after = failure.retry_after if failure is not None and failure.retryable else None
         verdict = "silent" if answer is None else verdict_of(failure, sent=answer.usage.calls)
-        # The breaker opens for what is hopeless; who tries it after a change of settings need not wait.
-        retry_after = failure.retry_after if failure is not None and verdict != "hopeless" else None
         # What others must know before they call is sent at once.
         urgent = entered.probes or entered.tries_missing or retry_after is not None
         report = self._reports.send if urgent else self._reports.add
