@@ -260,12 +260,15 @@ def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: 
     indirect=True,
 )
 def test_charts_are_drawn_and_go_on_with_the_run(page: Any, scene: Scene) -> None:
-    page.goto(f"{scene.address}/charts?span=day")
+    page.goto(f"{scene.address}/charts?span=run")  # a model may have answered nothing within the last day
     page.wait_for_selector("#chart-host canvas")
     names = page.evaluate("() => Array.from(document.querySelectorAll('.cogitate-chart'), (one) => one.id)")
     assert names == [f"chart-{name}" for name in ("tokens", "money", "sources", "late", "cadence", "age", "host")]
-    labels = page.locator("#chart-sources .u-legend th").all_inner_texts()
-    assert {"llm", "heuristic"} <= {label.strip().rstrip(":") for label in labels}
+    labels = page.locator("#chart-sources .u-legend th")
+    until(
+        lambda: {"llm", "heuristic"} <= {label.strip().rstrip(":") for label in labels.all_inner_texts()},
+        "results of a model and of heuristics to be drawn",
+    )
     drawn = """(id) => {
         const canvas = document.querySelector(id + " canvas");
         return canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((one) => one > 0);
@@ -281,8 +284,8 @@ def test_charts_are_drawn_and_go_on_with_the_run(page: Any, scene: Scene) -> Non
     page.wait_for_function("(before) => document.getElementById('chart-sources').dataset.totals !== before", arg=before)
     theme = page.evaluate("document.documentElement.dataset.bsTheme")
     keep(page, "charts" if theme == "light" else "charts-narrow-dark")
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.wait_for_url("**/charts?span=run")
+    page.get_by_role("button", name="Last day", exact=True).click()
+    page.wait_for_url("**/charts?span=day")
 
 
 def test_an_operator_pauses_and_resumes_the_run_once_that_is_confirmed(page: Any, scene: Scene, browser: Any) -> None:
