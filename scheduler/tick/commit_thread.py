@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Thread
 from typing import Generic, Protocol, TypeVar
@@ -41,23 +42,17 @@ class Carried(Generic[T]):
 
 
 class _Sent(Generic[T]):
-    """A commit for the thread, and where it puts what came of it."""
+    """A commit for the thread, and where its reply is read, as often as anybody asks."""
 
     def __init__(self, commit: Callable[[], T]) -> None:
         self._commit = commit
-        self._outcome: SimpleQueue[tuple[T] | BaseException] = SimpleQueue()
+        self.reply: Future[T] = Future()
 
     def carry_out(self) -> None:
         try:
-            self._outcome.put((self._commit(),))
+            self.reply.set_result(self._commit())
         except BaseException as error:  # it is raised where the reply is read
-            self._outcome.put(error)
-
-    def result(self) -> T:
-        outcome = self._outcome.get()
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return outcome[0]
+            self.reply.set_exception(error)
 
 
 class CommitThread:
@@ -74,7 +69,7 @@ class CommitThread:
         """Begin a commit, and return while it is under way."""
         sent = _Sent(commit)
         self._steps.put(sent)  # type: ignore[arg-type]  # a queue of commits of all types
-        return sent
+        return sent.reply
 
     def close(self) -> None:
         """End the thread after what it has to carry out."""

@@ -75,8 +75,9 @@ def test_what_a_commit_raises_is_raised_where_its_reply_is_read(thread: CommitTh
         raise error
 
     reply = thread(commit)
-    with pytest.raises(type(error)):
-        reply.result()
+    for _ in range(2):  # whoever leaves the run after the error asks once more
+        with pytest.raises(type(error)):
+            reply.result()
     assert thread(lambda: 7).result() == 7, "the thread goes on"
 
 
