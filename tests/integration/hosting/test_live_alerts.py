@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from ops.fake_llm.server import MODEL, FakeEndpoint
+from tests.integration.command import typed
 from tests.integration.hosting.test_metrics import prometheus
 from tests.live_flower import started
 from tests.ports import free_ports
@@ -93,6 +94,14 @@ def test_incidents_fire_their_alerts(tmp_path: Path, eventually: Callable[..., N
             )
             eventually(lambda: len(ask("up == 1")) == 2, "all targets to answer", LONG)
             assert alerts(ask) == set(), "all is well"
+
+            endpoint.change(faults={"429:3": 1.0})  # asks for a pause of three seconds, over and over
+            eventually(lambda: "EndpointHeld" in alerts(ask), "the alert of a model that is limited", LONG)
+            endpoint.change(faults={})
+            assert typed("budget", "town", "set", "run.usd_micros", "100", data_dir=data_dir).returncode == 0
+            eventually(lambda: "BudgetNearlySpent" in alerts(ask), "the alert of a budget that is gone", LONG)
+            assert typed("budget", "town", "set", "run.usd_micros", "1000000", data_dir=data_dir).returncode == 0
+            eventually(lambda: "BudgetNearlySpent" not in alerts(ask), "that alert to end", LONG)
 
             endpoint.change(faults={"503": 1.0})
             eventually(lambda: "BreakerOpen" in alerts(ask), "the breaker's alert", LONG)
