@@ -75,10 +75,8 @@ def estimate_run(
     console.print(f"{agents} agents, {days} game day{'s' * (days > 1)}, thinking by {_thinker(settings)}")
     for title, rows in [("The first day", found.first), ("Each further day", found.later)][: min(days, 2)]:
         console.print(_table(title, rows))
-    for line in format_estimate(found, settings):
-        console.print(line, highlight=False, soft_wrap=True)
-    for line in fit_lines(fits, settings.tick_rate or 0):
-        console.print(line, highlight=False, soft_wrap=True)
+    for line in [*format_estimate(found, settings), *fit_lines(fits, settings.tick_rate or 0)]:
+        console.print(line, highlight=False)
     if as_json:
         print(json.dumps(estimate_json(found) | {"pace": msgspec.to_builtins(fits)}), flush=True)
     return 0
