@@ -15,11 +15,11 @@ from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.run_store import RunStore
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
-from tests.simulation.seeded.mutations import FOCUS, MUTATIONS, OF_LATENCIES
+from tests.simulation.seeded.mutations import FOCUS, MUTATIONS, WANTED
 from tests.simulation.seeded.processes import Broken
 from tests.simulation.seeded.scene import RUN, scene_of_seed
 from tests.simulation.seeded.server import Server, be_silent, simulating
-from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials
+from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials, any_scene
 
 FEW = 60  # seeds
 MOST = 2_000  # seeds in which a planted bug must be found
@@ -101,9 +101,7 @@ def test_a_planted_bug_is_found(server: Server, name: str) -> None:
     try:
         with MUTATIONS[name]():
             server.name_verbs()
-            trials = Trials(
-                server, FOCUS.get(name, ()), lambda scene: scene.settings.adapts() or name not in OF_LATENCIES
-            )
+            trials = Trials(server, FOCUS.get(name, ()), WANTED.get(name, any_scene))
             for seed in range(MOST):
                 try:
                     trials.run(seed)
