@@ -20,10 +20,14 @@ from cogitate import Profile, TickLoop
 from cogitate.mesa_llm import CogitateMemory, think, unless_down
 from hosting import open_loop
 from hosting.mesa_minds import Minds
+from scheduler.config.limits import LimitTable
 from scheduler.config.settings import PinnedSettings
 from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.recent import recent_ticks
+from scheduler.ledger.run_store import RunStore
 from tests.ports import free_ports
 
+STEPS_OF_TWO_DAYS = 2 * 144  # of ten minutes each
 STEPS = 14  # until the plan of the morning has taken effect
 
 
@@ -49,11 +53,11 @@ class Trader(LLMAgent):  # type: ignore[misc]
 
 
 class Market(mesa.Model):  # type: ignore[misc]
-    def __init__(self, reasoning: type[Any], api_base: str, traders: int = 2) -> None:
+    def __init__(self, reasoning: type[Any], api_base: str, traders: int = 2, trader: type[Trader] = Trader) -> None:
         super().__init__(rng=1)
         self.made = 0
         for number in range(traders):
-            Trader(self, reasoning, "openai/none", internal_state=f"stall {number}", vision=-1, api_base=api_base)
+            trader(self, reasoning, "openai/none", internal_state=f"stall {number}", vision=-1, api_base=api_base)
 
     def step(self) -> None:
         self.made += 1
@@ -83,6 +87,33 @@ def test_a_model_whose_endpoint_is_down_runs_to_its_end(reasoning: type[Any], re
         assert talk == [f"Agent 1 says: The price of wool is {number}." for number in range(1, STEPS + 1)]
         (known,) = [one for one in minds[market.agents[1]].view.relationships() if one.who == "agent:1"]
         assert known.memories == STEPS
+    assert audit(redis, "market") == []
+
+
+class Gossip(Trader):
+    """A trader who asks no model of its own."""
+
+    def step(self) -> None:
+        self.generate_obs()
+        self.send_message(f"The price of wool is {self.model.made}.", [*self.model.agents])
+
+
+def test_agents_reflect_in_the_background_until_their_limit_binds(redis: FakeRedis) -> None:
+    market = Market(CoTReasoning, "http://127.0.0.1:9", trader=Gossip)
+    limits = {"day.kind:plan.jobs": 1}
+    with think(
+        market, run="market", who=lambda agent: Profile(name=f"Trader {agent.unique_id}"), minutes_per_step=10,
+        settings=PinnedSettings(limits=limits),
+    ) as minds:  # fmt: skip
+        for _ in range(STEPS_OF_TWO_DAYS):
+            market.step()
+        reflections = [minds[agent].view.reflections() for agent in market.agents]
+        assert all(reflections)
+        prompt = market.agents[0].memory.get_prompt_ready()
+        assert reflections[0][-1].text in prompt
+    recent = recent_ticks(RunStore.open(redis, "market"), "market", LimitTable(limits), STEPS_OF_TWO_DAYS)
+    assert recent.refused == {"day.kind:plan.jobs": 2}  # two traders want a plan each morning, and one gets it
+    assert recent.kinds["reflect"].sources["heuristic"] >= 2
     assert audit(redis, "market") == []
 
 
