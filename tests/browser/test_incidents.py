@@ -12,6 +12,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from pydantic import SecretStr
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import MODEL, FakeEndpoint
+from ops.flower.pages import INTERVAL
 from scheduler.config.controls import SetLimit
 from scheduler.config.settings import PinnedSettings
 from scheduler.ledger.deletion import delete_run
@@ -38,6 +40,7 @@ from workers.processes.supervisor import worker_command, worker_environment
 pytestmark = pytest.mark.system
 
 SCREEN = {"width": 1280, "height": 800}
+NAMED_WITHIN = 10  # seconds on a page that asks every INTERVAL seconds
 
 
 @dataclass(frozen=True)
@@ -133,9 +136,23 @@ def page(browser: Any, incidents: Incidents) -> Iterator[Any]:
 
 
 def named(page: Any, where: str, what: str, picture: str) -> None:
-    """Wait until a part of the page says something, on the first screen."""
+    """Wait until a part of the page says something, on the first screen, after so many refreshes as ten seconds have.
+
+    Refreshes are counted instead of seconds: a busy machine makes each of them later, and not more of them.
+    """
+    refreshes: list[str] = []
     part = page.locator(where)
+
+    def count(request: Any) -> None:
+        if "/data" in request.url:
+            refreshes.append(request.url)
+
+    page.on("request", count)
+    began = time.monotonic()
     until(lambda: part.count() and re.search(what, part.inner_text()), f"{where} to say {what}")
+    print(f"{picture}: {where} said it after {time.monotonic() - began:.1f} s and {len(refreshes)} refreshes")
+    page.remove_listener("request", count)
+    assert len(refreshes) <= NAMED_WITHIN / (INTERVAL / 1_000)
     box = part.bounding_box()
     assert page.evaluate("scrollY") == 0
     assert box["y"] + box["height"] <= SCREEN["height"]
