@@ -65,7 +65,8 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
     for one in ours:
         named = f"{one.endpoint}: " if len(ours) > 1 else ""
         if one.breaker != "closed" or one.held or one.missing_models:
-            lines.append(f"{named}breaker {format_breaker(one)}")
+            state = format_breaker(one)
+            lines.append(named + (state.removeprefix("closed, ") if one.breaker == "closed" else f"breaker {state}"))
         if one.p50 is not None:
             lines.append(f"{named}p50 {one.p50:.2f} s, p95 {one.p95:.2f} s")
     opened = [one for one in ours if one.breaker != "closed"]
@@ -130,7 +131,7 @@ def late_card(run: RunOverview) -> Card:
     late, slow = run.short("late"), run.short("too_slow")
     lines = _kinds(run, ("late", "too_slow"))
     if slow:
-        lines.append(f"{late:,} late, {slow:,} not asked: answers took longer than these may wait")
+        lines.append(f"{late:,} late; {slow:,} not asked, since answers took longer than they may wait")
     return Card(
         name="late", label="Late or too slow", value=f"{late + slow:,} of {run.ended:,}",
         grade=graded(late + slow, run.ended), lines=[*lines, OF_ENDED],

@@ -33,7 +33,7 @@ def format_breaker(one: EndpointVitals) -> str:
         if one.breaker == "open":
             words.append(f"next call in {one.next_probe or 0:.0f} s")
     if one.held:
-        words.append(f"held for {one.held:.0f} s more")
+        words.append(f"calls wait {one.held:.0f} s more, as it asked")
     if one.missing_models:
         words.append("does not know " + ", ".join(one.missing_models))
     return ", ".join(words)

@@ -183,7 +183,8 @@ def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
 def test_a_model_that_is_limited_is_named(page: Any, incidents: Incidents) -> None:
     incidents.scene.endpoint.change(faults={"429:3": 1.0})
     try:
-        named(page, "#card-model.is-bad, #card-model.is-warn", r"(?s)limited.*held", "incident-model-limited")
+        said = r"(?s)limited.*(calls wait|held back)"
+        named(page, "#card-model.is-bad, #card-model.is-warn", said, "incident-model-limited")
     finally:
         incidents.scene.endpoint.change(faults={})
     page.locator("#card-model.is-good").wait_for()
