@@ -37,10 +37,11 @@ class EndpointWatch:
         self._said = said
         self._shortfalls: Shortfalls = {}
         self._since = 0  # the first tick that was looked at
+        self._tick = 0  # the last
 
     def committed(self, tick: int, outcome: FinishedTick, _seconds: float) -> None:
         """Look through the jobs that ended at a tick."""
-        self._since = self._since or tick
+        self._since, self._tick = self._since or tick, tick
         ends = {ended.key: ended for ended in outcome.core.ended}
         for note in outcome.notes:
             if note.key in ends:
@@ -60,7 +61,7 @@ class EndpointWatch:
             servers: the address of each endpoint.
         """
         for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), servers):
-            log.warning("models.unanswered", run=self._run, said=line, since=self._since)
+            log.warning("models.unanswered", run=self._run, tick=self._tick, said=line, since=self._since)
 
     def _say(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
         if (endpoint, why) in self._said:

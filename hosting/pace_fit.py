@@ -128,13 +128,13 @@ def paced_lines(settings: Settings, known: Latencies, agents: int, usual: Mappin
     return fit_lines(_fit_of_run(settings, known, agents, usual), settings.tick_rate or 0)
 
 
-def tell_unfit_kinds(run: str, settings: Settings, known: Latencies, agents: int, client: Redis) -> None:
+def tell_unfit_kinds(run: str, tick: int, settings: Settings, known: Latencies, agents: int, client: Redis) -> None:
     """Log a warning for each kind whose results are late in a paced run; other runs have none."""
     if not is_paced(settings):
         return
     for one in _fit_of_run(settings, known, agents, usual_seconds(client)):
         if one.verdict in UNFIT:
-            log.warning("pace.unfit", run=run, said=one.line(), then=ADVICE)
+            log.warning("pace.unfit", run=run, tick=tick, said=one.line(), then=ADVICE)
 
 
 def examine_pace(settings: Settings, client: Redis, agents: int) -> Iterator[Finding]:

@@ -237,7 +237,7 @@ class TickLoop(BodyCalls):
             from hosting.pace_fit import tell_unfit_kinds
 
             agents, client = len(self.state.streams), self.ledger.client
-            tell_unfit_kinds(self.ledger.run, self.settings, self.state.latencies, agents, client)
+            tell_unfit_kinds(self.ledger.run, self._loop.tick, self.settings, self.state.latencies, agents, client)
         if self._readiness is not None:
             self._readiness.wait(lambda: self.stopping, for_workers=not self._begins_without_workers)
         return ticks

@@ -8,7 +8,8 @@ loses them, which only makes counters and breaker a little older: the spending i
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
@@ -48,6 +49,7 @@ class Report:
     ahead: float  # by which a request may leave early
     first: bool  # of its process at this endpoint
     tries_missing: bool
+    where: Mapping[str, object] = field(default_factory=dict)  # job and attempt that called, as the logs name them
     limited: bool  # the endpoint has limits, so others may wait for what this call returns
 
 
@@ -157,12 +159,13 @@ def _plain(report: Report) -> bool:
 
 def _log_change(report: Report, answer: list[Any]) -> None:
     what = answer[0].decode()
+    where = {"endpoint": report.endpoint, **report.where}
     if what == "opened":
         failure, pause = answer[1].decode(), answer[2] / _SECOND
-        known = {"endpoint": report.endpoint, "why": failure, "seconds": pause}
+        known = where | {"why": failure, "seconds": pause}
         if (check := WHAT_TO_CHECK.get(failure)) is not None:
             log.error("endpoint.opened", **known, model=report.model, check=check)
         else:
             log.warning("endpoint.opened", **known)
     elif what == "closed":
-        log.warning("endpoint.closed", endpoint=report.endpoint, seconds=round(answer[1] / _SECOND, 3))
+        log.warning("endpoint.closed", **where, seconds=round(answer[1] / _SECOND, 3))

@@ -25,6 +25,7 @@ import structlog
 from redis import Redis
 from redis.commands.core import Script
 from redis.exceptions import RedisError
+from structlog.contextvars import get_contextvars
 
 from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import Settings
@@ -166,6 +167,7 @@ class Gate:
                 ahead=ahead(limits),
                 first=entered.first,
                 tries_missing=entered.tries_missing,
+                where=get_contextvars(),
                 limited=limits.concurrency is not None or bool(pace(limits) or per_token(limits)),
             )
         )
