@@ -112,6 +112,9 @@ def load(
         float | None,
         typer.Option("--probe-seconds", metavar="S", min=1, help="--find: the longest that one load may take."),
     ] = None,
+    past_knee: Annotated[
+        bool, typer.Option("--past-knee", help="--find: measure on to --up-to, for the chart; this takes long.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The report to write (default load-PROFILE.html).")
     ] = None,
@@ -131,6 +134,7 @@ def load(
         "--level": levels,
         "--minutes": minutes,
         "--probe-seconds": probe_seconds,
+        "--past-knee": past_knee or None,
     }
     if find:
         never = {
@@ -143,6 +147,7 @@ def load(
         plan = search_plan(
             levels or [], agents=agents, tick_rate=tick_rate, latency=latency, raised=tuple(raised) if raised else None,
             most=_most(agents, raised) if up_to is None else up_to, minutes=minutes,
+            past_knee=past_knee,
         )  # fmt: skip
         return find_load(plan, workers=workers, probe_seconds=probe_seconds, out=out, as_json=as_json)
     _refuse("this is for --find", only)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,6 +51,15 @@ def knee_of(holds: Callable[[float], bool], most: float, close: float = CLOSE) -
     return Knee(good, bad)
 
 
+def doublings(most: float) -> Iterator[float]:
+    """Yield 1, 2, 4 and so on, and `most` at the end."""
+    factor = 1.0
+    while factor < most:
+        yield factor
+        factor *= 2
+    yield most
+
+
 @dataclass(frozen=True, kw_only=True)
 class Probe:
     """A load test at one load."""
@@ -81,6 +90,7 @@ class LoadSearchPlan:
     minutes: int = 4 * HOUR  # game minutes that are measured
     levels: Sequence[Expectation]
     close: float = CLOSE
+    past_knee: bool = False  # measure the doubled loads above the knee too, for the chart
 
     def __post_init__(self) -> None:
         for name in self.raised:
@@ -144,6 +154,11 @@ class LoadSearch:
         at = found[True].holds
         if at is not None:
             self.probe(at, False)  # what throttling costs there
+        if self.plan.past_knee:
+            for on, knee in found.items():
+                for factor in doublings(self.plan.most):
+                    if knee.breaks is not None and factor > knee.breaks:
+                        self.probe(factor, on)
         return found
 
     def _knee(self, controller: bool) -> Knee:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -85,12 +85,17 @@ def knee_chart(search: LoadSearch, knees: Mapping[bool, Knee]) -> Markup:
     return line_chart(
         "Late share and cadence over load",
         [
-            Series("late, controller off", [(math.log2(one.factor), one.figures["late_share"]) for one in off]),
-            Series("late, controller on", [(math.log2(one.factor), one.figures["late_share"]) for one in on]),
-            Series("cadence, controller on", [(math.log2(one.factor), one.figures["cadence"]) for one in on]),
+            Series("late, controller off", _points(off, "late_share")),
+            Series("late, controller on", _points(on, "late_share")),
+            Series("cadence, controller on", _points(on, "cadence")),
         ],
         x=axis, x_label=label, y=f"share; by {'agents' if agents else 'load'}", top=1.0, marks=marks,
     )  # fmt: skip
+
+
+def _points(probes: Sequence[Probe], name: str) -> list[tuple[float, float]]:
+    """Return a figure over the load; a load that was stopped before anything ended has none."""
+    return [(math.log2(one.factor), one.figures[name]) for one in probes if one.figures[name] is not None]
 
 
 def knee_page(search: LoadSearch, knees: Mapping[bool, Knee]) -> Page:

@@ -111,6 +111,16 @@ def test_the_chart_marks_both_knees_over_the_number_of_agents() -> None:
     assert "late_share&lt;=0.1" in knee_page(search, knees).html()
 
 
+def test_past_the_knee_each_doubled_load_is_measured_once() -> None:
+    most = 40.0
+    search = LoadSearch(plan(most=most, past_knee=True), measured)
+    assert search.run() == LoadSearch(plan(most=most), measured).run(), "the knee stays"
+    for on in (False, True):
+        factors = [one.factor for one in search.probes(on)]
+        assert factors[-3:] == [16.0, 32.0, most]
+    assert ">800<" in str(knee_chart(search, search.run()))
+
+
 def test_a_load_that_takes_too_long_breaks_and_a_level_without_a_value_holds() -> None:
     def slow(profile: LoadProfile, controller: bool) -> Mapping[str, Any]:
         found = dict(measured(profile, controller))
