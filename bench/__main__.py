@@ -82,6 +82,9 @@ def main() -> int:
     barrier.add_argument("--latency", type=float, default=1.0, help="seconds of each call")
     barrier.add_argument("--rate", type=float, default=20.0, help="ticks a second of our run")
     barrier.add_argument("--ticks", type=int, default=1140, help="game minutes, from five in the morning")
+    barrier.add_argument("--recorded", action="store_true", help="recorded days with their own calls instead")
+    barrier.add_argument("--times", type=float, default=4.2, help="of the barrier's speed, with --recorded")
+    barrier.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     ways = commands.add_parser("gateway", help="what a tick costs by HTTP and by a pipe, beside the plain loop")
     ways.add_argument("--agents", type=int, default=25)
     ways.add_argument("--ticks", type=int, default=1_000)
@@ -157,7 +160,12 @@ def main() -> int:
     if arguments.command == "barrier":
         from bench.pace import barrier as barriers
 
-        measured = barriers.measure(arguments.agents, arguments.latency, arguments.rate, arguments.ticks)
+        if arguments.recorded and arguments.data is None:
+            parser.error("--recorded needs --data or COGITATE_RECORDINGS")
+        if arguments.recorded:
+            measured = barriers.measure_recorded(arguments.data, arguments.latency, arguments.times)
+        else:
+            measured = barriers.measure(arguments.agents, arguments.latency, arguments.rate, arguments.ticks)
         print_tables(measured, arguments.json)
         return 0
     if arguments.command == "gateway":

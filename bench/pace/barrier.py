@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from bench.pace.paced import FIVE, PacedCase, PacedRun, live
+from bench.pace.recorded_calls import calls_of, recordings_in, steps_of
 from bench.table import Row, Table
 
 COLUMNS = ("calls", "not asked", "one by one", "barrier", "oracle", "ours", "ours to barrier", "in time")
@@ -53,10 +55,24 @@ def measure(agents: Sequence[int], latency: float, rate: float, ticks: int) -> I
         yield table(live(pace))
 
 
-def table(lived: PacedRun) -> Table:
+def measure_recorded(folder: Path, latency: float, times: float) -> Iterator[Table]:
+    """Live the recorded days of a folder with their own calls, so many times as fast as the barrier.
+
+    Yields a table of each as it ends.
+    """
+    from bench.pace.recorded_run import live_recorded  # it registers kinds of job
+
+    for recording in recordings_in(folder):
+        calls = calls_of(recording)
+        waits = seconds_of_barrier([(one.owner, one.step) for one in calls for _ in range(one.number)], latency)
+        lived = live_recorded(recording, calls, latency, times * steps_of(recording) / waits)
+        yield table(lived, f"The recorded day {recording.path.name}")
+
+
+def table(lived: PacedRun, title: str = "") -> Table:
     """Return the four ways of one run's calls, beside each other."""
     pace, calls = lived.pace, lived.calls
-    game = pace.ticks * 60  # seconds: a tick is a game minute
+    game = pace.ticks * pace.seconds_per_tick
     waits = [way(calls, pace.latency) for way in (seconds_one_by_one, seconds_of_barrier, seconds_of_oracle)]
     speeds = [game / wait if wait else None for wait in waits]
     ours = game / lived.seconds
@@ -65,4 +81,6 @@ def table(lived: PacedRun) -> Table:
         lived.in_time / lived.asked if lived.asked else None,
     )  # fmt: skip
     label = f"{pace.agents} agents, {pace.tick_rate:g} Hz, {pace.latency:g} s"
-    return Table(f"A town of {pace.agents}, {pace.ticks} ticks", COLUMNS, (Row(label, cells),), NOTE, decimals=2)
+    return Table(
+        f"{title or f'A town of {pace.agents}'}, {pace.ticks} ticks", COLUMNS, (Row(label, cells),), NOTE, decimals=2
+    )

@@ -55,6 +55,7 @@ class PacedCase:
     agents: int = 25
     limit_tokens: int = 3_000_000
     tail: float = TAIL
+    seconds_per_tick: int = 60  # of game time
 
     @property
     def label(self) -> str:
@@ -163,7 +164,7 @@ def live(pace: PacedCase) -> PacedRun:
             began = time.monotonic()
             drive(loop, town)
             lived.seconds = time.monotonic() - began
-            _measure(lived, client, loop)
+            measure_run(lived, client, loop)
             try:
                 replay(client, "paced", server.client(database=2))
                 lived.replayed = "same"
@@ -180,7 +181,9 @@ def _see_refusals(lived: PacedRun, client: Redis, loop: TickLoop, outcome: Finis
             lived.refused += len(refused)
 
 
-def _measure(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
+def measure_run(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
+    """Add the figures of a run that is over; calls only where they are not known already."""
+    known = bool(lived.calls)
     store = loop.ledger.store
     asked: set[Any] = set()
     for line in read_journal(store, 1, loop.tick):
@@ -189,7 +192,8 @@ def _measure(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
                 lived.too_slow += 1
             if decided.decision == "admitted" and decided.model:
                 asked.add(decided.key)
-                lived.calls.append((decided.key.owner, line.core.tick))
+                if not known:
+                    lived.calls.append((decided.key.owner, line.core.tick))
             elif decided.decision == "dropped":
                 lived.of[decided.key.kind] += 1
         for ended, note in zip(line.core.ended, line.notes.ended, strict=True):

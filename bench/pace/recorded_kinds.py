@@ -1,0 +1,39 @@
+"""The kinds of job by which recorded calls are made again: each is one call, whose answer is a short text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from bench.pace.recorded_calls import RATING, THOUGHT
+from tasks.kind import Case
+from tasks.own.choices import newest
+from tasks.own.declaring import kind
+
+
+class RecordedAnswer(BaseModel):
+    """Any short text: what the call was about is not made again, only when it was made and when its result is used."""
+
+    text: str = Field(min_length=1, max_length=200)
+
+
+class _RecordedCall:
+    latency_least = 1
+    latency_most = 10_000  # game minutes: only its use bounds a call
+
+    def instead(self, case: Case, memories: Any) -> None:
+        """Remember nothing."""
+
+    def store(self, case: Case, answer: RecordedAnswer, memories: Any) -> None:
+        """Remember nothing."""
+
+
+@kind(name=RATING, reads=newest(1), ask="You rate how much a memory matters.", answer=RecordedAnswer)
+class RecordedRating(_RecordedCall):
+    """A rating of an event or a talk: it depends on no other call."""
+
+
+@kind(name=THOUGHT, reads=newest(1), ask="You say what follows from a memory.", answer=RecordedAnswer)
+class RecordedThought(_RecordedCall):
+    """A call of a reflection: it needs the result of the one before."""

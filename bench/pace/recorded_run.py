@@ -1,0 +1,81 @@
+"""A recorded day lived again on the clock: its calls are made at their steps, and their results used as recorded."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.pace import recorded_kinds
+from bench.pace.paced import PacedCase, PacedRun, measure_run
+from bench.pace.recorded_calls import RATING, THOUGHT, RecordedCalls, owner_of, steps_of
+from hosting.tick_loop import TickLoop
+from memory.profile import Profile
+from ops.fake_llm.server import MODEL, FakeEndpoint
+from ops.load.run import wait_for_workers
+from scheduler.config.settings import Settings
+from scheduler.engine.turn import FinishedTick
+from simulation.recorded.recording import Recording
+from tasks.registry import kind_names
+from workers.processes.embedded import EmbeddedServer
+
+
+class _Reflecting:
+    """The reflections of the agents: each asks for its next call when the one before has ended."""
+
+    def __init__(self, loop: TickLoop) -> None:
+        self._loop = loop
+        self._waiting: dict[str, deque[int]] = {}  # owner -> uses of the calls that are left
+        self._asked: set[str] = set()
+
+    def add(self, calls: RecordedCalls) -> None:
+        self._waiting.setdefault(calls.owner, deque()).extend([calls.use] * calls.number)
+
+    def committed(self, tick: int, outcome: FinishedTick, _: float) -> None:
+        self._asked -= {ended.key.owner for ended in outcome.core.ended if ended.key.kind == THOUGHT}
+
+    def ask(self, tick: int) -> None:
+        for owner, uses in self._waiting.items():
+            if uses and owner not in self._asked:
+                self._loop.request(THOUGHT, owner, within=max(1, uses.popleft() - tick))
+                self._asked.add(owner)
+
+
+def live_recorded(recording: Recording, calls: Sequence[RecordedCalls], latency: float, rate: float) -> PacedRun:
+    """Live a recorded day, a step a tick, before an endpoint of a fixed latency."""
+    waiting, steps = deque(calls), steps_of(recording)
+    pace = PacedCase(
+        tick_rate=rate, latency=latency, ticks=steps, agents=len(recording.personas), tail=0.0,
+        seconds_per_tick=recording.meta.sec_per_step,
+    )  # fmt: skip
+    lived = PacedRun(pace=pace, calls=[(one.owner, one.step) for one in calls for _ in range(one.number)])
+    others = tuple(name for name in kind_names() if name not in (RATING, THOUGHT))
+    owners = {owner_of(persona.name): Profile(name=persona.name) for persona in recording.personas}
+    with TemporaryDirectory() as folder, FakeEndpoint(latency=latency) as endpoint:
+        settings = Settings(
+            data_dir=Path(folder), llm="openai", base_url=endpoint.url, api_key="any", model=MODEL,
+            limit_tokens=100_000_000, tick_rate=rate, limits={}, coalesce=False, disable=others,
+            kinds=(recorded_kinds.__name__,),
+        )  # fmt: skip
+        with (
+            EmbeddedServer(Path(folder)),
+            TickLoop(run="recorded", owners=owners, settings=settings, ticks=steps) as loop,
+        ):
+            wait_for_workers(loop.ledger.client, settings.workers)
+            reflecting = _Reflecting(loop)
+            loop.watchers.append(reflecting.committed)
+            began = time.monotonic()
+            for tick in loop:
+                while waiting and waiting[0].step <= tick.number:
+                    one = waiting.popleft()
+                    if one.kind == THOUGHT:
+                        reflecting.add(one)
+                    else:
+                        for _ in range(one.number):
+                            loop.request(RATING, one.owner, within=max(1, one.use - tick.number))
+                reflecting.ask(tick.number)
+            lived.seconds = time.monotonic() - began
+            measure_run(lived, loop.ledger.client, loop)
+    return lived
