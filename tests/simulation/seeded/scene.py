@@ -114,6 +114,7 @@ def scene_of(number: int) -> Scene:
         "lease": LEASE,
         "hint_interval": HINTS,
         "tick_rate": None if number % 2 else PACE,
+        "collect_garbage": "python",  # idle time is simulated, and a collection of all that tests have left is not
     }  # fmt: skip
     if chosen["tick_rate"] is not None:
         chosen["adaptive_latency"] = False
