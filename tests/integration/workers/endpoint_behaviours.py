@@ -59,6 +59,7 @@ class Behaviour:
     deadline: float = 60.0
     reasoning: int = 0
     left_open: bool = False  # after a reply it waits for the client to close the connection
+    endless: bool = False  # it sends the reply over and over until the client closes the connection
 
 
 def raw(status: int, body: bytes, **headers: str) -> bytes:
@@ -296,6 +297,15 @@ BEHAVIOURS = (
     _failed("shorter than it said", "connection", "bound", raw(200, _body(said()), Content_Length="9000")),
     _failed("no HTTP", "connection", "bound", b"SSH-2.0-OpenSSH_9.6\r\n\r\n"),
     _failed("broken chunks", "connection", "bound", _chunked(said(), 50).replace(b"32\r\n", b"zz\r\n")),
+    _failed("continues without end", "connection", "bound", b"HTTP/1.1 100 Continue\r\n\r\n", endless=True),
+    _failed("at work without end", "connection", "bound", b"HTTP/1.1 102 Processing\r\n\r\n", endless=True),
+    _failed(
+        "hints without end", "connection", "bound",
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", endless=True,
+    ),
+    _failed(
+        "one continue too many", "connection", "bound", b"HTTP/1.1 100 Continue\r\n\r\n" * 101 + said(),
+    ),
     _failed("hanging", "timeout", "bound", _delivered("hang"), deadline=0.6),
     _failed("dripping", "timeout", "bound", _delivered("drip"), deadline=0.6),
     # what it asks to wait
@@ -451,6 +461,9 @@ class ManyWays:
                 else:
                     writer.write(reply)
                     await writer.drain()
+                    while self._behaviours[number].endless:
+                        writer.write(reply)
+                        await writer.drain()
                     if self._behaviours[number].left_open:
                         await reader.read(1)
         except (ConnectionError, asyncio.CancelledError):

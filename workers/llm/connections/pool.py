@@ -2,24 +2,58 @@
 
 HTTP/1.1 tells which answer belongs to which request by their order alone. Whatever a server sends on an idle
 connection would become the answer of the next request on it. aiohttp reuses such a connection, so this pool looks
-first.
+first. It also waits for an answer without end while interim responses come (100, 102, 103), so this pool counts them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import select
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
 if TYPE_CHECKING:
     from aiohttp.client_reqrep import ConnectionKey
+    from aiohttp.http import RawResponseMessage
+    from aiohttp.streams import StreamReader
     from aiohttp.tracing import Trace
+
+MOST_INTERIM = 100  # interim responses to one request; the most that a server has a use for is one every few seconds
+
+
+class TooManyInterimResponses(aiohttp.ClientError):
+    """A server sends interim responses and no answer."""
+
+
+class _CountedResponses(ResponseHandler):
+    """The protocol of a connection, which ends it after too many interim responses to one request."""
+
+    _interim = 0
+
+    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
+        """Take one response in, interim or final."""
+        if self._interim > MOST_INTERIM:
+            return  # it came with those that were too many
+        self._interim = self._interim + 1 if 100 <= data[0].code < 200 else 0
+        if self._interim <= MOST_INTERIM:
+            super().feed_data(data, size)
+            return
+        self.set_exception(TooManyInterimResponses())
+        if self.transport is not None:
+            self.transport.abort()
 
 
 class SilentConnections(aiohttp.TCPConnector):
     """A `TCPConnector` that closes an idle connection on which its server has sent something or that it has closed."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        protocol: type[ResponseHandler] = _CountedResponses
+        self._factory = partial(protocol, loop=asyncio.get_running_loop())
 
     async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
         while (connection := await super()._get(key, traces)) is not None:
