@@ -191,6 +191,7 @@ BEHAVIOURS = (
     _row("in chunks with trailers", _chunked(said(), 50).replace(b"0\r\n\r\n", b"0\r\nX-Usage: 7\r\n\r\n")),
     _row("with keys that come twice", said('{"activities": [], ' + GOOD[1:])),
     _row("behind a byte order mark of its own", said("\ufeff" + GOOD)),
+    _row("with characters that nobody sees", said(GOOD.replace(MARK, "zi\u200e\ufe0f\ufe01\u3164\U000e0141t\xadher"))),
     _row("as an object instead of text", said(PLAN)),
     _row("after thoughts whose tag never opens", said(f'{GOOD.replace(MARK, "lute")} No, rather:</think>{GOOD}')),
     _row("after thoughts in other tags", said(f'[THINK]{GOOD.replace(MARK, "lute")}[/THINK]{GOOD}')),
