@@ -18,6 +18,7 @@ from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, UndefinedE
 from jinja2.environment import Template
 
 from memory.errors import CogitateError
+from memory.language.hidden_characters import without_hidden
 
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")
@@ -52,8 +53,6 @@ VALUES: dict[str, frozenset[str]] = {
     "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
 }  # fmt: skip
 
-# Characters that reorder or hide text: bidirectional controls, zero-width space, tag characters, lone surrogates.
-_HIDDEN = re.compile("[\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc
 
@@ -74,7 +73,7 @@ def plain(text: str) -> str:
     """Text without control and hidden characters, on one line."""
     if text.isascii() and text.isprintable():  # nearly all of what is remembered; it has no white space but spaces
         return " ".join(text.split())
-    return _CONTROL.sub("", _SPACE.sub(" ", _HIDDEN.sub("", text))).strip()
+    return _CONTROL.sub("", _SPACE.sub(" ", without_hidden(text))).strip()
 
 
 def neutral(value: Any) -> Any:

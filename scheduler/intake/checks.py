@@ -32,13 +32,12 @@ MAX_PRIORITY = 1_000_000
 MAX_WITHIN = 1_000_000  # ticks
 MAX_INTEGER = 2**53 - 1  # the largest integer that every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
-#: Characters beyond ASCII that steer a terminal, or turn or hide the text around them, and halves of characters: the
-#: inside of a pattern's class. Not the joiners U+200C and U+200D, which Persian, Hindi and emoji need.
-HIDING = (
-    "\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
-    "\U000e0000-\U000e007f"
+# In the name of an owner none of the characters may stand that steer a terminal, or turn or hide the text around them,
+# and no halves of characters. Texts may have those that their writing needs (`memory.language.hidden_characters`).
+_HIDDEN = re.compile(  # not the joiners U+200C and U+200D, which Persian, Hindi and emoji need
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
 )
-_HIDDEN = re.compile(f"[\x00-\x1f{HIDING}]")
 _REASON = 300  # characters
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -28,6 +28,7 @@ from workers.llm.connections.http import Call, HttpResponse, NoResponse, PooledR
 from workers.llm.replies.context_lengths import ContextLengths
 from workers.llm.replies.error_responses import error_text, from_status
 from workers.llm.replies.failures import Failure, charged_in_doubt
+from workers.llm.replies.redaction import Redaction
 from workers.llm.replies.reply import Reply, cost_of, read_completion, validated
 from workers.llm.replies.usage import read_usage
 from workers.llm.requests.address import address_of
@@ -60,6 +61,7 @@ class ModelClient:
         self, endpoint: Endpoint, connections: int, loop: EventLoopThread, store: DialectStore | None = None
     ) -> None:
         self._address = address_of(endpoint)
+        self._redaction = Redaction(self._address.keys)
         self._connections = connections
         self._tls = _tls() if self._address.is_encrypted else None
         logging.getLogger("aiohttp").setLevel(logging.WARNING)  # at INFO it writes full URLs
@@ -102,6 +104,7 @@ class ModelClient:
         else:
             reply = read_completion(response.content, response.headers)
             self._dialects.accepted(model.model, dialect)
+        reply = self._redaction.of_reply(reply)
         if reply.failure is not None and reply.failure.kind == "context_overflow":
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
@@ -147,7 +150,7 @@ class ModelClient:
         response = self._loop.run(self._exchange(b"", Call(deadline), models=True))
         if isinstance(response, Failure):
             return response
-        return None if response.answers else _refused(response).failure
+        return None if response.answers else self._redaction.of_reply(_refused(response)).failure
 
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:
         """Open the pool, write the answer's schema and look up the dialect, each once in a process.
@@ -167,7 +170,7 @@ class ModelClient:
     # -- on the event loop -----------------------------------------------------------------------------
 
     async def _exchange(self, body: bytes, call: Call, *, models: bool = False) -> HttpResponse | Failure:
-        """Send one request; return its response, which does not hold the key, if all of it came before the deadline."""
+        """Send one request; return its response, which may repeat the key, if all of it came before the deadline."""
         if self._closed.is_set():
             return _CLOSED
         if call.remaining() <= 0:
@@ -177,8 +180,7 @@ class ModelClient:
         self._calls.add(task)
         try:
             async with asyncio.timeout_at(call.deadline):  # the loop's clock is time.monotonic()
-                response = await (self._listed(call) if models else self._pooled().send(body, call))
-            return response._replace(content=self._address.without_key(response.content))
+                return await (self._listed(call) if models else self._pooled().send(body, call))
         except TimeoutError:
             return Failure(kind="timeout", detail="not all of the answer before the deadline")
         except NoResponse as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -23,10 +24,10 @@ def log_tail(path: Path, start: int, count: int = 3) -> str:
 
 
 def redact_secrets(text: str, settings: Settings) -> str:
-    """Return the text with "***" in the place of each key and password of these settings."""
+    """Return the text with "***" in the place of each key and password of these settings, in any case."""
     for secret in sorted(set(_secrets(settings)), key=len, reverse=True):
         if len(secret) >= SHORTEST:
-            text = text.replace(secret, "***")
+            text = re.sub(re.escape(secret), "***", text, flags=re.IGNORECASE)
     return text
 
 

@@ -15,7 +15,10 @@ from hosting import logs
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.journal.history import read_journal
-from tests.integration.workers.endpoint_behaviours import BEGUN, BEHAVIOURS, CAP, MARK, Behaviour, ManyWays, wordings
+from tests.integration.workers.behaviour import Behaviour
+from tests.integration.workers.endpoint_behaviours import BEHAVIOURS, wordings
+from tests.integration.workers.endpoint_replies import BEGUN, CAP, MARK
+from tests.integration.workers.many_ways import ManyWays
 
 ALL = {one.name: one for one in (*BEHAVIOURS, *wordings())}
 

@@ -224,3 +224,15 @@ def test_an_endpoint_that_says_the_same_to_everything_is_believed(served: Callab
     with client_of(server.url, 1) as client:
         found = [mood(client, question) for question in ("one", "one", "two", "three", "four", "five")]
     assert found == ["calm", "calm", "connection", "calm", "calm", "calm"]
+
+
+def test_one_copy_on_a_new_connection_does_not_excuse_another(served: Callable[..., Scripted]) -> None:
+    """It may be one that a proxy mixed up, or the only thing that the endpoint says again."""
+
+    def closing(word: str) -> Script:
+        return lambda exchange: exchange.answer(word, completion_id=word, headers="Connection: close\r\n")
+
+    server = served(closing("first"), closing("first"), plain("third", "c"), plain("third", "c"), plain("fifth", "e"))
+    with client_of(server.url, 1) as client:
+        found = [mood(client, question) for question in ("one", "two", "three", "four", "five")]
+    assert found == ["first", "first", "third", "connection", "fifth"]

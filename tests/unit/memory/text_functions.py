@@ -20,6 +20,7 @@ from memory.entry import Character
 from memory.importance import Ratings, rate_by_rule
 from memory.language.courtesies import acts, is_small_talk
 from memory.language.entities import name_words
+from memory.language.hidden_characters import without_hidden
 from memory.language.own_view import deed_in_own_words, in_own_words, told_to
 from memory.language.persons import replace_persons, tokens_of
 from memory.language.references import leans_on_others, names_person, resolved
@@ -202,6 +203,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
         KLAUS, [_said(f"I promise to {text}"), _said(text), _seen(text)], NAMES
     ),
     "entities.name_words": lambda text: name_words([text]),
+    "hidden_characters.without_hidden": without_hidden,
     "text.words": words,
     "text.normal": normal,
     "text.stems": stems,

@@ -27,8 +27,8 @@ class Idle:
     """A connection that was used before."""
 
     def __init__(self, ours: socket.socket | None, *, should_close: bool = False, closed: bool = False) -> None:
-        self.protocol = None if closed else SimpleNamespace(should_close=should_close)
-        self.transport = None if ours is None else SimpleNamespace(get_extra_info=lambda name: {"socket": ours}[name])
+        transport = None if ours is None else SimpleNamespace(get_extra_info=lambda name: {"socket": ours}[name])
+        self.protocol = None if closed else SimpleNamespace(should_close=should_close, transport=transport)
         self.was_closed = False
 
     def close(self) -> None:
@@ -36,7 +36,7 @@ class Idle:
 
 
 def silent(connection: Any) -> bool:
-    return _is_silent(connection)
+    return _is_silent(connection.protocol)
 
 
 def test_a_connection_is_silent_until_its_server_sends_something_or_closes_it(

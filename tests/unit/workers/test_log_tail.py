@@ -42,7 +42,7 @@ def test_keys_and_passwords_are_told_as_stars(monkeypatch: pytest.MonkeyPatch) -
         base_url="http://user:passthree@host/v1",
         endpoints={"theirs": {"base_url": "http://theirs/v1", "api_key": "sk-theirs"}},
     )
-    said = "p%40ss-one p@ss-one passtwo passthree sk-of-environment sk-theirs here user"
+    said = "p%40ss-one p@ss-one passtwo PassThree sk-OF-environment sk-theirs here user"
     assert redact_secrets(said, settings) == " ".join(["***"] * 6 + ["here", "user"])
 
 

@@ -53,7 +53,7 @@ def test_an_answer_that_answered_another_question_is_a_copy() -> None:
     assert not answers.is_copy(b"Why?", b"Because.", reused=True), "it is still the first one's"
 
 
-def test_an_endpoint_that_repeats_itself_on_a_new_connection_repeats_itself_anywhere() -> None:
+def test_an_answer_that_comes_again_on_a_new_connection_is_the_endpoints_own() -> None:
     answers = StaleAnswers()
     answers.is_copy(b"Why?", b"Because.", reused=False)
     assert not answers.is_copy(b"How?", b"Because.", reused=False)
@@ -61,6 +61,37 @@ def test_an_endpoint_that_repeats_itself_on_a_new_connection_repeats_itself_anyw
     fresh = StaleAnswers()
     fresh.is_copy(b"Why?", b"Because.", reused=False)
     assert fresh.is_copy(b"How?", b"Because.", reused=True), "that it was new for the first answer says nothing"
+
+
+def test_of_an_answer_that_an_endpoint_repeats_nothing_is_known_of_others() -> None:
+    answers = StaleAnswers()
+    answers.is_copy(b"Why?", b"Because.", reused=True)
+    answers.is_copy(b"Where?", b"Here.", reused=True)
+    assert not answers.is_copy(b"How?", b"Because.", reused=False)
+    assert answers.is_copy(b"When?", b"Here.", reused=True)
+
+
+def test_an_answer_that_a_question_has_twice_is_the_endpoints_own() -> None:
+    """So a question is refused once, also where all connections are always in use."""
+    answers = StaleAnswers()
+    answers.is_copy(b"Why?", b"Because.", reused=True)
+    assert answers.is_copy(b"How?", b"Because.", reused=True)
+    assert answers.is_copy(b"When?", b"Because.", reused=True), "another question is no second time"
+    assert not answers.is_copy(b"How?", b"Because.", reused=True)
+    assert not answers.is_copy(b"Who?", b"Because.", reused=True)
+
+
+def test_so_many_repeated_and_refused_answers_are_recognised() -> None:
+    repeated, refused = StaleAnswers(), StaleAnswers()
+    for number in range(MOST + 1):
+        for answers, reused in ((repeated, False), (refused, True)):
+            answers.is_copy(b"Why?", b"%d" % number, reused=reused)
+            answers.is_copy(b"How?", b"%d" % number, reused=reused)
+    assert not repeated.is_copy(b"When?", b"%d" % MOST, reused=True)
+    assert not repeated.is_copy(b"When?", b"1", reused=True)
+    assert not refused.is_copy(b"How?", b"%d" % MOST, reused=True)
+    assert not refused.is_copy(b"How?", b"1", reused=True)
+    assert len(repeated._repeated) == len(refused._refused) == MOST
 
 
 def test_so_many_earlier_answers_are_recognised_and_no_more() -> None:

@@ -7,7 +7,8 @@ the next request was sent is known by either of two signs:
 * It carries the id of another request. Several servers return `X-Request-Id` in the header of the answer, or, as vLLM
   does, within the answer's own `id`.
 * It equals the answer to another question byte for byte. Completions have an id and a time of their own, so this is a
-  copy, unless the endpoint repeats itself on a fresh connection too: then it is one that always says the same.
+  copy, unless the endpoint is one that always says the same. It is if it says so on a connection that carried nothing
+  else, or to the same question once more. That is known of this one answer: copies of others are still refused.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Mapping
+from typing import Any
 
 REQUEST_ID = "X-Request-Id"
 _KEPT = 1_000  # earlier answers that are recognised
@@ -30,7 +32,8 @@ class StaleAnswers:
         self._ids = re.compile(re.escape(self._name) + r"\d+")
         self._requests = 0
         self._questions: dict[bytes, bytes] = {}  # digest of an answer -> digest of its question, oldest first
-        self._endpoint_repeats = False
+        self._repeated: dict[bytes, None] = {}  # digests of answers that the endpoint gives to several questions
+        self._refused: dict[tuple[bytes, bytes], None] = {}  # answers and questions
 
     def new_request_id(self) -> str:
         """Return the id of a new request."""
@@ -51,12 +54,22 @@ class StaleAnswers:
         """
         asked, answer = _digest(question), _digest(content)
         known = self._questions.setdefault(answer, asked)
-        if len(self._questions) > _KEPT:
-            del self._questions[next(iter(self._questions))]
-        if known == asked:
+        _bound(self._questions)
+        if known == asked or answer in self._repeated:
             return False
-        self._endpoint_repeats = self._endpoint_repeats or not reused
-        return not self._endpoint_repeats
+        if not reused or (answer, asked) in self._refused:
+            self._repeated[answer] = None
+            _bound(self._repeated)
+            return False
+        self._refused[answer, asked] = None
+        _bound(self._refused)
+        return True
+
+
+def _bound(kept: dict[Any, Any]) -> None:
+    """Forget the oldest of what is more than is kept."""
+    if len(kept) > _KEPT:
+        del kept[next(iter(kept))]
 
 
 def _digest(content: bytes) -> bytes:

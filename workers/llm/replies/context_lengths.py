@@ -26,12 +26,14 @@ _LEAST, _MOST = 128, 100_000_000  # tokens of a context that is believed
 _log = structlog.get_logger()
 
 _FIGURES = re.compile(
-    r"context (?:length|window|size)(?: is| of|:)? ?\(?(\d[\d,]{0,11})|"  # OpenAI, vLLM, llama.cpp
+    r"context (?:length|window|size)(?: is| of|:)?(?: only)? ?\(?(\d[\d,]{0,11})|"  # OpenAI, vLLM, llama.cpp, LM Studio
+    r"maximum prompt length is (\d[\d,]{0,11})|"  # xAI
+    r"range of input length should be \[\d, (\d[\d,]{0,11})\]|model token limit: (\d[\d,]{0,11})|"  # Qwen, Kimi
     r"must be <= ?(\d[\d,]{0,11})|must have less than (\d[\d,]{0,11})|"  # text-generation-inference, Together
     r"(?<![\d,])(\d[\d,]{0,11}) maximum(?: context length)?|"  # Anthropic, Mistral
     r"maximum number of (?:input )?tokens(?: allowed)? \(?(\d[\d,]{0,11})|"  # Gemini
     r"limit (\d[\d,]{0,11}), requested|"  # Groq and OpenAI, of tokens per minute
-    r"n_ctx (\d{1,12})",  # llama.cpp, as a field
+    r"n_ctx:? (\d{1,12})",  # llama.cpp, as a field; LM Studio, in words
     re.IGNORECASE,
 )
 

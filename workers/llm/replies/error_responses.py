@@ -47,13 +47,19 @@ WORDINGS = (
         r"(used|exhausted) (all|your) (available |your )*(credits|monthly)",
         r"exceeded_current_quota",
         r"spending limit",
+        r"budget (has been )?exceeded|budget_exceeded|exceeded ?budget",  # LiteLLM
+        r"余额不足",  # Z.AI: insufficient balance
     ),
     _wording("quota_exhausted", "429", r"limit: 0\b", r"PerDay"),
     _wording("context_overflow", "413 429", r"request too large for"),  # larger than what a minute allows
     _wording("rate_limited", "429", r"PerMinute", r"retryDelay", r"(retry|try again) in \d"),
     _wording("quota_exhausted", "403 429", r"exceeded your current quota"),
     _wording(
-        "auth", "400 404", r"API[ _]key[ _](not[ _]valid|invalid|expired)", r"(missing|invalid) authorization header"
+        "auth",
+        "400 404",
+        r"API[ _]key[ _](not[ _]valid|invalid|expired)",
+        r"(incorrect|invalid) API[ _]key",
+        r"(missing|invalid) authorization header",
     ),
     _wording(
         "context_overflow",
@@ -63,6 +69,8 @@ WORDINGS = (
         r"too many (input )?tokens",
         r"(prompt|input|request) is too (long|large)",
         r"exceeds? the (available|maximum) (context|number of tokens)",
+        r"range of input length",  # Qwen
+        r"model token limit",  # Kimi
         r"`inputs`",  # text-generation-inference, and providers that use it
         r"max_(completion_)?tokens must be at least",  # vLLM, when the prompt leaves no room
     ),
@@ -73,6 +81,7 @@ WORDINGS = (
         r"moderation",
         r"safety system",
         r"responsible ?ai",
+        r"data_?inspection_?failed",  # Qwen
     ),
     _wording("bad_request", "404", r"no endpoints found that"),  # OpenRouter: of a parameter, not of the model
     _wording(
@@ -83,6 +92,7 @@ WORDINGS = (
         r"(unknown|invalid|not a valid) model",
         r"invalid_model",
         r"model_decommissioned",
+        r"on-demand throughput isn.t supported",  # Bedrock: of this model, which needs a profile
     ),
 )
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator
 from typing import Any, NoReturn
+
+from memory.language.hidden_characters import without_hidden
 
 _THOUGHT_BEGINS = re.compile(r"<(?:think(?:ing)?|thought|reasoning)>|\[THINK\]")
 _THOUGHT_ENDS = re.compile(
     r"</(?:think(?:ing)?|thought|reasoning)>|\[/THINK\]|"
     r"<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>"  # gpt-oss
 )
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _MAX_STARTS = 64  # opening braces tried; an answer made of braces must not cost quadratic time
 
@@ -81,14 +83,14 @@ def _breaks_off(text: str, start: int) -> bool:
 
 
 def clean(value: Any) -> Any:
-    """Return the JSON value without control characters and lone surrogates in its strings.
+    """Return the JSON value without control characters, hidden ones and lone surrogates in its strings.
 
     Tabs and line feeds stay. A lone surrogate ("\\ud800") is legal JSON and cannot be written as UTF-8.
     """
     if isinstance(value, str):
         if value.isascii() and value.isprintable():
             return value
-        return "".join(char for char in value if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs"))
+        return without_hidden(_CONTROL.sub("", value))
     if isinstance(value, dict):
         return {clean(key): clean(item) for key, item in value.items()}
     if isinstance(value, list):

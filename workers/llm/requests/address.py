@@ -12,7 +12,6 @@ from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import ConfigurationError, Settings
 
 OPENAI = "https://api.openai.com/v1"
-_SHORTEST = 12  # characters of a real key, at least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +40,11 @@ class Address:
         user, _, password = map(urllib.parse.unquote, named.partition(":"))
         return base64.b64encode(f"{user}:{password}".encode()).decode() if at else ""
 
-    def without_key(self, said: bytes) -> bytes:
-        """Return an endpoint's response with "[key]" in the place of the key, in case it repeats the key.
-
-        A key that is too short to be real, such as the "none" of a local server, stays: it may be any word.
-        """
-        sent = self.basic or self.api_key
-        return said.replace(sent.encode(), b"[key]") if len(sent) >= _SHORTEST else said
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return what the endpoint is sent and nobody else may read: the key, or user and password."""
+        password = urllib.parse.urlsplit(self.base_url).password or ""
+        return (self.basic, password, urllib.parse.unquote(password)) if self.basic else (self.api_key,)
 
 
 def servers_of(settings: Settings) -> dict[str, str]:

@@ -26,6 +26,7 @@ _BOUNDS_REFUSED = re.compile(
 _FORM_REFUSED = re.compile(
     r"response[_ ]?(format|schema)|json[_ ]?(schema|object)|structured|grammar|specified schema|"
     r"schema in generationconfig|"  # Gemini
+    r"in object schema|"  # Mistral
     r"no endpoints found that",  # OpenRouter: no provider of the model takes all parameters
     re.IGNORECASE,
 )
