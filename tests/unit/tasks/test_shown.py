@@ -13,6 +13,7 @@ from memory.apply import apply, unmet
 from memory.effects import AdvanceCursor, Append, Archive, ReplaceSummary, SetCounter, TakeWaiting, losses
 from memory.entry import Entry
 from memory.limits import MemoryLimits
+from memory.routing.scopes import CURSOR
 from memory.stream import Stream
 from memory.summaries.long_term import estimate_tokens
 from memory.summaries.size import SummarySize
@@ -21,7 +22,7 @@ from prompts.render import TemplateError, Templates
 from tasks.integrate import Integrate
 from tasks.job import Request
 from tasks.kind import Case, Prompt
-from tasks.recount import CURSOR, Recount
+from tasks.recount import Recount
 from tasks.shown import NOT_BEGUN, Begun, TooLong, begun_in, begun_params, effects_of, oldest_first
 from tasks.summarise import SIZE, Summarise
 from tests.unit.memory.scope_case import INN, Realm
