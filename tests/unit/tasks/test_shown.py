@@ -131,6 +131,34 @@ def test_a_memory_that_does_not_fit_is_shown_in_parts_that_end_with_sentences() 
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_name_that_comes_or_goes_between_two_parts_hides_nothing(first: bool) -> None:
+    """A message names its speaker; whether that stands in the text depends on who is known at the time."""
+    words = [f"word{n}" for n in range(200)]
+    entry = observation(f"Maria: {' '.join(words)}", 1, number=7)
+    as_shown = (entry.text, " ".join(words))
+    (part,) = oldest_first([(entry, as_shown[first])], 0.5)
+    (rest,) = oldest_first([(entry, as_shown[not first])], 1.0, Begun(7, part.upto))
+    assert [*part.text.removeprefix("Maria: ").strip("…").split(), *rest.text.strip("…").split()] == words
+    assert rest.whole
+
+
+def test_two_talks_that_are_told_in_parts_at_once_are_both_shown_to_their_end() -> None:
+    """They share the counters of an owner: one begins anew, and none is passed over."""
+    stream, shown = stream_of(message(LONG, 600), message(LONG.replace("bridge", "mill"), 900)), [""] * 2
+    begun: dict[int, list[int]] = {}
+    while stream.live("message"):
+        for number in [entry.number for entry in stream.live("message")]:
+            params = {"begun": begun[number]} if number in begun else {}
+            request = Request(kind="summarise", owner=KLAUS, numbers=(number,), params=params)
+            case = case_of(SUMMARISE, stream, 3_000, request=request)
+            prompt = SUMMARISE.prompt(case, 0.6)
+            shown[number - 1] += prompt.user
+            apply({KLAUS: stream}, effects_of(SUMMARISE, case, SAID, prompt), 3_000)
+        begun = {n: p["begun"] for n in (1, 2) if (p := begun_params(stream, "summarise", (n,)))}
+    assert all(OATH in text and text.count("…") >= 1 for text in shown)
+
+
 def test_text_without_spaces_is_shown_in_parts_too() -> None:
     text = "王先生明天给我钥匙" * 400
     case = case_of(
