@@ -38,6 +38,7 @@ class Archive(msgspec.Struct, frozen=True, tag="archive", omit_defaults=True):
     into_appended: bool = False
     into_summary: bool = False
     shown: tuple[int, ...] | None = None  # what the job's prompt showed to the end; None: a heuristic read the entries
+    lost: int = 0  # important ones among them that no summary covers
 
 
 class ReplaceSummary(msgspec.Struct, frozen=True, tag="summary", omit_defaults=True):
@@ -158,5 +159,7 @@ def losses(effects: Iterable[Effect]) -> Iterator[Loss]:
             yield Loss("memory.forgotten", effect.owner, effect.count)
         elif isinstance(effect, ReplaceSummary | Append) and effect.cut:
             yield Loss("memory.summary_cut", effect.owner, 1)
+        elif isinstance(effect, Archive) and effect.lost:
+            yield Loss("memory.history_cut", effect.owner, effect.lost)
         elif isinstance(effect, SetCharacter) and effect.cut:
             yield Loss("memory.character_cut", effect.owner, 1)

@@ -12,10 +12,11 @@ from typing import Any
 from memory.clock import clock_time, day_and_time, day_number
 from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCounter, TakeWaiting
 from memory.entry import Entry
+from memory.language.word_count import count_words
 from memory.limits import Policy
 from memory.policies import cells, window
 from memory.stream import Stream
-from memory.summaries.long_term import count_words, estimate_tokens, format_entries, tokens_of_words
+from memory.summaries.long_term import estimate_tokens, format_entries, tokens_of_words
 from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from memory.clock import clock_time, day_and_time, day_number
 from memory.effects import AdvanceCursor, Append, Effect
 from memory.entry import Entry
-from memory.routing.scopes import CURSOR, WORLD
+from memory.routing.scopes import WORLD, cursor_of, place_of
 from memory.stream import Stream
 from memory.summaries.conversations import resolve_name, shown_line, summarise_entries
 from memory.summaries.size import SummarySize
@@ -36,7 +36,7 @@ TEMPLATES = {"location": "recount_location", "npc": "recount_npc"}  # by scope; 
 class Span(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The subject of one recount; it travels as the request's parameters."""
 
-    start: int  # where the scope's cursor stands
+    start: int  # where the scope's cursor for the place stands
     end: int  # where it stands afterwards: a number of the world's stream
     minute: int  # game time of the visit's end, or of the story event
     events: tuple[str, ...] = ()  # kinds of the story events
@@ -52,6 +52,12 @@ class _Told(NamedTuple):
 
     span: Span
     messages: Sequence[Entry]
+
+
+def progress_name(cursor: str) -> str:
+    """Return the name under which a scope keeps how far it told a message that is longer than a prompt."""
+    place = place_of(cursor)
+    return f"{Recount.name}:{place}" if place else Recount.name
 
 
 def recount_request(
@@ -173,8 +179,9 @@ def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
     if replaced_entry(case.job):
         return ()
     end = span.end if len(numbers) == len(messages) else max(numbers, default=span.start)
-    moved = (AdvanceCursor(owner=owner, name=CURSOR, start=span.start, end=end),) if end > span.start else ()
-    return *moved, *progress(Recount.name, owner, shown)
+    cursor = cursor_of(owner, span.location)
+    moved = (AdvanceCursor(owner=owner, name=cursor, start=span.start, end=end),) if end > span.start else ()
+    return *moved, *progress(progress_name(cursor), owner, shown)
 
 
 def _earlier(case: Case) -> list[Entry]:

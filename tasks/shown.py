@@ -6,7 +6,8 @@ their effects are carried out with the answer (`Prompt.then`). What was not show
 reads all of its material, and passes all of it.
 
 One memory that is longer than a prompt is shown in parts. How far it was shown is kept in two counters of the owner's
-head, "<kind>.part" and "<kind>.upto", and named in the next request as "begun".
+head, "<kind>.part" and "<kind>.upto", and named in the next request as "begun". Characters are counted from the end of
+what the template is given: a name before a message ("Ada: …") may be there at one time and not at another.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Piece(NamedTuple):
 
     entry: Entry
     text: str  # as the template is given it
-    upto: int = 0  # characters of the memory that are shown by then; 0: to its end
+    upto: int = 0  # characters of the memory that are read by then; 0: to its end
 
     @property
     def whole(self) -> bool:
@@ -63,7 +64,7 @@ def oldest_first(material: Sequence[tuple[Entry, str]], share: float, begun: Beg
         share: of the characters; a share of 1 shows all of at most `MOST` characters.
         begun: how far the oldest was shown already.
     """
-    rest = [(entry, text, begun.upto if entry.number == begun.number else 0) for entry, text in material]
+    rest = [(entry, text, _begun_at(entry, text, begun)) for entry, text in material]
     room = _room(sum(len(text) - at for _, text, at in rest), share)
     pieces: list[Piece] = []
     for entry, text, at in rest:
@@ -75,8 +76,14 @@ def oldest_first(material: Sequence[tuple[Entry, str]], share: float, begun: Beg
     if not pieces and rest:
         entry, text, at = rest[0]
         end = _end_of_part(text, at, max(LEAST, room))
-        pieces.append(Piece(entry, _shown(text[at:end], at, ends=False), end))
+        read = max(1, end + len(entry.text) - len(text))
+        pieces.append(Piece(entry, _shown(text[at:end], at, ends=False), read))
     return pieces
+
+
+def _begun_at(entry: Entry, text: str, begun: Begun) -> int:
+    """Return where the part of a text begins that was not shown yet."""
+    return max(0, begun.upto + len(text) - len(entry.text)) if entry.number == begun.number else 0
 
 
 def everything(entries: Iterable[Entry]) -> list[Piece]:

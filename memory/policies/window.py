@@ -20,10 +20,10 @@ from typing import Any
 
 from memory.effects import Archive, Effect, ReplaceSummary, SetCharacter
 from memory.entry import OBSERVED_TYPES, Character, Entry
+from memory.language.word_count import count_words
 from memory.limits import MemoryLimits
 from memory.stream import Stream
 from memory.summaries.long_term import (
-    count_words,
     cut_oldest,
     estimate_tokens,
     fold_or_cut,

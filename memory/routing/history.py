@@ -33,7 +33,8 @@ def length(stream: Stream) -> int:
 def trim(stream: Stream, limits: MemoryLimits) -> tuple[Effect, ...]:
     """Return the effects that bring a shared history within its limits: its oldest statements and summaries leave.
 
-    Summaries (memories of the world) do not count as statements; their limit is that of observations elsewhere.
+    Summaries (memories of the world) do not count as statements; their limit is that of observations elsewhere. The
+    important ones among what leaves are counted as lost: nothing tells them in brief.
     """
     over = length(stream) - limits.max_history
     leaving: list[int] = []
@@ -44,4 +45,7 @@ def trim(stream: Stream, limits: MemoryLimits) -> tuple[Effect, ...]:
         over -= len(entry.text)
     summaries = stream.live("summary")
     leaving += [entry.number for entry in summaries[: max(0, len(summaries) - limits.max_observations)]]
-    return (Archive(owner=stream.owner, numbers=tuple(sorted(leaving))),) if leaving else ()
+    if not leaving:
+        return ()
+    lost = sum(stream.entries[number].importance >= limits.importance_threshold for number in leaving)
+    return (Archive(owner=stream.owner, numbers=tuple(sorted(leaving)), lost=lost),)

@@ -1,7 +1,8 @@
 """Scoped memories: which messages of the world's stream a location, an NPC or the world has not yet told.
 
-A scope is an owner: "location:<id>", "npc:<id>" or "world". The cursor `CURSOR` in its head is the number of the last
-message of the world's stream that its memories cover, so nothing is summarised twice.
+A scope is an owner: "location:<id>", "npc:<id>" or "world". A cursor in its head is the number of the last message of
+the world's stream that its memories cover, so nothing is summarised twice. An NPC has a cursor for each place: what it
+tells of one place says nothing of what was said at another.
 """
 
 from __future__ import annotations
@@ -10,19 +11,35 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-from memory.entry import Entry
+from memory.entry import Entry, Head
 from memory.language.text import words
 from memory.routing.history import is_statement
 from memory.stream import Stream
 
 WORLD = "world"  # the owner whose stream holds what was said and seen everywhere
-CURSOR = "world"  # in a scope's head: the last number of the world's stream that is covered
+CURSOR = "world"  # of the world and of a location; an NPC's for a place is "world:<id of the location>"
 CONTEXT = 1  # messages shown before and after a mention
 
 
 def location_owner(location: str) -> str:
     """Return the owner of a location's memories."""
     return f"location:{location}"
+
+
+def cursor_of(scope: str, location: str) -> str:
+    """Return the name of the cursor that passes what a scope tells of a location; "" is all of the world."""
+    return f"{CURSOR}:{location}" if location and scope not in (WORLD, location_owner(location)) else CURSOR
+
+
+def place_of(cursor: str) -> str:
+    """Return the id of the location of which an NPC's cursor passes what was said; "" for any other cursor."""
+    name, _, location = cursor.partition(":")
+    return location if name == CURSOR else ""
+
+
+def covered(head: Head, cursor: str) -> int:
+    """Return the last number that a cursor has passed; an NPC's one cursor of older versions passed all places."""
+    return max(head.cursors.get(cursor, 0), head.cursors.get(CURSOR, 0))
 
 
 def messages_since(world: Stream, start: int, end: int, location: str = "") -> list[Entry]:

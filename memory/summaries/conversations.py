@@ -16,6 +16,7 @@ from memory.clock import DAY, day_and_time
 from memory.entry import MAX_TEXT, Entry, is_dialogue
 from memory.language.own_view import in_own_words
 from memory.language.times import anchor_days
+from memory.language.word_count import count_words
 from memory.summaries.statements import is_statement_of_event, statement_of
 from memory.summaries.summary import Style, Utterance, summarise
 from memory.summaries.units import MAX_SPEAKER
@@ -142,9 +143,9 @@ def summarise_entries(
     lines = [
         said._replace(text=anchor_days(said.text, said.minute)) for said in (parse_line(e, names) for e in ordered)
     ]
-    words = sum(len(item.text.split()) for item in lines)
+    words = sum(count_words(item.text) for item in lines)
     header = _header(ordered, names)
-    room = max(30, min(90, words // 3)) + len(header.split())
+    room = max(30, min(90, words // 3)) + count_words(header)
     text = summarise(lines, max_words=room, style=style, header=header, minute=minute)
     if not text:
         text = lines[0].text if lines else ""

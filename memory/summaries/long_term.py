@@ -6,35 +6,23 @@ long whoever wrote it.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain
 from typing import NamedTuple
 
 from memory.entry import Entry
 from memory.language.references import resolved
 from memory.language.sentences import split_sentences
 from memory.language.times import anchor_days
+from memory.language.word_count import count_words
 from memory.summaries.conversations import parse_line
 from memory.summaries.critical import critical_value, share_of_words
+from memory.summaries.parts import PART, end_of_word, sentence_in_parts
 from memory.summaries.summary import choose_units
 from memory.summaries.units import WEIGHTINGS, Unit, Utterance, first_sentences, units
 
-LONG = 16  # characters: a longer word counts as several
-_PART = -1  # in place of the game time of a line that is a part of a sentence
-_LEAST_PART = 10  # words of a part of a sentence that has no room as a whole
-#: Characters of scripts that write no spaces count as a word each: Thai to Khmer, kana, Han.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-
 
 def estimate_tokens(text: str) -> int:
-    """Return the estimated tokens of a text: 1.3 for each word (window design), rounded up.
-
-    A word is what stands between spaces. Characters of scripts without spaces count as a word each, and a word of more
-    than 16 characters counts once for every 16 begun.
-    """
+    """Return the estimated tokens of a text: 1.3 for each word (window design), rounded up."""
     return tokens_of_words(count_words(text))
 
 
@@ -46,18 +34,6 @@ def tokens_of_words(words: int) -> int:
 def words_of_tokens(tokens: int) -> int:
     """Return the most words that take `tokens` tokens."""
     return tokens * 10 // 13
-
-
-def _words_in(text: str) -> int:
-    """Return the words of a text as `estimate_tokens` counts them; two texts joined by a space have the sum of both."""
-    if text.isascii():
-        return sum(-(-len(piece) // LONG) for piece in text.split())
-    spaced, unspaced = _UNSPACED.subn(" ", text)
-    return unspaced + sum(-(-len(piece) // LONG) for piece in spaced.split())
-
-
-#: The same, remembered: an owner's entries are counted at every boundary.
-count_words = lru_cache(maxsize=65_536)(_words_in)
 
 
 def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int, *, now: int = 0) -> str:
@@ -79,14 +55,15 @@ class _Folded(NamedTuple):
 
 def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int, now: int) -> _Folded:
     most = words_of_tokens(max(0, room))
-    lines = [part for sentence in split_sentences(summary) for part in _parts(Utterance("", sentence, 0), most)]
+    old = [Utterance("", sentence, 0) for sentence in split_sentences(summary)]
+    lines = [part for sentence in old for part in sentence_in_parts(sentence, most)]
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
     for entry in ordered:
         said = parse_line(entry, names)
         sentences = first_sentences(said.text)
         told = [resolved(sentence, before) for before, sentence in zip(("", *sentences), sentences, strict=False)]
         dated = [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in told]
-        lines += [part for sentence in dated for part in _parts(sentence, most)]
+        lines += [part for sentence in dated for part in sentence_in_parts(sentence, most)]
     brevity = WEIGHTINGS["facts"].brevity
     minute = max(now, ordered[-1].minute) if ordered else now or None
     candidates = [_weighed(unit, brevity) for unit in units(lines, "facts", minute)]
@@ -97,7 +74,7 @@ def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], ro
         size = estimate_tokens(text)
         if size <= room:
             told_of = {unit.line for unit in chosen}
-            left_out = (line.text for at, line in enumerate(lines) if line.minute == _PART and at not in told_of)
+            left_out = (line.text for at, line in enumerate(lines) if line.minute == PART and at not in told_of)
             return _Folded(text, tokens_of_words(sum(map(count_words, left_out))))
         words = min(words - 1, words * room // size)
     return _Folded("", 0)
@@ -118,43 +95,8 @@ def fold_or_cut(
     return text, estimate_tokens(whole) - estimate_tokens(text)
 
 
-def _parts(line: Utterance, most: int) -> list[Utterance]:
-    """Return a sentence of at most `most` words, or else its parts of at most half of that: one of them has room.
-
-    What nobody ends with a full stop, or writes without spaces, would otherwise never be told. Parts of a few words
-    tell nothing, so where there is little room the sentence stays as it is.
-    """
-    left = room = most // 2
-    if count_words(line.text) <= most or room < _LEAST_PART:
-        return [line]
-    parts: list[list[str]] = [[]]
-    for piece in chain.from_iterable(_pieces(word, room) for word in line.text.split()):
-        size = _words_in(piece)
-        if parts[-1] and size > left:
-            parts.append([])
-            left = room
-        parts[-1].append(piece)
-        left -= size
-    return [line._replace(text=" ".join(part), minute=_PART) for part in parts]
-
-
-def _pieces(word: str, most: int) -> list[str]:
-    """Return a word that counts as at most `most` words, or else its pieces of that size."""
-    pieces = []
-    while _words_in(word) > most:
-        sizes = range(1, min(len(word), most * LONG) + 1)
-        end = bisect_right(sizes, most, key=lambda size: _words_in(word[:size]))
-        pieces.append(word[:end])
-        word = word[end:]
-    return [*pieces, word]
-
-
 def _weighed(unit: Unit, brevity: float) -> Unit:
-    """Return the unit with more weight for facts critical to the window design, and less for rules and colour.
-
-    It is as long as its tokens say: a sentence without spaces is not one word.
-    """
-    unit = unit._replace(size=count_words(unit.text))
+    """Return the unit with more weight for facts critical to the window design, and less for rules and colour."""
     share, value = share_of_words(unit.text), critical_value(unit.text)
     weights = unit.weights if share == 1.0 else {key: share * weight for key, weight in unit.weights.items()}
     if value and share == 1.0:
@@ -175,18 +117,12 @@ def cut_oldest(text: str, room: int) -> str:
         return text
     sentences = split_sentences(text)
     said = (sentences[-1] if sentences else text).split()
-    return " ".join(_newest(sentences, room) or _newest(said, room)) or _end_of(said[-1], words_of_tokens(room))
-
-
-def _end_of(word: str, most: int) -> str:
-    """Return the end of a word that counts as more than `most` words."""
-    sizes = range(1, min(len(word), most * LONG) + 1)
-    return word[len(word) - bisect_right(sizes, most, key=lambda size: _words_in(word[-size:])) :]
+    return " ".join(_newest(sentences, room) or _newest(said, room)) or end_of_word(said[-1], words_of_tokens(room))
 
 
 def _newest(parts: Sequence[str], room: int) -> Sequence[str]:
     """Return as many of the last parts of a text as fit in `room` tokens."""
     left, first = words_of_tokens(room), len(parts)
-    while first and (left := left - _words_in(parts[first - 1])) >= 0:
+    while first and (left := left - count_words(parts[first - 1])) >= 0:
         first -= 1
     return parts[first:]

@@ -14,7 +14,17 @@ from heapq import heapify, heappop, heappush
 
 from memory.language.courtesies import acts, tell_acts
 from memory.language.sentences import split_sentences
-from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, Style, Unit, Utterance, units
+from memory.language.word_count import count_words
+from memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
+from memory.summaries.units import (
+    MOST_SENTENCES,
+    WEIGHTINGS,
+    Style,
+    Unit,
+    Utterance,
+    first_sentences,
+    units,
+)
 
 __all__ = ["Style", "Utterance", "summarise"]
 
@@ -30,19 +40,36 @@ def summarise(
     header: str = "",
     minute: int | None = None,
 ) -> str:
-    """Return a summary of `lines` in at most `max_words` words (separated by spaces), in sentences and in their order.
+    """Return a summary of `lines` in at most `max_words` words (`count_words`), in sentences and in their order.
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
-    if there is room for it. What is over at game time `minute` is told in the past. The same lines give the same
-    summary; no lines, or no room, give "".
+    if there is room for it. What is over at game time `minute` is told in the past. Of a sentence that has no room a
+    part is told; where no line can be told in other words, one is quoted. The same lines give the same summary; no
+    lines, or no room, give "".
     """
-    head = header.strip() if len(header.split()) <= max_words else ""
-    room = max_words - len(head.split())
+    head = header.strip() if count_words(header) <= max_words else ""
+    room = max_words - count_words(head)
     closing = _closing(lines)
-    if len(closing.split()) > room / _CLOSING:
+    if count_words(closing) > room / _CLOSING:
         closing = ""
-    chosen = choose_units(units(lines, style, minute), room - len(closing.split()), WEIGHTINGS[style].brevity)
-    return " ".join(part for part in (head, *(unit.text for unit in chosen), closing) if part)
+    room -= count_words(closing)
+    parts = [part for line in lines for part in line_in_parts(line, room)]
+    chosen = choose_units(units(parts, style, minute), room, WEIGHTINGS[style].brevity)
+    told = " ".join(unit.text for unit in chosen) or _quoted(lines, room)
+    return " ".join(part for part in (head, told, closing) if part)
+
+
+def _quoted(lines: Sequence[Utterance], room: int) -> str:
+    """Return the longest sentence, or its first part, as it was said; "" where none says anything, or none has room."""
+    said = (line._replace(text=sentence) for line in lines for sentence in first_sentences(line.text))
+    longest = max(said, key=lambda sentence: count_words(sentence.text), default=Utterance("", "", 0))
+    if count_words(longest.text) < LEAST_PART:
+        return ""
+    part = sentence_in_parts(longest, room - count_words(longest.speaker) - 1)[0]
+    text = f"{part.text.rstrip(' .,;')}…" if part.minute == PART else part.text
+    if part.speaker:
+        text = f'{part.speaker} {"asked" if text.endswith("?") else "said"} "{text}"'
+    return text if count_words(text) <= room else ""
 
 
 def _closing(lines: Sequence[Utterance]) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from memory.language.courtesies import is_small_talk
@@ -19,6 +18,7 @@ from memory.language.speakers import Speakers
 from memory.language.tense import told_after
 from memory.language.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
 from memory.language.truncation import ELLIPSIS
+from memory.language.word_count import count_words
 
 Style = Literal["facts", "gist"]
 
@@ -87,6 +87,13 @@ def first_sentences(text: str) -> list[str]:
     return found if len(found) <= MOST_SENTENCES else [*found[: MOST_SENTENCES - 1], rest]
 
 
+def clauses_of(sentences: Iterable[str]) -> list[str]:
+    """Return the clauses of sentences; where there are more than `MOST_SENTENCES`, the last is all the rest."""
+    found = [clause for sentence in sentences for clause in split_clauses(sentence)]
+    rest = " ".join(found[MOST_SENTENCES - 1 :])
+    return found if len(found) <= MOST_SENTENCES else [*found[: MOST_SENTENCES - 1], rest]
+
+
 def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -> list[Unit]:
     """Return the units of `lines` in order, without courtesies and without questions that hold no name.
 
@@ -103,7 +110,7 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
     found: list[Unit] = []
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
-        clauses = list(islice((clause for sentence in said for clause in split_clauses(sentence)), MOST_SENTENCES))
+        clauses = clauses_of(said)
         for before, clause in zip(("", *clauses), clauses, strict=False):
             text = resolved(clause, before)
             text = _told(text, line, speakers, names) if line.speaker else text
@@ -117,7 +124,7 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
             if _PROMISE.search(clause.replace("’", "'")):
                 weights[f"promise {at}"] = WEIGHTINGS[style].promise
             if weights:
-                found.append(Unit(text, len(text.split()), weights, at))
+                found.append(Unit(text, count_words(text), weights, at))
     return found
 
 

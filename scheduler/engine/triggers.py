@@ -15,10 +15,10 @@ import msgspec
 
 from memory.profile import Profile
 from memory.routing.scope_context import latest
-from memory.routing.scopes import CURSOR, WORLD, around_mentions, location_owner, messages_since
+from memory.routing.scopes import WORLD, around_mentions, covered, cursor_of, location_owner, messages_since
 from memory.stream import Stream
 from tasks.job import Request
-from tasks.recount import Recount, Span, recount_request
+from tasks.recount import Recount, Span, progress_name, recount_request
 from tasks.shown import begun_params, part_counter, upto_counter
 
 _ID = re.compile(r"_ids?$")
@@ -109,19 +109,20 @@ def recounts(
             waiting.append(trigger)
             continue
         head = streams[scope].head
-        start = head.cursors.get(CURSOR, 0)
-        part, upto = (head.counters.get(name, 0) for name in (part_counter(Recount.name), upto_counter(Recount.name)))
+        at = "" if scope == WORLD else trigger.location
+        cursor = cursor_of(scope, at)
+        start, progress = head.cursors.get(cursor, 0), progress_name(cursor)
+        part, upto = (head.counters.get(name, 0) for name in (part_counter(progress), upto_counter(progress)))
         told = (start, part, upto)
         if trigger.asked == told:
             continue
-        at = "" if scope == WORLD else trigger.location
-        messages = messages_since(world, start, trigger.upto, at)
+        messages = messages_since(world, covered(head, cursor), trigger.upto, at)
         if scope not in (WORLD, location_owner(trigger.location)):
             messages = around_mentions(messages, scope, profiles[scope].name)
         if messages:
             taken.add(scope)
             numbers = tuple(e.number for e in messages)
-            begun = begun_params(streams[scope], Recount.name, numbers)
+            begun = begun_params(streams[scope], progress, numbers)
             earlier = tuple(entry.number for entry in latest(streams[scope].live("summary")))
             requests.append(recount_request(scope, _span(trigger, start), numbers, begun, earlier))
             waiting.append(msgspec.structs.replace(trigger, asked=told))

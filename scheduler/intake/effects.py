@@ -216,7 +216,7 @@ def _items(items: tuple[PlanItem, ...]) -> str:
 
 
 def _archive(effect: Archive) -> str:
-    return _numbers("numbers", effect.numbers) or _numbers("shown", effect.shown or ())
+    return _numbers("numbers", effect.numbers) or _numbers("shown", effect.shown or ()) or _number("lost", effect.lost)
 
 
 def _summary(effect: ReplaceSummary) -> str:

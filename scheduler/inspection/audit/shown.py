@@ -62,11 +62,13 @@ def _concerned(
     if cursor.name == integrate.CURSOR and owner in streams:
         entries = streams[owner].entries.values()
         return [e for e in entries if cursor.start < e.number <= cursor.end and INTEGRATE in e.tags]
-    if cursor.name != scopes.CURSOR or scopes.WORLD not in streams:
+    place = scopes.place_of(cursor.name)
+    if not (place or cursor.name == scopes.CURSOR) or scopes.WORLD not in streams:
         return []
     memory = next((e.entry for e in effects if isinstance(e, Append) and e.owner == owner), None)
-    location = memory.location if memory is not None and owner != scopes.WORLD else ""
-    messages = scopes.messages_since(streams[scopes.WORLD], cursor.start, cursor.end, location)
+    location = place or (memory.location if memory is not None and owner != scopes.WORLD else "")
+    start = max(cursor.start, scopes.covered(streams[owner].head, cursor.name)) if place else cursor.start
+    messages = scopes.messages_since(streams[scopes.WORLD], start, cursor.end, location)
     if owner in (scopes.WORLD, scopes.location_owner(location)) or owner not in profiles:
         return messages
     return [entry for entry in messages if scopes.is_about(entry, owner, profiles[owner].name)]

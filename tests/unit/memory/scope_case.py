@@ -12,7 +12,7 @@ from memory.effects import Effect
 from memory.entry import Entry
 from memory.limits import MemoryLimits
 from memory.profile import Profile
-from memory.routing.scopes import CURSOR, WORLD
+from memory.routing.scopes import WORLD, cursor_of
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
@@ -97,8 +97,8 @@ class Realm:
     def memories(self, scope: str) -> list[Entry]:
         return self.streams[scope].live("summary")
 
-    def cursor(self, scope: str) -> int:
-        return self.streams[scope].head.cursors.get(CURSOR, 0)
+    def cursor(self, scope: str, location: str = "inn") -> int:
+        return self.streams[scope].head.cursors.get(cursor_of(scope, location), 0)
 
 
 def with_model(job: Job) -> Job:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.entry import MAX_TEXT, Entry
+from memory.language.word_count import count_words
 from memory.summaries.conversations import (
     GAP,
     LONGEST,
@@ -258,7 +259,43 @@ def test_the_header_of_a_digest_takes_nothing_of_its_room() -> None:
 
 
 def test_a_digest_is_no_longer_than_a_text_may_be() -> None:
-    assert len(summarise_entries([observation("x" * 5_000, 1)], {})) == MAX_TEXT
+    people = [f"agent:{'x' * 200}{n}" for n in range(30)]
+    assert len(summarise_entries([observation("A talk.", 1, subjects=people, source="dialogue")], {})) == MAX_TEXT
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        # Russian, and Han without a full stop
+        ("мама мыла раму и потом пошла в лес за грибами и " * 20, 'Maria Lopez said "мама мыла раму'),
+        ("".join(chr(0x4E00 + 7 * n) for n in range(900)), f'Maria Lopez said "{chr(0x4E00)}'),
+        # whom it is about, nothing says
+        (
+            "so he came over with the boat and they said it was theirs and " * 20,
+            'Maria Lopez said "so he came',
+        ),
+        (
+            "I think the harvest at Pike Farm takes eleven days with six people and a wagon that Rolf lent for "
+            "nine silver " * 6,
+            "Maria Lopez thinks the harvest at Pike Farm takes eleven days",
+        ),
+        ("Borin owes Elara 9 crowns. " + "and so on without any end " * 60, "Maria Lopez: Borin owes Elara 9 crowns."),
+    ],
+)
+def test_of_a_line_that_nobody_ends_with_a_full_stop_a_part_is_told(said: str, told: str) -> None:
+    text = summarise_entries([message(said[:3_900], 600)], WORLD.names)
+    assert f"10:00 AM. {told}" in text
+    assert count_words(text) <= 90 + 12, "the header has twelve words"
+
+
+def test_a_talk_of_nothing_but_courtesies_is_not_quoted() -> None:
+    said = stream_of(message("Hello, and good morning to you!", 600), message("See you!", 601)).live()
+    assert '"' not in summarise_entries(said, WORLD.names)
+
+
+def test_the_last_of_very_many_clauses_may_be_told() -> None:
+    clauses = "; ".join(f"it was {n}" for n in range(320))
+    assert "8,000 crowns" in summarise_entries([message(f"{clauses}; Borin owes Elara 8,000 crowns", 600)], WORLD.names)
 
 
 def test_the_style_of_a_digest_chooses_what_it_tells() -> None:

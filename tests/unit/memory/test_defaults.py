@@ -63,7 +63,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
     (Append, {"type": "append", "owner": "a", "entry": {"type": "plan", "text": "", "minute": 0}},
      {"replaces": 0, "cut": 0}),
     (Archive, {"type": "archive", "owner": "a", "numbers": [1]},
-     {"into_appended": False, "into_summary": False, "shown": None}),
+     {"into_appended": False, "into_summary": False, "shown": None, "lost": 0}),
     (AdvanceCursor, {"type": "cursor", "owner": "a", "name": "n", "start": 1, "end": 2}, {"shown": None}),
     (ReplaceSummary, {"type": "summary", "owner": "a", "text": "", "version": 1}, {"cut": 0}),
     (ForgetWaiting, {"type": "forget", "owner": "a", "count": 1}, {"start": 0}),
@@ -109,10 +109,12 @@ def test_what_effects_give_up_is_told() -> None:
         ForgetWaiting(owner="a", count=3), ForgetWaiting(owner="a", count=0),
         ReplaceSummary(owner="b", text="", version=1, cut=7), ReplaceSummary(owner="b", text="", version=1),
         SetCharacter(owner="c", character=Character(), cut=9), SetCharacter(owner="c", character=Character()),
+        Archive(owner="e", numbers=(1, 2, 3), lost=2), Archive(owner="e", numbers=(4,)),
         MarkAccessed(owner="d", numbers=(1,), minute=1),
     )  # fmt: skip
     assert list(losses(effects)) == [
         Loss("memory.forgotten", "a", 3), Loss("memory.summary_cut", "b", 1), Loss("memory.character_cut", "c", 1),
+        Loss("memory.history_cut", "e", 2),
     ]  # fmt: skip
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.apply import apply, unmet
-from memory.effects import Archive
+from memory.effects import Archive, Loss, losses
 from memory.entry import Entry
 from memory.limits import MemoryLimits
 from memory.policies.compaction import enforce_limits
@@ -47,6 +48,15 @@ def test_a_history_within_its_limit_stays_whole_however_many_statements_it_has()
 def test_the_oldest_statements_leave_first_and_no_more_than_must() -> None:
     assert held(spoken(400, 300, 300, 300)) == [2, 3, 4]
     assert held(spoken(400, 300, 300)) == [1, 2, 3]
+
+
+def test_important_statements_that_leave_are_counted_as_lost() -> None:
+    stream = spoken(600)
+    for importance in (9, LIMITS.importance_threshold, LIMITS.importance_threshold - 1, 1):
+        stream.append(msgspec.structs.replace(statement(600, 5), importance=importance), 1)
+    effects = trim(stream, LIMITS)
+    assert list(losses(effects)) == [Loss("memory.history_cut", GROUP, 2)]
+    assert list(losses(trim(spoken(600, 600), LIMITS))) == []
 
 
 def test_the_specs_example_ends_at_or_below_its_limit() -> None:

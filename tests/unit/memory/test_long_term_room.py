@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from memory.entry import Entry
+from memory.language.word_count import count_words
 from memory.summaries.long_term import (
-    count_words,
     cut_oldest,
     estimate_tokens,
     fold,

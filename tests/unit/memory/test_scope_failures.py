@@ -6,7 +6,7 @@ import pytest
 
 from memory.effects import AdvanceCursor, Append
 from memory.limits import MemoryLimits
-from memory.routing.scopes import CURSOR
+from memory.routing.scopes import cursor_of
 from tasks.job import Request
 from tests.unit.memory.scope_case import ANSWER, BOB, INN, RECOUNT, TALK, Realm
 
@@ -49,7 +49,7 @@ def test_a_run_without_a_model_remembers_all_the_same() -> None:
     append, cursor = RECOUNT.heuristic(realm.open[BOB])
     assert isinstance(append, Append)
     assert "map" in append.entry.text
-    assert cursor == AdvanceCursor(owner=BOB, name=CURSOR, start=0, end=1)
+    assert cursor == AdvanceCursor(owner=BOB, name=cursor_of(BOB, "inn"), start=0, end=1)
 
 
 def test_an_answer_on_nothing_is_refused_and_a_bare_request_harmless() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.entry import Entry
-from memory.routing.scopes import WORLD, around_mentions, mentions, messages_since
+from memory.routing.scopes import WORLD, around_mentions, is_about, mentions, messages_since
 from scheduler.engine.triggers import location_left, story_event
 from tests.unit.memory.scope_case import ANSWER, BOB, EVE, INN, PROFILES, TALK, Realm
 
@@ -152,6 +152,45 @@ def test_an_npc_met_at_two_places_waits_for_each() -> None:
     assert realm.open[BOB].job.params["location"] == "road"
 
 
+def test_an_npc_left_at_two_places_in_one_tick_tells_of_both() -> None:
+    realm = Realm()
+    realm.say("Bob swears an oath.")
+    realm.say("Bob pays 500 crowns.", location="road")
+    realm.trigger(*location_left("road", [BOB], 2), *location_left("inn", [BOB], 2))
+    while realm.open:
+        realm.settle(min(realm.open))
+        realm.trigger()
+    assert realm.told[BOB] == [2, 1]
+    assert (realm.cursor(BOB), realm.cursor(BOB, "road")) == (2, 2)
+
+
+def test_a_failed_recount_of_one_place_leaves_what_was_told_of_a_long_message_at_another() -> None:
+    realm = Realm()
+    realm.say("Bob saw the mill burn. " * 150)
+    realm.leave(BOB)
+    realm.settle(BOB, share=0.5)
+    assert realm.trigger() == [BOB]
+    realm.settle(BOB, fails=True)
+    realm.say("Bob counts his crowns. " * 150, location="road")
+    realm.leave(BOB, location="road")
+    realm.settle(BOB, share=0.3)
+    assert realm.trigger(*location_left("inn", [BOB], realm.minute)) == [BOB]
+    realm.settle(BOB)
+    assert realm.trigger() == [BOB]
+    begun = realm.open[BOB].job.params["begun"]
+    assert (begun[0], begun[1] > 1_000) == (1, True)
+
+
+def test_an_npc_of_a_run_of_an_older_version_tells_nothing_again() -> None:
+    realm = Realm()
+    realm.say("Bob swears an oath.", "Bob pays 500 crowns.")
+    realm.streams[BOB].head.cursors[WORLD] = 1  # its one cursor for all places
+    realm.leave(BOB)
+    realm.settle(BOB)
+    assert (realm.told[BOB], realm.cursor(BOB)) == ([2], 2)
+    assert realm.leave(BOB) == []
+
+
 def test_messages_that_the_history_has_cut_are_told_while_they_are_kept() -> None:
     realm = Realm()
     realm.say(*TALK)
@@ -197,7 +236,7 @@ def test_no_interleaving_tells_a_message_twice_or_loses_one(steps: list[tuple[st
             realm.trigger()
         assert len(realm.waiting) <= 2 * len(PROFILES)
     for location in ("inn", "road"):  # in the end everybody leaves, and no model fails
-        realm.leave(location=location)
+        realm.leave(BOB, EVE, location=location)
     realm.trigger(story_event("the_end", [], {}, realm.minute))
     while realm.open:
         realm.settle(min(realm.open))
@@ -209,8 +248,12 @@ def test_no_interleaving_tells_a_message_twice_or_loses_one(steps: list[tuple[st
     assert sorted(realm.told.get("location:road", [])) == said["road"]
     assert sorted(realm.told.get(WORLD, [])) == everything
     for npc in (BOB, EVE):
-        assert set(realm.told.get(npc, [])) <= set(everything)
-        assert [m.since_number for m in realm.memories(npc)] == sorted(m.since_number or 0 for m in realm.memories(npc))
+        told = set(realm.told.get(npc, []))
+        about = {n for n in everything if is_about(realm.streams[WORLD].entries[n], npc, PROFILES[npc].name)}
+        assert about <= told <= set(everything)
+        for place in said:
+            last = [m.since_number or 0 for m in realm.memories(npc) if m.location == place]
+            assert last == sorted(last)
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cursor name", (AdvanceCursor(ANN, " ", 0, 1),), "name is blank"),
     ("cursor shown", (AdvanceCursor(ANN, "x", 0, 1, shown=(0,)),), "0 in shown is not the number of an entry"),
     ("archive shown", (Archive(ANN, (1,), shown=(0,)),), "0 in shown is not the number of an entry"),
+    ("archive lost", (Archive(ANN, (1,), lost=-1),), "lost -1"),
     ("counter", (SetCounter(ANN, "x", "1"),), "Expected `int`, got `str`"),  # type: ignore[arg-type]
     ("counter far", (SetCounter(ANN, "x", -BIG),), f"value -{BIG}"),
     ("counter name", (SetCounter(ANN, "x" * 501, 1),), "name has 501 characters"),

@@ -58,7 +58,9 @@ def test_an_archive_of_more_than_was_shown_is_found(part: str) -> None:
         (ADA, "integrate", 3, (1, 3), None), (ADA, "integrate", 2, (1,), None), (ADA, "integrate", 3, (1,), [3]),
         (INN, "world", 5, (1, 3, 4, 5), None), (INN, "world", 5, (1, 3), [4, 5]), (INN, "world", 3, (1, 3), None),
         (WORLD, "world", 5, (1, 3, 4, 5), [2]), (WORLD, "world", 5, (1, 2, 3, 4, 5), None),
-        (BOB, "world", 5, (1, 5), None), (BOB, "world", 5, (1, 3), [5]), (ADA, "of a host", 5, (), None),
+        (BOB, "world:inn", 5, (1, 5), None), (BOB, "world:inn", 5, (1, 3), [5]), (ADA, "of a host", 5, (), None),
+        (BOB, "world:mill", 5, (), None), (BOB, "worlds:inn", 5, (), None),
+        (BOB, "world", 5, (1, 5), None), (BOB, "world", 5, (1, 3), [5]),
     ],
 )  # fmt: skip
 def test_a_cursor_past_what_was_shown_is_found(
@@ -74,6 +76,16 @@ def test_a_cursor_past_what_was_shown_is_found(
 def test_a_cursor_passes_what_lies_behind_its_start() -> None:
     assert found(AdvanceCursor(ADA, "integrate", 1, 3, shown=(3,))) == []
     assert found(told(INN), AdvanceCursor(INN, "world", 1, 5, shown=(3, 4, 5))) == []
+
+
+def test_an_npc_was_told_already_what_the_one_cursor_of_an_older_version_has_passed() -> None:
+    before = streams()
+    before[BOB].head.cursors["world"] = 4
+    cursor = AdvanceCursor(BOB, "world:inn", 0, 5, shown=(5,))
+    ended = Ended(key=JobKey(5, "any", BOB, 0, 0), end="applied", effects=(told(BOB), cursor))
+    line = ReadLine(Core(tick=9, minute=9, ended=(ended,)), TickNotes(epoch=1), "", "", 6)
+    assert passed_unseen(line, before, PROFILES) == []
+    assert passed_unseen(line, streams(), PROFILES), "without it, the first message was not shown"
 
 
 def test_the_place_is_that_of_the_owners_own_memory() -> None:

@@ -13,6 +13,7 @@ from memory.apply import apply, unmet
 from memory.effects import AdvanceCursor, Append, Archive, ReplaceSummary, SetCounter, TakeWaiting, losses
 from memory.entry import Entry
 from memory.limits import MemoryLimits
+from memory.routing.scopes import CURSOR
 from memory.stream import Stream
 from memory.summaries.long_term import estimate_tokens
 from memory.summaries.size import SummarySize
@@ -21,7 +22,7 @@ from prompts.render import TemplateError, Templates
 from tasks.integrate import Integrate
 from tasks.job import Request
 from tasks.kind import Case, Prompt
-from tasks.recount import CURSOR, Recount
+from tasks.recount import Recount
 from tasks.shown import NOT_BEGUN, Begun, TooLong, begun_in, begun_params, effects_of, oldest_first
 from tasks.summarise import SIZE, Summarise
 from tests.unit.memory.scope_case import INN, Realm
@@ -128,6 +129,34 @@ def test_a_memory_that_does_not_fit_is_shown_in_parts_that_end_with_sentences() 
     assert [(part.startswith("…"), part.endswith("…")) for part in parts] == [
         (False, True), (True, True), (True, False),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_name_that_comes_or_goes_between_two_parts_hides_nothing(first: bool) -> None:
+    """A message names its speaker; whether that stands in the text depends on who is known at the time."""
+    words = [f"word{n}" for n in range(200)]
+    entry = observation(f"Maria: {' '.join(words)}", 1, number=7)
+    as_shown = (entry.text, " ".join(words))
+    (part,) = oldest_first([(entry, as_shown[first])], 0.5)
+    (rest,) = oldest_first([(entry, as_shown[not first])], 1.0, Begun(7, part.upto))
+    assert [*part.text.removeprefix("Maria: ").strip("…").split(), *rest.text.strip("…").split()] == words
+    assert rest.whole
+
+
+def test_two_talks_that_are_told_in_parts_at_once_are_both_shown_to_their_end() -> None:
+    """They share the counters of an owner: one begins anew, and none is passed over."""
+    stream, shown = stream_of(message(LONG, 600), message(LONG.replace("bridge", "mill"), 900)), [""] * 2
+    begun: dict[int, list[int]] = {}
+    while stream.live("message"):
+        for number in [entry.number for entry in stream.live("message")]:
+            params = {"begun": begun[number]} if number in begun else {}
+            request = Request(kind="summarise", owner=KLAUS, numbers=(number,), params=params)
+            case = case_of(SUMMARISE, stream, 3_000, request=request)
+            prompt = SUMMARISE.prompt(case, 0.6)
+            shown[number - 1] += prompt.user
+            apply({KLAUS: stream}, effects_of(SUMMARISE, case, SAID, prompt), 3_000)
+        begun = {n: p["begun"] for n in (1, 2) if (p := begun_params(stream, "summarise", (n,)))}
+    assert all(OATH in text and text.count("…") >= 1 for text in shown)
 
 
 def test_text_without_spaces_is_shown_in_parts_too() -> None:

@@ -1,0 +1,65 @@
+"""Text that has no room in a summary as a whole, in parts: what nobody ends with a full stop, or writes without spaces.
+
+Whoever chooses among sentences, and takes only those that fit, would otherwise never tell it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import chain, groupby
+
+from memory.language.word_count import LONG, count_words
+from memory.summaries.units import Utterance, clauses_of, first_sentences
+
+PART = -1  # in place of the game time of a line that is a part of a sentence
+LEAST_PART = 10  # words of a part of a sentence that has no room as a whole
+
+
+def sentence_in_parts(line: Utterance, most: int) -> list[Utterance]:
+    """Return a sentence of at most `most` words, or else its parts of at most half of that: one of them has room.
+
+    Parts of a few words tell nothing, so where there is little room the sentence stays as it is.
+    """
+    left = room = most // 2
+    if count_words(line.text) <= most or room < LEAST_PART:
+        return [line]
+    parts: list[list[str]] = [[]]
+    for piece in chain.from_iterable(_pieces(word, room) for word in line.text.split()):
+        size = count_words(piece)
+        if parts[-1] and size > left:
+            parts.append([])
+            left = room
+        parts[-1].append(piece)
+        left -= size
+    return [line._replace(text=" ".join(part), minute=PART) for part in parts]
+
+
+def line_in_parts(line: Utterance, most: int) -> list[Utterance]:
+    """Return a line as it is where each of its clauses has at most `most` words; else the longer ones in parts."""
+    if count_words(line.text) <= most:
+        return [line]
+    clauses = [(clause, count_words(clause) > most) for clause in clauses_of(first_sentences(line.text))]
+    if not any(long for _, long in clauses):
+        return [line]
+    found: list[Utterance] = []
+    for long, run in groupby(clauses, key=lambda clause: clause[1]):
+        told = line._replace(text=" ".join(clause for clause, _ in run))
+        found += sentence_in_parts(told, most) if long else [told]
+    return found
+
+
+def end_of_word(word: str, most: int) -> str:
+    """Return the end of a word that counts as more than `most` words."""
+    sizes = range(1, min(len(word), most * LONG) + 1)
+    return word[len(word) - bisect_right(sizes, most, key=lambda size: count_words(word[-size:])) :]
+
+
+def _pieces(word: str, most: int) -> list[str]:
+    """Return a word that counts as at most `most` words, or else its pieces of that size."""
+    pieces = []
+    while count_words(word) > most:
+        sizes = range(1, min(len(word), most * LONG) + 1)
+        end = bisect_right(sizes, most, key=lambda size: count_words(word[:size]))
+        pieces.append(word[:end])
+        word = word[end:]
+    return [*pieces, word]
