@@ -279,7 +279,7 @@ class TickLoop(BodyCalls):
     @property
     def ended(self) -> Counter[tuple[str, str, str]]:
         """Kind, source and reason of the jobs that ended in this process."""
-        return self._loop.ended
+        return self._loop.ended.counts
 
     @property
     def stopping(self) -> bool:

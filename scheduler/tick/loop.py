@@ -13,7 +13,7 @@ import inspect
 import sys
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -33,12 +33,12 @@ from scheduler.engine.run_state import RunState
 from scheduler.engine.turn import FinishedTick
 from scheduler.journal.exported import ExportedJournal
 from scheduler.journal.history import Change, changes_of, observed_again, read_journal
-from scheduler.journal.lines import reason_of
 from scheduler.ledger.answers import Advanced, BoundaryInput
 from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.ledger import Apply, Commit, HostLedger
 from scheduler.tick.commit import Committer, HostPace
 from scheduler.tick.commit_thread import Carried, Reply, SendCommit
+from scheduler.tick.ended_jobs import EndedJobs
 from scheduler.tick.figure_history import FigureHistory
 from scheduler.tick.garbage import FullCollections
 from scheduler.tick.leaving import let_go
@@ -143,7 +143,6 @@ class RunLoop:
         self._send_commit = send_commit
         self._sent: _Sent | None = None  # the last commit, until its reply has been read
         self._next: BoundaryInput | None = None  # of the next tick, as the last commit's reply showed it
-        self._refused: set[str] = set()  # kinds whose refused effects the log already has
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
         self._left = False  # the ledger knows how this host left the run
@@ -152,7 +151,7 @@ class RunLoop:
         self.changing = threading.RLock()  # held while memories change, for who reads them from another thread
         self.stopping = False  # the present tick is the last one of this host
         self._interrupted = threading.Event()  # no further tick is to begin
-        self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
+        self.ended = EndedJobs(ledger.run)
         self.watchers: list[Watcher] = []
         # The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
@@ -268,7 +267,7 @@ class RunLoop:
         controls = () if away else opened.controls  # the ledger shows them again once it is back
         with self.changing:
             finished = self.engine.end(number, turn, controls, away=away)
-        self._tell(finished)
+        self.ended.note(finished)
         commit = self._committer.commit(
             number, finished, checkpoint, self.digest, self.chain, self._host_pace(), self._posted
         )
@@ -307,27 +306,6 @@ class RunLoop:
             self._committer.windows.difference_update(advanced.deleted)
         for watch in self.watchers:
             watch(sent.finished.core.tick, sent.finished, self.tick_seconds[-1])
-
-    def _tell(self, finished: FinishedTick) -> None:
-        """Count the jobs that a tick ends, and log what it lost or refused."""
-        core, notes = finished.core, finished.notes
-        self.ended.update(
-            (ended.key.kind, note.source, ended.reason) for ended, note in zip(core.ended, notes, strict=True)
-        )
-        self.ended.update(
-            (decided.key.kind, "none", reason_of(decided.refused))
-            for decided in core.decided
-            if decided.decision in ("deferred", "dropped")
-        )
-        for loss in finished.losses():
-            log.warning(loss.name, run=self.ledger.run, tick=core.tick, owner=loss.owner, amount=loss.amount)
-        for note in notes:
-            if note.refusal and note.key.kind not in self._refused:
-                self._refused.add(note.key.kind)
-                log.warning(
-                    "job.effects_refused", run=self.ledger.run, tick=core.tick, kind=note.key.kind,
-                    owner=note.key.owner, why=note.refusal,
-                )  # fmt: skip
 
     @property
     def unexported(self) -> bool:
