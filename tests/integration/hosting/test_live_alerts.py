@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,27 @@ def worker(data_dir: Path, log: Path, environment: dict[str, str]) -> Iterator[s
         process.wait()
 
 
-def test_incidents_fire_their_alerts(tmp_path: Path, eventually: Callable[..., None]) -> None:
+@dataclass(frozen=True)
+class Watched:
+    """Two runs of one server with a worker, and a Prometheus that sees all but the second run's host."""
+
+    folder: Path
+    ask: Ask
+    server: EmbeddedServer
+    endpoint: FakeEndpoint
+    worker: subprocess.Popen[bytes]
+    host: subprocess.Popen[bytes]
+    gone: subprocess.Popen[bytes]
+
+    def budget(self, limit: int) -> None:
+        """Set the limit of the first run."""
+        done = typed("budget", "town", "set", "run.usd_micros", str(limit), data_dir=self.folder / "data")
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def watched(tmp_path: Path, eventually: Callable[..., None]) -> Iterator[Watched]:
+    """Runs in which all is well."""
     data_dir, ports = tmp_path / "data", free_ports(3)
     paced = ("run", "--town", 3, "--days", 90, "--tick-rate", 4, "--workers", 0, "--llm", "openai", "--limit-usd", 1)
     with EmbeddedServer(data_dir) as server, FakeEndpoint(latency=0.02) as endpoint:
@@ -87,45 +108,53 @@ def test_incidents_fire_their_alerts(tmp_path: Path, eventually: Callable[..., N
             run("town", ports) as host,
             run("gone", ports + 2) as gone,
         ):
-            eventually(
-                lambda: host.poll() is not None or ask("cogitate_endpoint_calls_total > 5"),
-                "the model to be asked",
-                LONG,
-            )
+            asked = "cogitate_endpoint_calls_total > 5"
+            eventually(lambda: host.poll() is not None or ask(asked), "the model to be asked", LONG)
             eventually(lambda: len(ask("up == 1")) == 2, "all targets to answer", LONG)
             assert alerts(ask) == set(), "all is well"
-
-            endpoint.change(faults={"429:3": 1.0})  # asks for a pause of three seconds, over and over
-            eventually(lambda: "EndpointHeld" in alerts(ask), "the alert of a model that is limited", LONG)
-            endpoint.change(faults={})
-            assert typed("budget", "town", "set", "run.usd_micros", "100", data_dir=data_dir).returncode == 0
-            eventually(lambda: "BudgetNearlySpent" in alerts(ask), "the alert of a budget that is gone", LONG)
-            assert typed("budget", "town", "set", "run.usd_micros", "1000000", data_dir=data_dir).returncode == 0
-            eventually(lambda: "BudgetNearlySpent" not in alerts(ask), "that alert to end", LONG)
-
-            endpoint.change(faults={"503": 1.0})
-            eventually(lambda: "BreakerOpen" in alerts(ask), "the breaker's alert", LONG)
-            eventually(
-                lambda: "EndpointFailing" in alerts(ask) | alerts(ask, "pending"), "the failures to be counted", LONG
-            )
-            for process in (hand, gone):
-                process.kill()
-                process.wait()
-            wanted = {"NoHost", "TargetDown", "WorkerMissing", "ThoughtsTooLate", "EndpointFailing"}
-            seen: set[str] = set()
-
-            def all_fired() -> bool:
-                seen.update(alerts(ask))
-                return wanted <= seen or host.poll() is not None
-
-            eventually(all_fired, "each incident to fire its alert", LONG)
-            assert wanted <= seen, (tmp_path / "town.log").read_text()
-
-            assert server.pid is not None
-            os.kill(server.pid, signal.SIGSTOP)
-            try:
-                eventually(lambda: "LedgerAway" in alerts(ask), "the alert of a frozen Redis", LONG)
-            finally:
-                os.kill(server.pid, signal.SIGCONT)
-            eventually(lambda: "LedgerAway" not in alerts(ask), "that alert to end", LONG)
+            yield Watched(tmp_path, ask, server, endpoint, hand, host, gone)
             assert host.poll() is None, (tmp_path / "town.log").read_text()
+
+
+def test_a_limited_model_and_a_spent_budget_fire_their_alerts(
+    watched: Watched, eventually: Callable[..., None]
+) -> None:
+    ask = watched.ask
+    watched.endpoint.change(faults={"429:3": 1.0})  # asks for a pause of three seconds, over and over
+    watched.budget(100)
+    seen: set[str] = set()
+
+    def both_fired() -> bool:
+        seen.update(alerts(ask))
+        return {"EndpointHeld", "BudgetNearlySpent"} <= seen or watched.host.poll() is not None
+
+    eventually(both_fired, "a limited model and a budget that is gone to fire their alerts", LONG)
+    watched.budget(1_000_000)
+    eventually(lambda: "BudgetNearlySpent" not in alerts(ask), "that alert to end", LONG)
+
+
+def test_incidents_fire_their_alerts(watched: Watched, eventually: Callable[..., None]) -> None:
+    ask = watched.ask
+    watched.endpoint.change(faults={"503": 1.0})
+    eventually(lambda: "BreakerOpen" in alerts(ask), "the breaker's alert", LONG)
+    eventually(lambda: "EndpointFailing" in alerts(ask) | alerts(ask, "pending"), "the failures to be counted", LONG)
+    for process in (watched.worker, watched.gone):
+        process.kill()
+        process.wait()
+    wanted = {"NoHost", "TargetDown", "WorkerMissing", "ThoughtsTooLate", "EndpointFailing"}
+    seen: set[str] = set()
+
+    def all_fired() -> bool:
+        seen.update(alerts(ask))
+        return wanted <= seen or watched.host.poll() is not None
+
+    eventually(all_fired, "each incident to fire its alert", LONG)
+    assert wanted <= seen, (watched.folder / "town.log").read_text()
+
+    assert watched.server.pid is not None
+    os.kill(watched.server.pid, signal.SIGSTOP)
+    try:
+        eventually(lambda: "LedgerAway" in alerts(ask), "the alert of a frozen Redis", LONG)
+    finally:
+        os.kill(watched.server.pid, signal.SIGCONT)
+    eventually(lambda: "LedgerAway" not in alerts(ask), "that alert to end", LONG)

@@ -263,6 +263,7 @@ WAITING = {'cogitate_open_jobs{state="waiting"}': "3x60"}
 CALLS = {f"cogitate_endpoint_calls_total{{{ENDPOINT}}}": "0+10x60"}
 FAILURES = f'cogitate_endpoint_failures_total{{{ENDPOINT},failure="server"}}'
 ENDED = 'cogitate_jobs_total{run="town",kind="act",end="applied"'
+HELD = f"cogitate_endpoint_held_seconds{{{ENDPOINT}}}"
 REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
 
 
@@ -281,7 +282,9 @@ REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
         ("WorkerMissing", {"cogitate_workers_missing": "0x20 1x40"} | NO_WRITES, []),
         ("NoWorker", {"cogitate_workers_alive": "1x20 0x40"} | WAITING | NO_WRITES, []),
         ("NoHost", {'cogitate_run_has_host{run="town"}': "1x20 0x40"} | NO_WRITES, []),
-        ("EndpointHeld", {f"cogitate_endpoint_held_seconds{{{ENDPOINT}}}": "0x20 30x40"}, [ENDPOINT]),
+        ("EndpointHeld", {HELD: "0x20 30x40"}, [ENDPOINT]),
+        ("EndpointHeld", {HELD: "0x20" + 10 * " 15 10 5 0"}, [ENDPOINT]),  # a call between two pauses
+        ("EndpointHeld", {HELD: "0x50 15 10 5 0x8"}, []),
         ("EndpointHeld", {f'{REFUSED}"rate_limited_here"}}': "0+1x60"}, [ENDPOINT]),
         ("EndpointHeld", {f'{REFUSED}"breaker_open"}}': "0+1x60"}, []),
         ("EndpointFailing", CALLS | {FAILURES: "0+3x60"}, [ENDPOINT]),
