@@ -31,10 +31,10 @@ _NEAR = 80  # characters before a name that say what part it plays
 
 def in_own_words(text: str, name: str) -> str:
     """Return an observation as the one called `name` tells it: "Ada Smith's lamp went out" is "My lamp went out"."""
-    text = text.replace(" engaged in an activity: ", " ")
-    first, _, rest = text.partition(" ")
-    if rest and _has_no_subject(first, rest):
-        return f"I {first[:1].lower()}{first[1:]} {rest}"
+    whole = with_subject(text, "I")
+    if whole.startswith("I ") and not text.startswith("I "):
+        return whole
+    text = whole
     if not name or name not in text:
         return text
     text = _without_name_in_list(text, name)
@@ -55,6 +55,15 @@ def in_own_words(text: str, name: str) -> str:
             if out.endswith("I"):
                 pieces[index + 1] = _for_me(pieces[index + 1])
     return _own_pronouns(out) if alone else out
+
+
+def with_subject(text: str, subject: str) -> str:
+    """Return an observation with the subject that it leaves out: "Saw a cat" becomes "Ada saw a cat"."""
+    text = text.replace(" engaged in an activity: ", " ")
+    first, _, rest = text.partition(" ")
+    if subject and rest and _has_no_subject(first, rest):
+        return f"{subject} {first[:1].lower()}{first[1:]} {rest}"
+    return text
 
 
 def _without_name_in_list(text: str, name: str) -> str:

@@ -30,7 +30,7 @@ from memory.profile import Location
 from memory.summaries.conversations import first_person, format_list, parse_line, resolve_name
 from memory.summaries.statements import news_of
 from tasks.heuristics.day_plan import AGAIN
-from tasks.heuristics.promises import Promise, find_promises, is_vow
+from tasks.heuristics.promises import KEEP, Promise, find_promises, is_vow
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 NOTABLE = 4  # importance from which an event may be told
@@ -38,6 +38,7 @@ WORTH_A_SECOND = 5.0  # of what changed, from which it is told beside something 
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
 EVIDENCE = 20  # entries at most (streams design)
 LONGEST = 240  # characters of one sentence
+LONG_OWED = 3  # days after which a promise is told by its age
 AHEAD = 2 * DAY  # game minutes in which appointments are looked for
 READ_AGAIN = 4  # reflections of which nothing is told again
 _REFUSAL = re.compile(
@@ -152,8 +153,8 @@ def find_insight(recalled: Recalled) -> Insight:
         if len(chosen) < 2 and all(finding.kind != c.kind for c in chosen) and fresh(finding.text):
             chosen.append(finding)
     if all(f.kind == "changed" for f in chosen):
-        openings = {f.text.partition(": ")[0] for f in chosen}
-        others = (f for f in found if f.kind == "changed" and f.text.partition(": ")[0] not in openings)
+        openings = {_opening(f.text) for f in chosen}
+        others = (f for f in found if f.kind == "changed" and _opening(f.text) not in openings)
         more = (f for f in others if f.worth >= WORTH_A_SECOND and fresh(f.text))
         chosen += islice(more, 1)
     if not chosen:
@@ -163,16 +164,25 @@ def find_insight(recalled: Recalled) -> Insight:
     return Insight(text or QUIET, tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
 
 
+def _opening(text: str) -> str:
+    """Return how a sentence begins: two that begin alike read as a list."""
+    before, colon, _ = text.partition(": ")
+    return before if colon else " ".join(text.split()[:3])
+
+
 class _Fresh:
-    """Memory of what this insight and the latest reflections tell, so that nothing is told twice, even reworded."""
+    """Memory of what reflections told: nothing is told twice in the same words, nor reworded in the latest of them."""
 
     def __init__(self, recalled: Recalled) -> None:
-        told = [e.text for e in recalled.before if e.type == "reflection"][-READ_AGAIN:]
-        self._told = [set(stems(s)) for text in told for s in split_sentences(text)]
+        told = [split_sentences(e.text) for e in recalled.before if e.type == "reflection"]
+        self._ever = {normal(sentence) for sentences in told for sentence in sentences}
+        self._told = [set(stems(sentence)) for sentences in told[-READ_AGAIN:] for sentence in sentences]
 
     def __call__(self, text: str) -> bool:
         words = set(stems(text))
-        if not words or any(len(words & other) >= 0.6 * min(len(words), len(other)) for other in self._told if other):
+        if not words or all(normal(sentence) in self._ever for sentence in split_sentences(text)):
+            return False
+        if any(len(words & other) >= 0.6 * min(len(words), len(other)) for other in self._told if other):
             return False
         self._told.append(words)
         return True
@@ -210,12 +220,17 @@ def _owed(recalled: Recalled, promises: Iterable[Promise]) -> Iterable[_Finding]
             continue
         mine = promise.giver == recalled.owner
         other = recalled.of(promise.taker if mine else promise.giver)
-        made = f"on day {day_number(promise.minute)}"
-        text = (
-            f"I still owe {other} what I promised {made}: to {promise.deed}"
-            if mine
-            else f"{other} has not yet kept the promise made to me {made}: to {promise.deed}"
-        )
+        days = day_of(recalled.minute) - day_of(promise.minute)
+        if days < LONG_OWED:
+            made = f"on day {day_number(promise.minute)}"
+            kept = (
+                f"I still owe {other} what I promised" if mine else f"{other} has not yet kept the promise made to me"
+            )
+            text = f"{kept} {made}: to {promise.deed}"
+        elif mine:
+            text = f"I promised {other} {_number(days)} days ago to {promise.deed}, and still have not"
+        else:
+            text = f"{other} promised me {_number(days)} days ago to {promise.deed}, and still has not"
         yield _Finding(6.0 if mine else 5.0, "ahead", _ended(text), promise.evidence)
 
 
@@ -330,16 +345,19 @@ def _is_person(subject: str, recalled: Recalled) -> bool:
 
 
 def _plan(recalled: Recalled) -> Iterable[_Finding]:
-    """Yield what of the plan came true, and what did not."""
+    """Yield what of the plan came true, and what did not; what came of a promise, others say better."""
     for item in recalled.plan:
+        if item.description.removeprefix(AGAIN).startswith(KEEP):
+            continue
         words = item.description.removeprefix(AGAIN).partition(": ")[0].strip(" .")
         if not words or words.lower().startswith("continue ") or _MEAL.search(words):
             continue  # what is continued was told as what it is, and everybody eats
         deed = words if words[:2].isupper() else words[:1].lower() + words[1:]
         if not item.done:
-            yield _Finding(5.0, "changed", _ended(f"I did not get to what I had planned: to {deed}"), ())
+            yield _Finding(5.0, "changed", _ended(f"I had planned to {deed}, but did not get to it"), ())
         elif not item.usual:
-            yield _Finding(4.0, "changed", _ended(f"I found the time for what I had planned: to {deed}"), ())
+            done = f"spent {deed[6:]}" if deed.startswith("spend ") else f"found the time to {deed}"
+            yield _Finding(4.0, "changed", _ended(f"I {done}, as I had planned"), ())
 
 
 def _repeated(recalled: Recalled) -> Iterable[_Finding]:
@@ -358,7 +376,9 @@ def _repeated(recalled: Recalled) -> Iterable[_Finding]:
         text = _own(recalled, entries[0].text)
         how_often = f"{_number(times(entries))} times"
         told = f"I noticed it {how_often}: {_uncapital(text, recalled)}"
-        if text.startswith("I "):
+        if text.startswith("I saw "):
+            told = f"I often{text[1:]}"
+        elif text.startswith("I "):
             told = f"{text.rstrip(' .!')}, {how_often}"
         yield _Finding(3.0, "changed", _ended(told), tuple(e.number for e in entries[:5]))
 
