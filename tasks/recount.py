@@ -150,7 +150,9 @@ class Recount:
         failed = bool(case.job.model)
         if not messages or (failed and case.world.limits.recount_on_failure == "unchanged"):
             return ()
-        told = self._recorded(case, messages, summarise_entries(messages, case.world.display_names))
+        told = self._recorded(
+            case, messages, summarise_entries(messages, case.world.display_names, minute=case.job.minute)
+        )
         return told, *_passed(case, everything(messages))
 
     def _recorded(self, case: Case, messages: Sequence[Entry], text: str) -> Append:

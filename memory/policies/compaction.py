@@ -25,6 +25,7 @@ from memory.retrieval.scoring import ORDINARY, recency
 from memory.routing.history import is_shared, trim
 from memory.stream import Stream
 from memory.summaries.conversations import conversations, resolve_name, summarise_entries
+from memory.summaries.statements import news_of
 
 MUNDANE = 3  # importance of a summary of routine events (streams design, task 9)
 WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes routine ones
@@ -152,7 +153,7 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
         where = f"At {name}" if name else "Elsewhere"
         seen = [e for e in group if e.type != "summary"] or group
         best = max(seen, key=lambda e: (rating(e), not name or name not in e.text, e.number))
-        told = " ".join(anchor_days(best.text, best.minute).split())
+        told = " ".join(anchor_days(news_of(best), best.minute).split())
         told = told if best.type == "summary" else with_subject(told, names.get(owner, ""))
         told = told if len(told) <= 200 else _cut(told, 200)
         told = told if told.endswith(("…", "!", "?")) else f"{told.rstrip(' .')}."

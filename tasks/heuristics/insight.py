@@ -67,6 +67,7 @@ _STATE = re.compile(
     r"^(?!.{0,200}\b(?:now|new|today|longer|last|again)\b)"
     r"[^,;:]{0,80}(?:, [^,;:]{0,40},)? (?:(?:is|are|am) (?:an?|the|my) |and I share )"
 )
+_INTRODUCES = re.compile(r"^(?:I (?:work (?:as|at|in|for)|live (?:at|in|on)|come from|was born)|My name is)\b")
 _LOOKS_ON = re.compile(r"^(?:I saw |Saw |Arrived |Woke |Had )|\bis [a-z]+ing\b[^,]*\.?$")
 
 #: How a change between two is told; which way is chosen by the number of the entry that shows it.
@@ -320,6 +321,8 @@ def _told(recalled: Recalled, entry: Entry) -> str:
             continue
         if is_vow(sentence):
             continue  # told as a promise
+        if told.speaker == recalled.name and _INTRODUCES.search(sentence):
+            continue  # who one is oneself is no news
         reported = told_to(sentence, told.speaker, called or only, recalled.name, recalled.name_words)
         if reported and len(stems(reported)) > max(3, len(stems(best))):
             best = reported

@@ -114,6 +114,14 @@ def test_what_others_must_explain_is_not_told(said: str) -> None:
     assert told == "Today I spent time at cafe. I interacted with Maria Lopez."
 
 
+def test_how_one_introduced_oneself_is_no_news() -> None:
+    for said in ("I work as a baker at the mill.", "I live in Mill Lane."):
+        assert noticed(mine(said, 5, importance=8)).text.startswith("Today I spent time")
+    assert noticed(mine("I work hard to save the mill.", 5, importance=8)).text == (
+        "I told Maria Lopez that I work hard to save the mill."
+    )
+
+
 def test_a_promise_is_told_with_whom_it_was_made_to_and_when() -> None:
     given = mine("Of course, I promise: I will mend your gate.", 600)
     assert noticed(given) == ("I still owe Maria Lopez what I promised on day 1: to mend her gate.", (1,))
