@@ -34,7 +34,8 @@ from prompts.answers import ReflectionAnswer
 from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks import timing
-from tasks.heuristics.insight import QUIET, PlanOutcome, Recalled, find_insight
+from tasks.heuristics.insight import QUIET, find_insight
+from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters

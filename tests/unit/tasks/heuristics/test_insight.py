@@ -8,8 +8,9 @@ import pytest
 
 from memory.clock import DAY
 from memory.entry import Entry
-from tasks.heuristics.insight import EVIDENCE, LONGEST, QUIET, Insight, PlanOutcome, Recalled, find_insight
+from tasks.heuristics.insight import EVIDENCE, QUIET, Insight, find_insight
 from tasks.heuristics.promises import KEEP
+from tasks.heuristics.recalled import LONGEST, PlanOutcome, Recalled
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
 KNOWN = [observation("Tea.", 1, subjects=(KLAUS, MARIA, ISABELLA))]

@@ -8,7 +8,8 @@ import pytest
 
 from memory.clock import DAY
 from memory.entry import Entry, EntryType
-from tasks.heuristics.insight import QUIET, PlanOutcome, Recalled, find_insight
+from tasks.heuristics.insight import QUIET, find_insight
+from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tests.unit.tasks.heuristics.test_insight import KNOWN, mine, noticed
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
