@@ -169,7 +169,8 @@ def _for_several(verb: str) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def _is_past(word: str) -> bool:
+def is_past(word: str) -> bool:
+    """Return whether a word in small letters is the past of a verb, or may be."""
     return (
         word == "had"
         or (word in BASE_FORMS and word.islower())
@@ -179,7 +180,7 @@ def _is_past(word: str) -> bool:
 
 def _has_no_subject(first: str, rest: str) -> bool:
     """Return whether a text opens with the past of a verb whose subject is left out: "Had lunch", "Waited in vain"."""
-    if not first[:1].isupper() or not _is_past(first.lower()):
+    if not first[:1].isupper() or not is_past(first.lower()):
         return False
     return not re.match(r"(?:\w+ ){0,2}(?:is|was|were|are|has|had)\b", rest) or first.lower() in {"saw", "had", "met"}
 

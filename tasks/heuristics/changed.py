@@ -21,11 +21,13 @@ from tasks.heuristics.promises import KEEP, Promise
 from tasks.heuristics.recalled import (
     Finding,
     Recalled,
+    after_when,
     as_told,
     ended,
     in_first_person,
     is_person,
     number_word,
+    placed,
     uncapital,
 )
 
@@ -157,7 +159,17 @@ def _events(recalled: Recalled) -> Iterable[Finding]:
             continue
         text = as_told(recalled, entry)
         if text:
+            text = text if is_dialogue(entry) or entry.source == "internal" else _placed(recalled, entry, text)
             yield Finding(worth - (1.5 if is_dialogue(entry) else 0.5), "changed", ended(text), (entry.number,))
+
+
+def _placed(recalled: Recalled, entry: Entry, text: str) -> str:
+    """Return an event with the place where the owner noticed it, if it does not name it and is not the owner's own."""
+    place = recalled.names.get(entry.location, "")
+    following = after_when(text, recalled)
+    if not place or place in text or not following or _OF_ME.search(text):
+        return text
+    return placed(place, following)
 
 
 def _appointed(recalled: Recalled, entry: Entry) -> bool:

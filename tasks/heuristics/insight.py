@@ -15,7 +15,7 @@ from memory.language.text import normal, stems
 from tasks.heuristics.ahead import what_is_ahead
 from tasks.heuristics.changed import time_spent, what_changed
 from tasks.heuristics.promises import find_promises
-from tasks.heuristics.recalled import Finding, Recalled
+from tasks.heuristics.recalled import Finding, Recalled, unplaced
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 WORTH_A_SECOND = 5.0  # of what changed, from which it is told beside something else that did
@@ -64,10 +64,10 @@ class _Fresh:
     def __init__(self, recalled: Recalled) -> None:
         told = [split_sentences(e.text) for e in recalled.before if e.type == "reflection"]
         self._ever = {normal(sentence) for sentences in told for sentence in sentences}
-        self._told = [set(stems(sentence)) for sentences in told[-READ_AGAIN:] for sentence in sentences]
+        self._told = [set(stems(unplaced(sentence))) for sentences in told[-READ_AGAIN:] for sentence in sentences]
 
     def __call__(self, text: str) -> bool:
-        words = set(stems(text))
+        words = set(stems(unplaced(text)))
         if not words or all(normal(sentence) in self._ever for sentence in split_sentences(text)):
             return False
         if any(len(words & other) >= 0.6 * min(len(words), len(other)) for other in self._told if other):

@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 
 from memory.entry import Entry
 from memory.language.courtesies import is_small_talk
-from memory.language.own_view import in_own_words, told_to
+from memory.language.own_view import in_own_words, is_past, told_to
 from memory.language.references import leans_on_others
 from memory.language.sentences import clean, split_sentences, without_own_name
 from memory.language.speakers import Speakers
-from memory.language.text import stems
+from memory.language.text import stems, words
 from memory.language.times import anchor_days
 from memory.profile import Location
 from memory.summaries.conversations import parse_line, resolve_name
@@ -25,6 +25,15 @@ LONGEST = 240  # characters of one sentence
 _AGAIN_TOLD = re.compile(r"\bconversing about (?:(?:[\w' ]{1,60} (?:is|are) )?conversing about )+")
 _WHO_TALKED = re.compile(r"(?: talked\b|^Conversation with ).*\bon day \d+, ")  # opens a summary of a talk
 _INTRODUCES = re.compile(r"^(?:I (?:work (?:as|at|in|for)|live (?:at|in|on)|come from|was born)|My name is)\b")
+_PLACED = re.compile(r"^I was at .{1,120}? when ")
+_NOT_PAST = frozenset(words("is are am will shall has have can may must does do"))
+#: Words with which a sentence opens that are no names.
+_OPENS = frozenset(
+    words(
+        "a an the this that these those his her their our its it there they we some every each all both many one two "
+        "three four five six seven somebody someone nobody everybody something nothing"
+    )
+)
 Kind = Literal["changed", "ahead"]
 
 
@@ -126,6 +135,28 @@ def uncapital(text: str, recalled: Recalled) -> str:
     first = text.split(maxsplit=1)[0] if text else ""
     common = first.lower() in ("the", "a", "an", "my", "our", "his", "her", "their", "this", "there", "it", "we", "at")
     return text[:1].lower() + text[1:] if common else text
+
+
+def placed(place: str, following: str) -> str:
+    """Return an event with where its owner was then."""
+    return f"I was at {place} when {following}"
+
+
+def unplaced(text: str) -> str:
+    """Return a sentence without where its owner was."""
+    return _PLACED.sub("", text)
+
+
+def after_when(text: str, recalled: Recalled) -> str:
+    """Return a sentence in the past as it stands after "when"; "" for another, or where its opening may be a name."""
+    said = re.findall(r"[^\W\d_]+", text.lower())
+    past = next((at for at, word in enumerate(said) if word in ("was", "were") or is_past(word)), 0)
+    opening = text.partition(" ")[0]
+    if not past or _NOT_PAST.intersection(said[:past]):
+        return ""
+    if opening.lower() in _OPENS:
+        return text[:1].lower() + text[1:]
+    return text if opening in recalled.name_words else ""
 
 
 def ended(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import pytest
 
 from memory.clock import DAY
@@ -113,6 +114,28 @@ def test_ones_own_words_are_told_with_whom_they_were_said_to() -> None:
 def test_what_others_must_explain_is_not_told(said: str) -> None:
     told = noticed(message(said, 5, importance=8)).text
     assert told == "Today I spent time at cafe. I interacted with Maria Lopez."
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ("Two classes had to share one room.", "I was at Oak Library when two classes had to share one room."),
+        ("Maria Lopez sold the mill.", "I was at Oak Library when Maria Lopez sold the mill."),
+        ("A lamp was stolen from Oak Library.", "A lamp was stolen from Oak Library."),  # names it already
+        ("Old Simon Tull died.", "Old Simon Tull died."),  # may open with a name
+        ("The mill will be sold.", "The mill will be sold."),
+        ("The mill is sold.", "The mill is sold."),
+        ("A stranger asked me to make a key.", "A stranger asked me to make a key."),  # it says where one was
+    ],
+)
+def test_an_event_that_names_no_place_is_told_with_where_one_was(seen: str, told: str) -> None:
+    known = {**WORLD.names, "library": "Oak Library", "inn": "The Inn", "office": "Two Towers"}
+    event = observation(seen, 5, importance=8, subjects=(KLAUS,))
+    source = Recalled(owner=KLAUS, recent=stream_of(event).live(), before=KNOWN, names=known, minute=1200, repeats={})
+    assert find_insight(source).text == told
+    thought = msgspec.structs.replace(event, source="internal")
+    source = Recalled(owner=KLAUS, recent=stream_of(thought).live(), before=KNOWN, names=known, minute=1200, repeats={})
+    assert find_insight(source).text == seen
 
 
 def test_how_one_introduced_oneself_is_no_news() -> None:
