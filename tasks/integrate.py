@@ -23,6 +23,7 @@ from memory.routing.routing import INTEGRATE, stage_of
 from memory.stream import Stream
 from memory.summaries.long_term import estimate_tokens, fold_or_cut
 from memory.summaries.size import SummarySize
+from memory.summaries.statements import told_apart
 from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
@@ -189,7 +190,7 @@ def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> t
     Returns:
         The text, and the tokens that were cut off it where it could not be condensed.
     """
-    told, kept, cut, cut_old = " ".join(entry.text for entry in events), summary, 0, 0
+    told, kept, cut, cut_old = " ".join(map(told_apart, events)), summary, 0, 0
     if estimate_tokens(told) > NEW_TOKENS:
         told, cut = fold_or_cut("", events, names, NEW_TOKENS)
     room = TOKENS - estimate_tokens(told)

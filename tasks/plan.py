@@ -25,7 +25,7 @@ from prompts.render import Templates
 from tasks import timing
 from tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
 from tasks.heuristics.identity import GOING_ON, pursuit_of
-from tasks.heuristics.promises import find_promises
+from tasks.heuristics.promises import KEEP, find_promises
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
@@ -354,7 +354,7 @@ def _owed(case: Case, start: int, names: Mapping[str, str]) -> list[str]:
     found = find_promises(owner, case.entries, names)
     earlier = {item.description for plan in case.entries if plan.type == "plan" for item in plan.items}
     owed = [
-        f"Keep the promise to {resolve_name(p.taker, names)}: {p.deed}"
+        f"{KEEP}{resolve_name(p.taker, names)}: {p.deed}"
         for p in found
         if p.giver == owner and p.taker and p.deed and p.outcome == "open" and day_of(p.minute) < day_of(start)
     ]

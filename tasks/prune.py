@@ -16,6 +16,7 @@ from memory.stream import Stream
 from tasks import timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from tasks.recall import delay_of
 
 EVERY = 100  # ticks (streams design)
 SOON = 10  # ticks after which an owner is looked at again when pruning cannot wait
@@ -94,7 +95,7 @@ class Prune:
         cut = _cut(case.job.params)
         if cut is None:
             cut = choose(owner, case.entries, limits, minute)
-        return carry_out(owner, cut, case.entries, limits, case.world.display_names, minute)
+        return carry_out(owner, cut, case.entries, limits, case.world.display_names, minute + delay_of(case))
 
     def _urgent(self, moment: Moment) -> bool:
         oldest = moment.stream.oldest_line()

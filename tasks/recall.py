@@ -82,3 +82,9 @@ def result_minute(job: Job) -> int:
     """Return the game time of the job's result: the job's own, or that of the entry it repairs (parameter "minute")."""
     minute = job.params.get("minute")
     return minute if replaced_entry(job) and isinstance(minute, int) else job.minute
+
+
+def delay_of(case: Case) -> int:
+    """Return the game minutes until the job's result is due, in which what was coming may pass; 0 for a repair."""
+    job = case.job
+    return 0 if replaced_entry(job) else max(0, job.due - job.key.tick) * case.world.minutes_per_tick

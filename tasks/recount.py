@@ -25,7 +25,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.recall import replaced_entry, template_entry
+from tasks.recall import delay_of, replaced_entry, template_entry
 from tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
 IMPORTANCE = 5  # what no limit drops without a summary
@@ -150,7 +150,8 @@ class Recount:
         failed = bool(case.job.model)
         if not messages or (failed and case.world.limits.recount_on_failure == "unchanged"):
             return ()
-        told = self._recorded(case, messages, summarise_entries(messages, case.world.display_names))
+        when = case.job.minute + delay_of(case)
+        told = self._recorded(case, messages, summarise_entries(messages, case.world.display_names, minute=when))
         return told, *_passed(case, everything(messages))
 
     def _recorded(self, case: Case, messages: Sequence[Entry], text: str) -> Append:

@@ -34,12 +34,14 @@ from prompts.answers import ReflectionAnswer
 from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks import timing
-from tasks.heuristics.insight import QUIET, PlanOutcome, Recalled, find_insight
+from tasks.heuristics.insight import QUIET, find_insight
+from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
 from tasks.recall import (
     access_marks,
+    delay_of,
     long_term_context,
     replaced_entry,
     result_minute,
@@ -163,7 +165,7 @@ class Reflect:
         recalled = Recalled(
             owner=case.job.key.owner, recent=recent, before=before, names=case.world.display_names,
             minute=result_minute(case.job), repeats=_repeats(case), places=case.world.locations, plan=_outcomes(case),
-            summary=case.job.summary, delay=_delay(case),
+            summary=case.job.summary, delay=delay_of(case),
         )  # fmt: skip
         insight = find_insight(recalled)
         importance = MINIMAL if insight.text == QUIET else BY_HEURISTIC
@@ -261,12 +263,6 @@ def _begun(stream: Stream, world: WorldFacts) -> int | None:
         return None
     morning = day_of(first.minute) * DAY + world.morning
     return max(first.minute, morning) + timing.offset(stream.owner, world.limits.reflection_interval // 6)
-
-
-def _delay(case: Case) -> int:
-    """Return the game minutes until the reflection is due, in which what was coming may pass."""
-    job = case.job
-    return 0 if replaced_entry(job) else max(0, job.due - job.key.tick) * case.world.minutes_per_tick
 
 
 def _since(case: Case) -> int:

@@ -19,7 +19,7 @@ from prompts.render import Templates
 from tasks import long_term, timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.recall import replaced_entry
+from tasks.recall import delay_of, replaced_entry
 from tasks.shown import (
     Piece,
     begun_in,
@@ -152,8 +152,8 @@ class Summarise:
         group = self._group(case)
         if not group:
             return ()
-        told = self._told(case, group, summarise_entries(group, case.world.display_names, minute=case.job.minute))
-        return told, *self._passed(case, everything(group))
+        text = summarise_entries(group, case.world.display_names, minute=case.job.minute + delay_of(case))
+        return self._told(case, group, text), *self._passed(case, everything(group))
 
     def _latest(self, moment: Moment) -> int:
         """Return the age at which a summary must be asked for, so that it is applied before `LATEST`."""

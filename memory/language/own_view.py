@@ -31,10 +31,10 @@ _NEAR = 80  # characters before a name that say what part it plays
 
 def in_own_words(text: str, name: str) -> str:
     """Return an observation as the one called `name` tells it: "Ada Smith's lamp went out" is "My lamp went out"."""
-    text = text.replace(" engaged in an activity: ", " ")
-    first, _, rest = text.partition(" ")
-    if rest and _has_no_subject(first, rest):
-        return f"I {first[:1].lower()}{first[1:]} {rest}"
+    whole = with_subject(text, "I")
+    if whole.startswith("I ") and not text.startswith("I "):
+        return whole
+    text = whole
     if not name or name not in text:
         return text
     text = _without_name_in_list(text, name)
@@ -55,6 +55,15 @@ def in_own_words(text: str, name: str) -> str:
             if out.endswith("I"):
                 pieces[index + 1] = _for_me(pieces[index + 1])
     return _own_pronouns(out) if alone else out
+
+
+def with_subject(text: str, subject: str) -> str:
+    """Return an observation with the subject that it leaves out: "Saw a cat" becomes "Ada saw a cat"."""
+    text = text.replace(" engaged in an activity: ", " ")
+    first, _, rest = text.partition(" ")
+    if subject and rest and _has_no_subject(first, rest):
+        return f"{subject} {first[:1].lower()}{first[1:]} {rest}"
+    return text
 
 
 def _without_name_in_list(text: str, name: str) -> str:
@@ -160,7 +169,8 @@ def _for_several(verb: str) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def _is_past(word: str) -> bool:
+def is_past(word: str) -> bool:
+    """Return whether a word in small letters is the past of a verb, or may be."""
     return (
         word == "had"
         or (word in BASE_FORMS and word.islower())
@@ -170,7 +180,7 @@ def _is_past(word: str) -> bool:
 
 def _has_no_subject(first: str, rest: str) -> bool:
     """Return whether a text opens with the past of a verb whose subject is left out: "Had lunch", "Waited in vain"."""
-    if not first[:1].isupper() or not _is_past(first.lower()):
+    if not first[:1].isupper() or not is_past(first.lower()):
         return False
     return not re.match(r"(?:\w+ ){0,2}(?:is|was|were|are|has|had)\b", rest) or first.lower() in {"saw", "had", "met"}
 

@@ -33,6 +33,7 @@ _SAYS = re.compile(r"\b(?:say|says|saying|said) thank $", re.IGNORECASE)
 _PARTICIPLES = {"been", "had", "done", "gone", "seen", "taken"}
 _ALWAYS_OF_SUBJECT = {"are", "were", "aren't", "weren't", "have", "haven't"}
 _BEFORE_NOUN = {"the", "that", "this", "a", "old", "new", "silver", "gold", "coal", "iron", "salt"}  # "the old mine"
+_ME = {"me", "my", "mine", "myself"}
 _WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
 
 
@@ -62,6 +63,7 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
     told_apart = yours.subject != mine.subject and not yours.plural
     out: list[str] = []
     agreement: Mapping[str, str] | None = None  # that the coming verb must take
+    of_subject = False  # the listener is the subject, and nobody else was named since: "your" is plainly its own
     previous = ""
     for at, token in enumerate(tokens):
         low = token.lower()
@@ -69,7 +71,9 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
             out.append(token)
             if token in ",;:" or (token == "-" and tokens[at - 1].isspace()):
                 agreement = None
+                of_subject = False
             continue
+        of_subject = of_subject and not token[0].isupper() and low not in _ME and low not in _WE
         if low == "you" and previous == "thank" and _SAYS.search("".join(out)[-20:]):
             out.append(token)
         elif low == "you" and _next(tokens, at) == "both" and not takes_object(previous):
@@ -79,7 +83,7 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
             out.append(mine.subject if named else speaker)
             agreement = PLURAL if named and mine.plural else SINGULAR
             named = True
-        elif low in {"me", "my", "mine", "myself"} and not (low == "mine" and previous in _BEFORE_NOUN):
+        elif low in _ME and not (low == "mine" and previous in _BEFORE_NOUN):
             known = {"me": mine.object, "my": mine.possessive, "mine": mine.absolute, "myself": mine.reflexive}
             first = {"me": speaker, "myself": mine.reflexive}.get(low, f"{speaker}'s")
             out.append(known[low] if named else first)
@@ -90,12 +94,15 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
             subject = low == "you" and (_next(tokens, at) in _ALWAYS_OF_SUBJECT or not takes_object(previous))
             if low == "yourself":
                 out.append(yours.reflexive)
+            elif low == "your" and of_subject:
+                out.append(yours.possessive)
             elif heard and told_apart:
                 known = {"you": yours.subject if subject else yours.object, "your": yours.possessive}
                 out.append(known.get(low, yours.absolute))
             else:
                 out.append(listener if low == "you" else f"{listener}'s")
             heard = True
+            of_subject = of_subject or subject
             agreement = SINGULAR if subject else agreement
         elif previous == "you" and low in {"guys", "all", "two"}:
             out.pop()

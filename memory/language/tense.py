@@ -12,7 +12,7 @@ _QUOTED = re.compile(r"([“\"«][^“”\"«»]*+[”\"»])")
 _SEVERAL = re.compile(r"(?:\b(?:they|we|you|both|all)|\b[^\W\d]\w* and [^\W\d][\w ]{0,60})$", re.IGNORECASE)
 _WILL = re.compile(r"(?:(?<=\w)['’]ll\b|\s(?:will|shall)\b)(?P<not> not\b)?(?P<be> be \w+ing\b)?")
 _WONT = re.compile(r"\swon['’]t\b")
-_PRESENT = re.compile(r"\b(is|are|am)(?= (?:\w+ing|to)\b)")
+_PRESENT = re.compile(r"\b(is|are|am)(?= (?:\w+ing|to)\b| (?:\w+ ){1,3}on (?:the \w+ of )?day \d)")
 _OVER = {"is": "was", "are": "were", "am": "was"}
 
 

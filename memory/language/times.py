@@ -21,13 +21,13 @@ _TIME = re.compile(
 _RELATIVE = re.compile(
     r"\b(?P<until>(?:by|until|till|before|since|after|from) )?"
     r"(?:(?P<after>(?:the )?day after tomorrow|послезавтра)|(?P<next>tomorrow|завтра)|(?P<now>today|сегодня)"
-    r"|(?P<night>tonight|this evening)|(?P<past>yesterday|вчера))"
+    r"|(?P<this>this(?= (?:morning|afternoon)\b))|(?P<night>tonight|this evening)|(?P<past>yesterday|вчера))"
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",
     re.IGNORECASE,
 )
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
 _HOUR = re.compile(r"\d{1,2}")
-_AHEAD = {"after": 2, "next": 1, "now": 0, "night": 0, "past": -1}
+_AHEAD = {"after": 2, "next": 1, "now": 0, "this": 0, "night": 0, "past": -1}
 _WORDS = {"noon": 720, "midday": 720, "midnight": 0, "полдень": 720, "полночь": 0}
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from memory.clock import day_of
 from memory.effects import Append, Archive, Effect
 from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue
+from memory.language.own_view import with_subject
+from memory.language.sentences import split_sentences
 from memory.language.times import anchor_days
 from memory.limits import MemoryLimits
 from memory.policies import cells, window
@@ -23,6 +25,7 @@ from memory.retrieval.scoring import ORDINARY, recency
 from memory.routing.history import is_shared, trim
 from memory.stream import Stream
 from memory.summaries.conversations import conversations, resolve_name, summarise_entries
+from memory.summaries.statements import news_of
 
 MUNDANE = 3  # importance of a summary of routine events (streams design, task 9)
 WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes routine ones
@@ -102,7 +105,7 @@ def carry_out(
         if group := present(talk):
             effects += _replace(owner, group, summarise_entries(group, names, minute=minute), max(map(rating, group)))
     if routine := present(cut.routine):
-        effects += _replace(owner, routine, by_place(routine, names), MUNDANE)
+        effects += _replace(owner, routine, by_place(routine, names, owner), MUNDANE)
     effects += _cut_reflections(owner, present(cut.reflections), limits, names)
     if plans := present(cut.plans):
         effects.append(Archive(owner=owner, numbers=tuple(e.number for e in plans)))
@@ -136,25 +139,43 @@ def enforce_limits(
     return tuple(effects)
 
 
-def by_place(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
-    """Return routine events grouped by place, in the order of each place's first event (streams design, task 9)."""
+def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = "") -> str:
+    """Return routine events grouped by place, in the order of each place's first event (streams design, task 9).
+
+    A place is told by the most important event there, if possible by one that says more than that the owner was there.
+    """
     places: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         places.setdefault(entry.location, []).append(entry)
     parts = []
     for place, group in places.items():
-        where = f"At {resolve_name(place, names)}" if place else "Elsewhere"
+        name = resolve_name(place, names) if place else ""
+        where = f"At {name}" if name else "Elsewhere"
         seen = [e for e in group if e.type != "summary"] or group
-        best = max(seen, key=lambda e: (rating(e), e.number))
-        told = " ".join(anchor_days(best.text, best.minute).split())
-        told = told if len(told) <= 200 else told[:200].rsplit(" ", 1)[0].rstrip(" .,;:") + "…"
+        best = max(seen, key=lambda e: (rating(e), not name or name not in e.text, e.number))
+        told = " ".join(anchor_days(news_of(best), best.minute).split())
+        told = told if best.type == "summary" else with_subject(told, names.get(owner, ""))
+        told = told if len(told) <= 200 else _cut(told, 200)
+        told = told if told.endswith(("…", "!", "?")) else f"{told.rstrip(' .')}."
         count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
         if best.type != "summary" and count > 1:
-            told = f"{count} routine events occurred, such as: {told}"
-        told = told if told.endswith(("…", "!", "?")) else f"{told.rstrip(' .')}."
-        parts.append(told if best.type == "summary" else f"{where}: {told}")
+            told = f"{where}, {count} routine events occurred, among them: {told}"
+        elif best.type != "summary" and not (name and name in told):
+            told = f"{where}: {told}"
+        parts.append(told)
     text = " ".join(parts)
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _cut(text: str, most: int) -> str:
+    """Return the whole sentences within the first `most` characters of a text, or else its whole words."""
+    whole, size = [], -1
+    for sentence in split_sentences(text):
+        size += len(sentence) + 1
+        if size > most:
+            break
+        whole.append(sentence)
+    return " ".join(whole) or text[:most].rsplit(" ", 1)[0].rstrip(" .,;:") + "…"
 
 
 def _below(limit: int) -> int:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import msgspec
 
 from memory.clock import DAY, day_and_time
-from memory.entry import MAX_TEXT, Entry, is_dialogue
+from memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
 from memory.language.own_view import in_own_words
 from memory.language.times import anchor_days
 from memory.language.word_count import count_words
-from memory.summaries.statements import is_statement_of_event, statement_of
+from memory.summaries.statements import is_statement_of_event, statement_of, told_apart
 from memory.summaries.summary import Style, Utterance, summarise
 from memory.summaries.units import MAX_SPEAKER
 
@@ -90,7 +90,7 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
         return Utterance(found[1], entry.text[found.end() :], entry.minute, listener)
     speaker = resolve_name(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
     listener = resolve_name(entry.subjects[1], names) if speaker and len(entry.subjects) == 2 else ""
-    return Utterance(speaker, entry.text, entry.minute, listener)
+    return Utterance(speaker, told_apart(entry), entry.minute, listener)
 
 
 def _speaker(entry: Entry, names: Mapping[str, str]) -> str:
@@ -98,8 +98,10 @@ def _speaker(entry: Entry, names: Mapping[str, str]) -> str:
 
 
 def shown_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
-    """Return what a prompt shows of an entry: as `parse_line`, but a routed statement in full and in its own words."""
+    """Return what a prompt shows of an entry: as `parse_line`, but a routed event in full and in its own words."""
     if is_statement_of_event(entry) and statement_of(entry, _speaker(entry, names)) is not None:
+        return Utterance("", entry.text, entry.minute)
+    if entry.type == "observation" and is_of_event(entry):
         return Utterance("", entry.text, entry.minute)
     return parse_line(entry, names)
 

@@ -12,6 +12,8 @@ from memory.entry import Entry, is_of_event
 from memory.summaries.units import Utterance
 
 _PARTS = re.compile(r" \| (?=[A-Z][a-z]+: )")
+_TOPIC = re.compile(r" on (\S.*)$")
+_PART = re.compile(r"(?<=[.!?…] )(?:Earnings|Otherwise)(?=: )")
 _REASONING = re.compile(r"(?:^|(?<=[.!?…] ))Reasoning: ")
 
 
@@ -35,6 +37,17 @@ def statement_of(entry: Entry, speaker: str) -> Utterance | None:
     else:
         return None
     return Utterance(speaker, said.strip(), entry.minute) if said.strip() else None
+
+
+def told_apart(entry: Entry) -> str:
+    """Return what an event told, in sentences that stand alone: "Earnings on the mill weir: 9." for "Earnings: 9."."""
+    if entry.type != "observation" or not is_of_event(entry):
+        return entry.text
+    head, _, told = entry.text.partition(": ")
+    topic = _TOPIC.search(head)
+    if topic is None or not told:
+        return entry.text
+    return f"{head}: {_PART.sub(lambda label: f'{label[0]}{topic[0]}', told)}"
 
 
 def news_of(entry: Entry) -> str:

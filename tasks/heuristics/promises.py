@@ -16,6 +16,7 @@ from memory.language.text import stems
 from memory.language.times import anchor_days
 from memory.summaries.conversations import parse_line, resolve_name
 
+KEEP = "Keep the promise to "  # opens an item of a plan
 Outcome = Literal["open", "kept", "broken"]
 
 LONGEST_DEED = 16  # words; a longer one is cut from the memory, not told in part
@@ -46,6 +47,11 @@ _BROKEN = re.compile(
     r"\bthough (?:it|this|that) had been promised\b",
     re.I,
 )
+#: What came of one, in a reflection: "I kept the promise that I had given Ada: …", "I let Ada down: I had promised …".
+_OUTCOME_TOLD = re.compile(
+    r"(?<!not )(?<!yet )\b(?P<kept>kept the promise)\b|\bbroke the promise\b|^I let .{1,80} down: I had promised\b",
+    re.I,
+)
 #: "I have carried …", "Here are your …": what a promise that is kept sounds like.
 _DONE = re.compile(
     r"\b(?:I|you|he|she|they|[A-Z]\w+) (?:have |has |had |just )?\w+(?:ed|t|ght|ew|aid|ave|ade|ole|oke)\b|"
@@ -74,7 +80,10 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
     ids = {resolve_name(s, names): s for e in entries for s in e.subjects}
     found: list[Promise] = []
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
-        if entry.type in ("plan", "reflection"):
+        if entry.type == "plan":
+            continue
+        if entry.type == "reflection":
+            _settle_as_told(entry, found)
             continue
         _settle(owner, entry, names, found)
         for made in _made(owner, entry, names, ids):
@@ -146,6 +155,17 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
         numbers = tuple(sorted({*promise.evidence, entry.number}))
         found[index] = replace(promise, outcome=outcome, settled=entry.minute, evidence=numbers)
         return
+
+
+def _settle_as_told(reflection: Entry, found: list[Promise]) -> None:
+    """Note what a reflection says of promises: what showed it may be archived by now."""
+    for match in filter(None, map(_OUTCOME_TOLD.search, split_sentences(reflection.text))):
+        outcome: Outcome = "kept" if match["kept"] else "broken"
+        for index, promise in enumerate(found):
+            before = promise.outcome == "open" and promise.minute < reflection.minute
+            if before and _alike(promise.deed, match.string):
+                numbers = (*promise.evidence, reflection.number)
+                found[index] = replace(promise, outcome=outcome, settled=reflection.minute, evidence=numbers)
 
 
 def _without_name(deed: str, name: str) -> str:

@@ -171,7 +171,26 @@ def test_routine_events_are_told_place_by_place() -> None:
         observation("Saw a cat.", 3, location="cafe", importance=3),
     ).live()
     text = by_place(entries, {"cafe": "Hobbs Cafe"})
-    assert text == "At Hobbs Cafe: 2 routine events occurred, such as: Saw a cat. At library: Read a page."
+    assert text == "At Hobbs Cafe, 2 routine events occurred, among them: Saw a cat. At library: Read a page."
+    told = by_place(entries, {"cafe": "Hobbs Cafe", KLAUS: "Klaus Mueller"}, KLAUS)
+    assert told == (
+        "At Hobbs Cafe, 2 routine events occurred, among them: Klaus Mueller saw a cat. At library: Read a page."
+    )
+
+
+def test_a_place_is_not_told_by_an_arrival_if_anything_else_happened_and_is_named_once() -> None:
+    saw = observation("Saw Maria engaged in an activity: cooking.", 1, location="cafe")
+    arrived = observation("Arrived at Hobbs Cafe.", 2, location="cafe")
+    names = {"cafe": "Hobbs Cafe", KLAUS: "Klaus"}
+    assert by_place(stream_of(saw, arrived).live(), names, KLAUS) == (
+        "At Hobbs Cafe, 2 routine events occurred, among them: Klaus saw Maria cooking."
+    )
+    assert by_place(stream_of(arrived).live(), names, KLAUS) == "Klaus arrived at Hobbs Cafe."
+
+
+def test_a_long_routine_event_is_cut_after_a_whole_sentence_if_one_fits() -> None:
+    told = by_place(stream_of(observation("The bell rang. " * 12 + "word " * 60, 1, location="")).live(), {})
+    assert told == "Elsewhere: " + " ".join(["The bell rang."] * 12)
 
 
 def test_routine_events_are_told_with_one_mark_at_their_end() -> None:

@@ -125,8 +125,8 @@ def test_a_place_is_told_by_its_most_important_event_that_was_not_summarised_bef
         observation("Saw a dog.", 2, location="cafe", importance=3),
         observation("Saw a cat.", 3, location="cafe", importance=3),
     ).live()
-    assert by_place(entries, {}) == "At cafe: 5 routine events occurred, such as: Saw a cat."
-    assert by_place(entries[:2], {}) == "At cafe: 4 routine events occurred, such as: Saw a dog."
+    assert by_place(entries, {}) == "At cafe, 5 routine events occurred, among them: Saw a cat."
+    assert by_place(entries[:2], {}) == "At cafe, 4 routine events occurred, among them: Saw a dog."
     assert by_place(entries[1:2], {}) == "At cafe: Saw a dog."
 
 

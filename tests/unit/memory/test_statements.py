@@ -8,7 +8,7 @@ from memory.entry import Entry
 from memory.language.times import anchor_days
 from memory.routing.routing import Event, Routing, Style, route
 from memory.summaries.conversations import parse_line, shown_line, summarise_entries
-from memory.summaries.statements import news_of
+from memory.summaries.statements import news_of, told_apart
 
 ALICE = "agent:alice"
 NAMES = {ALICE: "Alice Adams", "npc:tom": "Tom"}
@@ -58,6 +58,19 @@ def test_statements_are_retold_without_the_labels_of_their_form(style: Style) ->
     text = summarise_entries(entries, NAMES)
     assert "wheel of the old mine before Monday" in text
     assert not any(label in text for label in ("discussed", "Reasoning", "reasoning", "Certainty", "Speaker", "|"))
+
+
+def test_the_parts_of_an_event_say_of_what_they_are() -> None:
+    paid = Event(kind="final_results", topic="the \\1 floor", text="It won.", earnings=9, counterfactuals={"not": 3})
+    entry = route(paid, minute=1).entry
+    assert (
+        parse_line(entry, {}).text
+        == told_apart(entry)
+        == ("Final results on the \\1 floor: It won. Earnings on the \\1 floor: 9. Otherwise on the \\1 floor: not 3.")
+    )
+    assert shown_line(entry, {}).text == entry.text, "prompts show it as it was"
+    begun = route(Event(kind="voting_initiated", name="Bob", speaker="Bob"), minute=1).entry
+    assert told_apart(begun) == begun.text
 
 
 def test_news_has_no_label() -> None:

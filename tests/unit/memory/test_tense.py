@@ -37,7 +37,9 @@ def test_what_names_no_day_is_never_over() -> None:
         ("Ada is to sing on day 1.", "Ada was to sing on day 1."),
         ("They are singing on day 1.", "They were singing on day 1."),
         ('Ada said "I will sing" on day 1.', 'Ada said "I will sing" on day 1.'),
-        ("Ada is tall on day 1.", "Ada is tall on day 1."),
+        ("The town is quiet on day 1.", "The town was quiet on day 1."),
+        ("The mills are not open on the morning of day 1.", "The mills were not open on the morning of day 1."),
+        ("Ada is tall, and sang on day 1.", "Ada is tall, and sang on day 1."),
     ],
 )
 def test_what_is_over_is_told_in_the_past_but_for_what_is_quoted(sentence: str, told: str) -> None:

@@ -79,6 +79,8 @@ def test_a_clock_is_the_first_time_or_a_bare_hour(text: str, minute: int | None)
     [
         ("We meet today.", "We meet on day 1.", "We meet on day 3."),
         ("Come tonight!", "Come on the evening of day 1!", "Come on the evening of day 3!"),
+        ("I was wrong this morning.", "I was wrong on the morning of day 1.", "I was wrong on the morning of day 3."),
+        ("I was wrong this time.", "I was wrong this time.", "I was wrong this time."),
         ("Come this evening!", "Come on the evening of day 1!", "Come on the evening of day 3!"),
         ("Tomorrow, then.", "on day 2, then.", "on day 4, then."),
         ("See you the day after tomorrow.", "See you on day 3.", "See you on day 5."),

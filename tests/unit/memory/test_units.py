@@ -158,7 +158,7 @@ def test_a_long_name_is_cut() -> None:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("You have kept your word, Ada Pike.", "Bo mentioned that Ada Pike has kept Ada Pike's word."),
+        ("You have kept your word, Ada Pike.", "Bo mentioned that Ada Pike has kept their word."),
         ("I sold the plough, Ada: a farmer bought it.", "Bo sold the plough: a farmer bought it."),
         ("A vote is a vote, and so we open the mine.", "Bo mentioned that a vote is a vote."),
     ],

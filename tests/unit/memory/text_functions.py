@@ -56,8 +56,9 @@ from simulation.recorded.nodes import read_nodes, sound_text
 from simulation.town.action import MEAL_WORDS, SLEEP_WORDS
 from tasks.heuristics.day_plan import build
 from tasks.heuristics.identity import pursuit_of, read_routine, role_of
-from tasks.heuristics.insight import PlanOutcome, Recalled, find_insight
+from tasks.heuristics.insight import find_insight
 from tasks.heuristics.promises import find_promises
+from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tasks.kind import Case, Kind, Prompt, WorldFacts
 from tasks.plan import Plan
 from tasks.recall import brief

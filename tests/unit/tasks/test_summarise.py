@@ -197,3 +197,12 @@ def test_the_prompt_shows_who_said_what() -> None:
     assert "Maria Lopez: Line 0 about 7 chairs." in user
     assert "Klaus Mueller: Sure." in user
     assert "Where: Hobbs Cafe" in user
+
+
+@pytest.mark.parametrize(("asked", "told"), [(KIND.latency + 1, "was going to sing"), (KIND.latency, "will sing")])
+def test_what_is_over_when_the_summary_is_there_is_told_in_the_past(asked: int, told: str) -> None:
+    """The summary is there some ticks after it was asked for."""
+    stream = stream_of(message("I will sing at the mill today at 3:00 PM.", START))
+    ends = 15 * 60 - 2 * KIND.latency + asked
+    (summary,) = appended(KIND.heuristic(case_of(KIND, stream, ends)))
+    assert told in summary.text

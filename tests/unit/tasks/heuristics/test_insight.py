@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import pytest
 
 from memory.clock import DAY
 from memory.entry import Entry
-from tasks.heuristics.insight import EVIDENCE, LONGEST, QUIET, Insight, PlanOutcome, Recalled, find_insight
+from tasks.heuristics.insight import EVIDENCE, QUIET, Insight, find_insight
+from tasks.heuristics.promises import KEEP
+from tasks.heuristics.recalled import LONGEST, PlanOutcome, Recalled
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
 KNOWN = [observation("Tea.", 1, subjects=(KLAUS, MARIA, ISABELLA))]
@@ -113,6 +116,36 @@ def test_what_others_must_explain_is_not_told(said: str) -> None:
     assert told == "Today I spent time at cafe. I interacted with Maria Lopez."
 
 
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ("Two classes had to share one room.", "I was at Oak Library when two classes had to share one room."),
+        ("Maria Lopez sold the mill.", "I was at Oak Library when Maria Lopez sold the mill."),
+        ("A lamp was stolen from Oak Library.", "A lamp was stolen from Oak Library."),  # names it already
+        ("Old Simon Tull died.", "Old Simon Tull died."),  # may open with a name
+        ("The mill will be sold.", "The mill will be sold."),
+        ("The mill is sold.", "The mill is sold."),
+        ("A stranger asked me to make a key.", "A stranger asked me to make a key."),  # it says where one was
+    ],
+)
+def test_an_event_that_names_no_place_is_told_with_where_one_was(seen: str, told: str) -> None:
+    known = {**WORLD.names, "library": "Oak Library", "inn": "The Inn", "office": "Two Towers"}
+    event = observation(seen, 5, importance=8, subjects=(KLAUS,))
+    source = Recalled(owner=KLAUS, recent=stream_of(event).live(), before=KNOWN, names=known, minute=1200, repeats={})
+    assert find_insight(source).text == told
+    thought = msgspec.structs.replace(event, source="internal")
+    source = Recalled(owner=KLAUS, recent=stream_of(thought).live(), before=KNOWN, names=known, minute=1200, repeats={})
+    assert find_insight(source).text == seen
+
+
+def test_how_one_introduced_oneself_is_no_news() -> None:
+    for said in ("I work as a baker at the mill.", "I live in Mill Lane."):
+        assert noticed(mine(said, 5, importance=8)).text.startswith("Today I spent time")
+    assert noticed(mine("I work hard to save the mill.", 5, importance=8)).text == (
+        "I told Maria Lopez that I work hard to save the mill."
+    )
+
+
 def test_a_promise_is_told_with_whom_it_was_made_to_and_when() -> None:
     given = mine("Of course, I promise: I will mend your gate.", 600)
     assert noticed(given) == ("I still owe Maria Lopez what I promised on day 1: to mend her gate.", (1,))
@@ -122,6 +155,17 @@ def test_a_promise_is_told_with_whom_it_was_made_to_and_when() -> None:
     )
     assert "owe" not in noticed(mine("If it rains, I will mend your gate.", 600)).text
     assert "owe" not in noticed(mine("I will be there for you.", 600)).text
+
+
+def test_a_promise_of_days_ago_is_told_by_its_age() -> None:
+    given, taken = mine("I promise: I will mend your gate.", 600), message("I'll lend you my ladder.", 600)
+    for days, told in ((2, "I still owe Maria Lopez what I promised on day 1: to mend her gate."),
+                       (3, "I promised Maria Lopez three days ago to mend her gate, and still have not."),
+                       (4, "I promised Maria Lopez four days ago to mend her gate, and still have not.")):  # fmt: skip
+        assert noticed(given, minute=days * DAY + 600).text == told
+    assert noticed(taken, minute=3 * DAY + 600).text == (
+        "Maria Lopez promised me three days ago to lend me her ladder, and still has not."
+    )
 
 
 def test_a_promise_kept_is_told_once_and_is_owed_no_more() -> None:
@@ -190,17 +234,23 @@ def test_what_passes_before_the_reflection_is_due_is_not_told_as_coming() -> Non
 def test_what_came_of_the_plan_is_told() -> None:
     door = "Repaint the front door"
     assert noticed(plan=[PlanOutcome(description=door, done=False)]).text == (
-        "I did not get to what I had planned: to repaint the front door."
+        "I had planned to repaint the front door, but did not get to it."
     )
     assert noticed(plan=[PlanOutcome(description=f"Take up again: {door}", done=True)]).text == (
-        "I found the time for what I had planned: to repaint the front door."
+        "I found the time to repaint the front door, as I had planned."
     )
+    assert noticed(plan=[PlanOutcome(description="Spend time learning to sing", done=True)]).text == (
+        "I spent time learning to sing, as I had planned."
+    )
+    for done in (True, False):
+        owed = PlanOutcome(description=f"{KEEP}Maria Lopez: mend her gate", done=done)
+        assert noticed(plan=[owed]).text == QUIET, "a plan does not show what came of a promise"
     assert noticed(plan=[PlanOutcome(description=door, done=True, usual=True)]).text == QUIET
     assert noticed(plan=[PlanOutcome(description="Continue working", done=False)]).text == QUIET
     for meal in ("Have lunch at Hobbs Cafe", "Take a break for dinner"):
         assert noticed(plan=[PlanOutcome(description=meal, done=True)]).text == QUIET, "everybody eats"
     both = [PlanOutcome(description=door, done=False), PlanOutcome(description="Feed the hens", done=False)]
-    assert noticed(plan=both).text.count("I did not get to") == 1
+    assert noticed(plan=both).text.count("did not get to it") == 1
 
 
 @pytest.mark.parametrize(
@@ -229,7 +279,9 @@ def test_what_happens_again_and_again_is_told_by_its_number() -> None:
     rattles = observation("The centrifuge rattles.", 5, importance=2)
     assert noticed(rattles, repeats={1: 2}) == ("I noticed it three times: the centrifuge rattles.", (1,))
     ducks = observation("Saw Maria feeding ducks.", 5, importance=2)
-    assert noticed(ducks, repeats={1: 4}).text == "I saw Maria feeding ducks, five times."
+    assert noticed(ducks, repeats={1: 4}).text == "I often saw Maria feeding ducks."
+    sang = observation("Sang in the choir.", 5, importance=2)
+    assert noticed(sang, repeats={1: 4}).text == "I sang in the choir, five times."
     assert "times" not in noticed(rattles, repeats={1: 1}).text
     assert "times" not in noticed(observation("The centrifuge rattles.", 5, importance=1), repeats={1: 9}).text
 

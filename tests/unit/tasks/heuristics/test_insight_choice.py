@@ -8,7 +8,8 @@ import pytest
 
 from memory.clock import DAY
 from memory.entry import Entry, EntryType
-from tasks.heuristics.insight import QUIET, PlanOutcome, Recalled, find_insight
+from tasks.heuristics.insight import QUIET, find_insight
+from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tests.unit.tasks.heuristics.test_insight import KNOWN, mine, noticed
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
@@ -220,7 +221,7 @@ def test_words_of_names_are_those_with_a_capital() -> None:
 def test_a_plan_that_says_nothing_is_not_told_and_one_of_capitals_keeps_them() -> None:
     assert noticed(plan=[PlanOutcome(description=" .", done=False)]).text == QUIET
     told = noticed(plan=[PlanOutcome(description="TVs are to be mended", done=False)]).text
-    assert told == "I did not get to what I had planned: to TVs are to be mended."
+    assert told == "I had planned to TVs are to be mended, but did not get to it."
 
 
 def test_evidence_ascends_and_is_at_most_five_of_what_repeats_and_three_of_talk() -> None:
@@ -267,11 +268,16 @@ def test_what_comes_within_two_days_is_coming(minute: int, coming: bool) -> None
     assert ("party" in noticed(party, minute=minute).text) is coming
 
 
-@pytest.mark.parametrize(("ago", "again"), [(4, False), (5, True)])
-def test_nothing_that_the_last_four_reflections_told_is_told_again(ago: int, again: bool) -> None:
+@pytest.mark.parametrize(
+    ("ago", "before", "again"),
+    [(4, BURNED, False), (5, BURNED, False), (4, "An old mill burned.", False), (5, "An old mill burned.", True)],
+)
+def test_nothing_is_told_again_in_its_words_or_reworded_after_the_last_four_reflections(
+    ago: int, before: str, again: bool
+) -> None:
     others = [
         Entry(type="reflection", text=f"{word} was quiet.", minute=2) for word in ("Spring", "Dawn", "Dusk", "Noon")
     ]
-    told = Entry(type="reflection", text=f"Tea was had. {BURNED}", minute=1)
-    before = [*KNOWN, told, *others[: ago - 1]]
-    assert (BURNED in noticed(mill(7), before=before).text) is again
+    told = Entry(type="reflection", text=f"Tea was had. {before}", minute=1)
+    known = [*KNOWN, told, *others[: ago - 1]]
+    assert (BURNED in noticed(mill(7), before=known).text) is again

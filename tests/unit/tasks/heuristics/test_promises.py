@@ -115,6 +115,24 @@ def test_what_is_planned_or_thought_neither_makes_a_promise_nor_settles_one(kind
     assert promise.outcome == "open"
 
 
+@pytest.mark.parametrize(
+    ("reflected", "outcome"),
+    [
+        ("Maria Lopez kept the promise to lend me her ladder. The mill burned down.", "kept"),
+        ("Maria Lopez broke the promise to lend me her ladder, which has come between us.", "broken"),
+        ("Maria Lopez kept the promise to bake me a cake.", "open"),
+        ("Maria Lopez kept the promise. She did not lend me her ladder.", "open"),
+        ("Maria Lopez has not yet kept the promise made to me on day 1: to lend me her ladder.", "open"),
+    ],
+)
+def test_what_a_reflection_told_of_a_promise_holds_when_what_showed_it_is_archived(
+    reflected: str, outcome: str
+) -> None:
+    (promise,) = found(GIVEN, Entry(type="reflection", text=reflected, minute=900))
+    assert promise.outcome == outcome
+    assert promise.evidence == ((1,) if outcome == "open" else (1, 2))
+
+
 def test_a_promise_that_is_repeated_is_one() -> None:
     assert len(found(GIVEN, message("I promise to lend you my ladder soon.", 700))) == 1
     assert len(found(GIVEN, message("I promise to bake you a cake.", 700))) == 2
