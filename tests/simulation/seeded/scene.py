@@ -114,6 +114,7 @@ def scene_of(number: int) -> Scene:
         "lease": LEASE,
         "hint_interval": HINTS,
         "tick_rate": None if number % 2 else PACE,
+        "stage_fallbacks": number % 3 != 1,
     }  # fmt: skip
     if chosen["tick_rate"] is not None:
         chosen["adaptive_latency"] = False
