@@ -18,6 +18,7 @@ WITH_JSON = (
     "boundary",
     "barrier",
     "concurrency",
+    "fallbacks",
     "enqueue",
     "footprint",
     "start",
@@ -82,6 +83,7 @@ def main() -> int:
     barrier.add_argument("--latency", type=float, default=1.0, help="seconds of each call")
     barrier.add_argument("--rate", type=float, default=20.0, help="ticks a second of our run")
     barrier.add_argument("--ticks", type=int, default=1140, help="game minutes, from five in the morning")
+    commands.add_parser("fallbacks", help="what fallbacks that workers stage save a host, and what they cost workers")
     ways = commands.add_parser("gateway", help="what a tick costs by HTTP and by a pipe, beside the plain loop")
     ways.add_argument("--agents", type=int, default=25)
     ways.add_argument("--ticks", type=int, default=1_000)
@@ -108,6 +110,11 @@ def main() -> int:
         from bench import concurrency
 
         print_tables([concurrency.measure()], arguments.json)
+        return 0
+    if arguments.command == "fallbacks":
+        from bench.pace import fallbacks
+
+        print_tables(fallbacks.tables(), arguments.json)
         return 0
     if arguments.command == "workers":
         from bench import workers
