@@ -9,10 +9,14 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+import memory
+import prompts
+import tasks
 from tasks.kind import Kind
 from tasks.own.declared_kind import DeclaredKind
 
-_OURS = ("memory", "prompts", "tasks")  # what kinds are made of
+# What kinds are made of, by the names that it has here: in a wheel all is in one package.
+_OURS = (memory.__name__, prompts.__name__, tasks.__name__)
 
 
 def code_version(kind: Kind) -> str:
@@ -24,18 +28,19 @@ def code_version(kind: Kind) -> str:
     modules = {cls.__module__ for cls in type(kind).__mro__}
     if isinstance(kind, DeclaredKind):
         modules.add(kind.declared.module)
-    tops = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names
-    hashes = [_hash_of(top) for top in (*_OURS, *sorted(tops - {*_OURS}))]
+    foreign = {module for module in modules if not module.startswith(tuple(f"{name}." for name in _OURS))}
+    tops = {module.partition(".")[0] for module in foreign} - sys.stdlib_module_names
+    hashes = [_hash_of(name) for name in (*_OURS, *sorted(tops))]
     return "" if "" in hashes else hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
 
 @cache
-def _hash_of(top: str) -> str:
+def _hash_of(name: str) -> str:
     """Return a hash of the source files of a package, or of a module that is in none; "" without any."""
     known, found = hashlib.sha256(), False
     try:
-        for name, path in _sources(top):
-            known.update(f"{name}\0{path.stat().st_size}\0".encode())
+        for inside, path in _sources(name):
+            known.update(f"{inside}\0{path.stat().st_size}\0".encode())
             known.update(path.read_bytes())
             found = True
     except (ImportError, ValueError, OSError):
@@ -43,11 +48,11 @@ def _hash_of(top: str) -> str:
     return known.hexdigest() if found else ""
 
 
-def _sources(top: str) -> Iterable[tuple[str, Path]]:
-    spec = find_spec(top)
-    if spec is None:
+def _sources(name: str) -> Iterable[tuple[str, Path]]:
+    spec = find_spec(name)
+    if spec is None or name == "__main__":  # no worker has the host's script
         return []
     if spec.submodule_search_locations is None:
-        return [(top, Path(spec.origin))] if spec.origin is not None and spec.origin.endswith(".py") else []
+        return [(name, Path(spec.origin))] if spec.origin is not None and spec.origin.endswith(".py") else []
     folders = [Path(folder) for folder in spec.submodule_search_locations]
     return sorted((path.relative_to(folder).as_posix(), path) for folder in folders for path in folder.rglob("*.py"))

@@ -14,13 +14,15 @@ from redis import Redis
 
 import scheduler.engine.boundary
 from cogitate import Observation, Profile, Settings, TickLoop
+from ops.fake_llm.server import FakeEndpoint
 from scheduler.engine.engine import RunEngine
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.replay import replay
+from scheduler.intake.fallbacks import Fallbacks
 from scheduler.intake.kind_effects import KindEffects, made_without_model
 from scheduler.ledger.claims import Claim, Claims
 from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job
+from tasks.job import Cost, Job, JobKey
 from tests.unit.scheduler.test_loop import clock_of_loops
 from workers.jobs.fallbacks import FallbackStaging
 from workers.jobs.inline import InlinePublisher
@@ -153,9 +155,35 @@ def test_a_job_that_is_given_up_ends_by_its_fallback_too(
     monkeypatch.setenv("COGITATE_CLAIM_CAP", "1")
     monkeypatch.setattr(Unanswered, "loses", staticmethod(lambda _, claim: worker.settle(claim, None, Cost())))
     with monkeypatch.context() as without:
-        without.setattr(scheduler.engine.engine.Fallbacks, "read", lambda *given: None)
+        without.setattr(Fallbacks, "read", lambda *given: None)
         usual = live(client, tmp_path, "computed")
     assert computed["plan"] == len(OWNERS)
     computed.clear()
     assert live(client, tmp_path, "staged") == usual
+    assert not computed
+
+
+def test_a_worker_process_stages_what_its_host_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, computed: Counter[str], eventually: Eventually
+) -> None:
+    taken: list[KindEffects | None] = []
+    read = Fallbacks.read
+
+    def reading(self: Fallbacks, key: JobKey, raw: bytes) -> KindEffects | None:
+        taken.append(read(self, key, raw))
+        return taken[-1]
+
+    monkeypatch.setattr(Fallbacks, "read", reading)
+    with FakeEndpoint(latency=600.0) as endpoint:
+        settings = Settings(
+            data_dir=tmp_path, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000, wait=0,
+            limits={}, adaptive_latency=False, act_interval=0, workers=1, stage_fallbacks=True,
+        )  # fmt: skip
+        with TickLoop(run="hangs", owners=OWNERS, settings=settings, start_minute=START, ticks=30) as loop:
+            for _ in loop:
+                for item in loop.state.open.values():
+                    key = loop.ledger.store.job_key(item.job.key.text())
+                    eventually(lambda key=key: loop.ledger.client.hexists(key, "fallback"), "the fallback to be staged")
+    assert [made for made in taken if made is not None and made.effects], "the plans"
+    assert None not in taken
     assert not computed
