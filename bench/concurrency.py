@@ -74,8 +74,8 @@ def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         server = stack.enter_context(EmbeddedServer(folder))
-        url = stack.enter_context(_endpoint())
-        bench = _Bench(folder, server.url, url, stack.enter_context(server.client(1)))
+        url = stack.enter_context(endpoint())
+        bench = Bench(folder, server.url, url, stack.enter_context(server.client(1)))
         *fewer, most = in_flight
         ours = {number: bench.ours(number) for number in fewer}
         prefork = bench.plain("prefork", 2)
@@ -83,7 +83,7 @@ def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
             (bench.ours(most), bench.ours(most, batch=BATCH), bench.plain("threads", most), bench.bare(most))
             for _ in range(ROUNDS)
         ]
-    ours[most], batched, threads, bare = (_together(turn[way] for turn in turns) for way in range(4))
+    ours[most], batched, threads, bare = (together(turn[way] for turn in turns) for way in range(4))
     rows = [
         _row(f"worker, {number} in flight", number, measured, threads, prefork) for number, measured in ours.items()
     ]
@@ -97,7 +97,7 @@ def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
     return Table(f"Calls in flight, one worker process, answers after {LATENCY} s", columns, tuple(rows), decimals=2)
 
 
-def _together(rounds: Iterable[Measured]) -> Measured:
+def together(rounds: Iterable[Measured]) -> Measured:
     return Measured(*map(sum, zip(*rounds, strict=True)))
 
 
@@ -109,7 +109,7 @@ def _row(label: str, number: int, measured: Measured, threads: Measured, prefork
     return Row(label, cells)
 
 
-class _Bench:
+class Bench:
     """Workers on one server and one endpoint, one after the other."""
 
     def __init__(self, folder: Path, redis_url: str, endpoint: str, messages: Redis) -> None:
@@ -121,12 +121,12 @@ class _Bench:
         self._request = folder / "request.json"
         self._runs = count(1)
 
-    def ours(self, number: int, batch: int = 1) -> Measured:
+    def ours(self, number: int, batch: int = 1, *, stages: bool = False) -> Measured:
         """Measure a worker of the product with so many jobs in flight, and so many in a message."""
         settings = Settings(
             data_dir=self._folder, redis_url=self._redis_url, llm="openai", model=MODEL, base_url=self._endpoint,
-            api_key="any", concurrency=number, batch=batch, workers=0, wait=0.0, limit_tokens=10**12,
-            latency={KIND: 10_000},
+            api_key="any", concurrency=number, batch=batch, stage_fallbacks=stages, workers=0, wait=0.0,
+            limit_tokens=10**12, latency={KIND: 10_000},
             limits={"tick.run.calls": 10**9, "day.run.calls": 10**9, f"day.kind:{KIND}.calls": 10**9},
         )  # fmt: skip
         owners = {f"agent:resident {n:04}": Profile(name=f"Resident {n:04}") for n in range(3 * number)}
@@ -240,7 +240,7 @@ def until(condition: Callable[[], bool], log: Path) -> None:
 
 
 @contextmanager
-def _endpoint() -> Iterator[str]:
+def endpoint() -> Iterator[str]:
     """Run the stand-in in a process of its own, and yield its base URL."""
     command = [sys.executable, "-m", "ops", "fake-llm", "--port", "0", "--latency", str(LATENCY)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:

@@ -75,6 +75,7 @@ class Settings(BaseSettings):
     concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
     batch: int = Field(1, ge=1, le=MAX_BATCH)  # jobs of one kind and tick in one message
     worker_share: int = Field(1, ge=1, le=100)  # turns of a run's jobs for each turn of another run's
+    stage_fallbacks: bool = False  # workers compute heuristics while models are asked, so that hosts need not
 
     # Metrics for Prometheus. Worker processes that a host starts serve theirs at the ports after its own.
     metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served

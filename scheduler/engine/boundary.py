@@ -41,7 +41,7 @@ def close_due(
     tick: int,
     kind_of: Callable[[str], Kind],
     case_of: Callable[[OpenJob], Case],
-    made_ahead: Callable[[JobKey], KindEffects | None] = lambda key: None,
+    made_ahead: Callable[[DueJob], KindEffects | None] = lambda row: None,
 ) -> list[Closing]:
     """End every job of `rows` and apply its effects to `streams`.
 
@@ -49,7 +49,7 @@ def close_due(
     gets its kind's heuristic, computed here from the entries that the job may read, unless that has been done before.
 
     Args:
-        made_ahead: returns what the heuristic of an open job gives, if that is known already.
+        made_ahead: returns what the heuristic of a job without a result gives, if that is known already.
     """
     ordered = sorted(
         rows,
@@ -59,9 +59,9 @@ def close_due(
         ),
     )  # fmt: skip
 
-    def without_model(item: OpenJob) -> KindEffects:
-        made = made_ahead(item.job.key)
-        return made if made is not None else made_without_model(kind_of(item.job.key.kind), case_of(item))
+    def without_model(row: DueJob) -> KindEffects:
+        made = made_ahead(row)
+        return made if made is not None else made_without_model(kind_of(row.key.kind), case_of(open_jobs[row.key]))
 
     return [_close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), without_model) for row in ordered]
 
@@ -82,12 +82,12 @@ def _close(
     streams: Mapping[str, Stream],
     tick: int,
     kind: Kind,
-    without_model: Callable[[OpenJob], KindEffects],
+    without_model: Callable[[DueJob], KindEffects],
 ) -> Closing:
     result = row.result if row.state == "staged" else None
     if result is None:
         reason = _WITHOUT_RESULT.get(row.state) or reason_of(item.job.refused)  # held
-        made = without_model(item)
+        made = without_model(row)
         failure = row.failure or (EFFECTS_REFUSED if made.refusal else "")
         model = item.job.model if row.failure else ""
         result = Result(

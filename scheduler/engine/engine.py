@@ -24,10 +24,12 @@ from scheduler.engine.retention import Retention, cut
 from scheduler.engine.run_state import RunState
 from scheduler.engine.triggers import ScopeTrigger, recounts
 from scheduler.engine.turn import Deferred, FinishedTick, WorldTurn
+from scheduler.intake.fallbacks import Fallbacks
+from scheduler.intake.kind_effects import KindEffects
 from scheduler.journal.history import Change, note_served
 from scheduler.journal.lines import Core, Correction, EndNote, Postponed, Stepped
 from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.answers import BoundaryInput
+from scheduler.ledger.answers import BoundaryInput, DueJob
 from scheduler.steering.cadence import due_now
 from tasks.job import Cost, JobKey, Request
 from tasks.recount import Recount
@@ -51,10 +53,15 @@ class BegunTick(NamedTuple):
 
 
 class RunEngine:
-    """The steps of a tick on the state of a run: its boundary, `begin`, and what follows the world's turn, `end`."""
+    """The steps of a tick on the state of a run: its boundary, `begin`, and what follows the world's turn, `end`.
 
-    def __init__(self, state: RunState) -> None:
+    Args:
+        fallbacks: reads those that workers have staged.
+    """
+
+    def __init__(self, state: RunState, fallbacks: Fallbacks) -> None:
         self.state = state
+        self._fallbacks = fallbacks
         self._remembering = Remembering(coalesce=state.rules.coalesce)
         self._retention = Retention()
         self._begun = BegunTick()
@@ -87,7 +94,7 @@ class RunEngine:
         state.retries.see(boundary.retries)
         closings = close_due(
             boundary.rows, state.open, state.streams, tick=tick, kind_of=state.rules.kind_of, case_of=state.case_of,
-            made_ahead=self._ahead.made if self._ahead is not None else lambda key: None,
+            made_ahead=self._made_ahead,
         )  # fmt: skip
         for closing in closings:
             key = closing.ended.key
@@ -254,6 +261,11 @@ class RunEngine:
             state.latencies.ended(closing.ended.key)
             state.cadence.touch(closing.ended.key.owner)
         return closings
+
+    def _made_ahead(self, row: DueJob) -> KindEffects | None:
+        """Return what the heuristic of a job gives, if this host has computed it in idle time or a worker staged it."""
+        made = self._ahead.made(row.key) if self._ahead is not None else None
+        return made if made is not None else self._fallbacks.read(row.key, row.fallback)
 
     def _closed(self, key: JobKey) -> OpenJob:
         """Take a job that has its end out of the open ones, and return it."""

@@ -29,6 +29,7 @@ class DueJob(NamedTuple):
     arrival: int = 0  # staged as the n-th result of the run; 0: not staged
     failure: str = ""  # class of the failure of the last attempt that had no result
     empty: str = ""  # the cell whose retry pool had no room for another attempt
+    fallback: bytes = b""  # that a worker has staged, see `scheduler.intake.fallbacks`; of jobs without a result
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -94,6 +95,7 @@ MOST_FAILURE = 64  # characters of a class of failures
 MOST_CELL = 200  # of a cell's window, scope and unit
 
 _STATES: Mapping[str, JobState] = {state: state for state in get_args(JobState)}
+_COLUMNS = 8  # of a row
 _RESULT = msgspec.json.Decoder(Result)
 _ATTEMPT = msgspec.json.Decoder(Attempt)
 
@@ -116,7 +118,7 @@ _RETRY = msgspec.json.Decoder(_Retry)
 def read_rows(raw: list[bytes]) -> list[DueJob]:
     """Return the due jobs. One whose result cannot be read is dead, so its heuristic applies."""
     rows = []
-    for i in range(0, len(raw), 7):
+    for i in range(0, len(raw), _COLUMNS):
         try:
             key = JobKey.parse(raw[i].decode())
         except ValueError as error:
@@ -132,7 +134,7 @@ def read_rows(raw: list[bytes]) -> list[DueJob]:
             state = "dead"
         failure = raw[i + 5].decode("ascii", "replace")[:MOST_FAILURE]
         empty = raw[i + 6].decode("utf-8", "replace")[:MOST_CELL]
-        rows.append(DueJob(key, state, result, claims, arrival, failure, empty))
+        rows.append(DueJob(key, state, result, claims, arrival, failure, empty, fallback=raw[i + 7]))
     return rows
 
 

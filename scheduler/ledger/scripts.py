@@ -15,6 +15,7 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "acquire": (),
     "claim": ("accounts", "retries"),
     "settle": ("accounts", "late", "corrections", "retries"),
+    "fallback": (),
     "beat": (),
     "ask_ready": ("fence",),
     "ready": (),

@@ -31,6 +31,7 @@ from scheduler.config.facts import Facts
 from scheduler.engine.engine import RunEngine
 from scheduler.engine.run_state import RunState
 from scheduler.engine.turn import FinishedTick
+from scheduler.intake.fallbacks import Fallbacks
 from scheduler.journal.exported import ExportedJournal
 from scheduler.journal.history import Change, changes_of, observed_again, read_journal
 from scheduler.ledger.answers import Advanced, BoundaryInput
@@ -131,7 +132,7 @@ class RunLoop:
     ) -> None:
         self.ledger = ledger
         self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
-        self.engine = RunEngine(self.state)
+        self.engine = RunEngine(self.state, Fallbacks(rules.kinds))
         self.calls = WorldCalls(self.state)
         self._apply: Apply = apply
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None

@@ -29,6 +29,7 @@ from scheduler.engine.engine import RunEngine
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.engine.run_state import RunState
 from scheduler.engine.turn import WorldTurn
+from scheduler.intake.fallbacks import Fallbacks
 from scheduler.journal.history import redo
 from scheduler.journal.lines import TickNotes, read_line, write_line
 from scheduler.ledger.answers import BoundaryInput, DueJob
@@ -94,7 +95,7 @@ class Run:
             run="any", rules=rules_of(SETTINGS, kinds(), lambda owner: {"free": True}), facts=facts_of(SETTINGS, (), 0),
             view=view_of(SETTINGS),
         )  # fmt: skip
-        self.engine = RunEngine(self.state)
+        self.engine = RunEngine(self.state, Fallbacks(()))
         self.tick = 0
         self.digest = self.chain = ""
         self.redone: dict[str, Stream] = {}

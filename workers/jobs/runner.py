@@ -31,6 +31,7 @@ from tasks.job import Cost, JobKey, split_job_id
 from workers.jobs.attempt import NO_ADJUSTMENT, Attempts
 from workers.jobs.batches import Batches
 from workers.jobs.combined import CombinedRedis
+from workers.jobs.fallbacks import FallbackStaging
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.kept_results import KeptResults
 from workers.jobs.metrics import attempted
@@ -81,8 +82,10 @@ class Runner:
         heartbeat: Heartbeat,
         settings: Settings,
         kept: KeptResults | None = None,
+        fallbacks: FallbackStaging | None = None,
     ) -> None:
         self._kept = kept
+        self._fallbacks = fallbacks
         self._claims = claims
         self._heartbeat = heartbeat
         self._settings = settings
@@ -124,7 +127,8 @@ class Runner:
                 return Outcome(claim)
             began = time.monotonic()
             where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
-            with where, self._heartbeat.of(claim.job.run, claim.incarnation):
+            staging = self._fallbacks.of(claim) if self._fallbacks is not None else contextlib.nullcontext()
+            with where, self._heartbeat.of(claim.job.run, claim.incarnation), staging:
                 asked = adjustment.model or claim.job.model
                 result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
                 asked = result.model if result is not None and result.model else asked
@@ -187,7 +191,9 @@ def _lane(pid: int) -> ModelLane[Outcome]:
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
     claims = Claims(client, worker=worker)
     beat_every = settings.lease / 5
-    runner = Runner(client, claims, Heartbeat(claims.beat, beat_every), settings, KeptResults(claims, beat_every))
+    heartbeat, kept = Heartbeat(claims.beat, beat_every), KeptResults(claims, beat_every)
+    staging = FallbackStaging(claims) if settings.stage_fallbacks else None
+    runner = Runner(client, claims, heartbeat, settings, kept, staging)
     lane = ModelLane(slots_of_worker(settings.concurrency + SPARE), claims.asks_model, runner.run)
 
     def stop(**_: object) -> None:

@@ -6,6 +6,7 @@ One is a text that takes the place of another in a script, or a function that ta
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -19,12 +20,14 @@ import scheduler.engine.boundary
 import scheduler.engine.engine
 import scheduler.journal.history
 import scheduler.journal.lines
+import scheduler.ledger.claims
 import scheduler.ledger.scripts
 import scheduler.tick.commit
 import scheduler.tick.restore
 import tasks.long_term
 import tasks.recount
 import tests.simulation.seeded.model
+from memory.effects import Effect
 from memory.policies.window import buffer
 from memory.seal import Seal
 from scheduler.engine.boundary import Closing
@@ -34,14 +37,17 @@ from scheduler.engine.late_answers import LateAnswers
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.engine.retention import Retention
 from scheduler.engine.run_state import RunState
+from scheduler.intake.fallbacks import Fallbacks
+from scheduler.intake.kind_effects import KindEffects
 from scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
 from scheduler.latency.latencies import Latencies
 from scheduler.ledger.answers import Advanced
+from scheduler.ledger.claims import Result
 from scheduler.ledger.ledger import Commit, HostLedger
 from scheduler.ledger.run_store import RunStore
 from scheduler.tick.loop import RunLoop
 from scheduler.tick.result_collector import Hints
-from tasks.job import Cost
+from tasks.job import Cost, Job
 from tasks.shown import everything
 from tasks.summarise import Summarise
 from tests.simulation.seeded.actors import current
@@ -278,12 +284,65 @@ def fallbacks_before_answers() -> AbstractContextManager[Any]:
 
     def changed(rows: Any, *rest: Any, made_ahead: Any, **more: Any) -> Any:
         chosen = [
-            row._replace(state="open", result=None) if row.state == "staged" and made_ahead(row.key) else row
+            row._replace(state="open", result=None) if row.state == "staged" and made_ahead(row) else row
             for row in rows
         ]
         return close(chosen, *rest, made_ahead=made_ahead, **more)
 
     return patch.object(scheduler.engine.engine, "close_due", changed)
+
+
+def fallbacks_as_answers() -> AbstractContextManager[Any]:
+    """A fallback that a worker has staged counts as its job's answer, as if nothing had gone wrong."""
+    close = scheduler.engine.engine.close_due
+
+    def changed(rows: Any, *rest: Any, made_ahead: Any, **more: Any) -> Any:
+        fallbacks = {row.key: made_ahead(row) for row in rows if row.fallback}
+        chosen = [
+            row._replace(state="staged", result=Result(effects=made.effects, source="heuristic"))
+            if (made := fallbacks.get(row.key)) is not None
+            else row
+            for row in rows
+        ]
+        return close(chosen, *rest, made_ahead=made_ahead, **more)
+
+    return patch.object(scheduler.engine.engine, "close_due", changed)
+
+
+def fallbacks_of_other_code() -> AbstractContextManager[Any]:
+    """A host applies what a worker of other code has staged."""
+
+    def changed(self: Fallbacks, key: Any, raw: bytes) -> Any:
+        return KindEffects(msgspec.json.decode(raw, type=StagedEffects).effects) if raw else None
+
+    return patch.object(Fallbacks, "read", changed)
+
+
+class StagedEffects(msgspec.Struct):
+    """A fallback, whoever made it."""
+
+    effects: tuple[Effect, ...]
+
+
+@contextmanager
+def fallbacks_of_later_entries() -> Iterator[None]:
+    """A worker computes fallbacks from what there is at its claim, not from what its job read at admission."""
+    build, make = scheduler.ledger.claims.build_case, Fallbacks.make
+    found: dict[str, Any] = {}
+
+    def building(job: Job, *rest: Any) -> Any:
+        reads = tuple(msgspec.structs.replace(one, upto=sys.maxsize) for one in job.reads)
+        found[job.id] = build(msgspec.structs.replace(job, reads=reads), *rest)
+        return build(job, *rest)
+
+    def making(self: Fallbacks, kind: Any, case: Any) -> bytes:
+        return make(self, kind, found[case.job.id])
+
+    with (
+        patch.object(scheduler.ledger.claims, "build_case", building),
+        patch.object(Fallbacks, "make", making),
+    ):
+        yield
 
 
 def replies_unread() -> AbstractContextManager[Any]:
@@ -369,6 +428,10 @@ MUTATIONS: dict[str, Mutation] = {
     "an answer is timed again": times_taken_again,
     "an idle heuristic reads later entries": idle_heuristics_of_later_entries,
     "a fallback replaces an answer": fallbacks_before_answers,
+    "a staged fallback counts as the answer": fallbacks_as_answers,
+    "a fallback of other code is applied": fallbacks_of_other_code,
+    "a staged fallback reads later entries": fallbacks_of_later_entries,
+    "a fallback outlives its job": script("fallback", ("if state ~= 'open' or running ~= token then return 0 end", "")),
     "an unread reply counts as read": replies_unread,
     "a seal is of more than there is": seals_that_only_grow,
     "what was not shown is archived": unseen_entries_archived,
@@ -394,6 +457,8 @@ FOCUS: dict[str, tuple[str, ...]] = {
     "latencies are forgotten on resume": ("second host",),
     "host steps have no sequence": ("server restarted", "broker wiped"),
     "an idle heuristic reads later entries": ("request slow",),
+    "a staged fallback reads later entries": ("request slow", "message delayed"),
+    "a fallback of other code is applied": ("request slow",),
     "leases follow the wall clock": ("wall clock jumped",),
     "a fenced host gives signs of life": ("host stopped", "second host"),
     "any attempt may settle": ("worker stopped",),
@@ -414,10 +479,19 @@ def _paced(scene: Scene) -> bool:
     return scene.settings.tick_rate is not None
 
 
+def _stages(scene: Scene) -> bool:
+    """Return whether the workers of a scene stage fallbacks."""
+    return scene.settings.stage_fallbacks and scene.settings.llm == "openai"
+
+
 #: Bugs that not every scene can show, and the scenes that can.
 WANTED: dict[str, Callable[[Scene], bool]] = {
     "latencies are forgotten on resume": _adapts,
     "an answer is timed again": _adapts,
     "what an answer used is forgotten on resume": _adapts,  # answers seldom wait for fixed due ticks
     "an idle heuristic reads later entries": _paced,
+    "a staged fallback counts as the answer": _stages,
+    "a fallback of other code is applied": _stages,
+    "a staged fallback reads later entries": _stages,
+    "a fallback outlives its job": _stages,
 }

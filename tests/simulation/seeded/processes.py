@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 from hosting.tick_loop import TickLoop
 from scheduler.config.versions import SCHEMA
 from scheduler.engine.open_jobs import OpenJob
+from scheduler.intake.fallbacks import Fallbacks
 from scheduler.intake.kind_effects import KindEffects
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.answers import Collected
@@ -21,10 +22,13 @@ from scheduler.ledger.keys import incarnation_key
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.presence import SIGNS_A_LEASE
 from scheduler.tick.result_collector import Leases, ResultCollector
-from tasks.job import Cost
+from tasks.job import Cost, JobKey
+from tasks.kind import Case, Kind
+from tasks.registry import kinds
 from tests.simulation.seeded.actors import NEVER, Actor, Process, current
 from tests.simulation.seeded.scene import LEASE, RUN
 from tests.simulation.seeded.world import world_of
+from workers.jobs.fallbacks import FallbackStaging, needs_fallback
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.runner import Runner
 
@@ -91,6 +95,7 @@ class HostProcess(Process):
         )  # fmt: skip
         waiting._leases = WatchedLeases(cluster)
         loop._loop.collector = waiting
+        loop._loop.engine._fallbacks = CountedFallbacks(cluster)
         self._take_time_for_heuristics(loop)
         if settings.tick_rate is not None:
             loop._loop._send_commit = lambda commit: Meanwhile(self, commit)
@@ -232,7 +237,9 @@ class WorkerProcess(Process):
         self._claims = WatchedClaims(cluster.client, worker=name)
         self._claims.cluster = cluster
         beat = SimulatedHeartbeat(self, self._claims, cluster)
-        self._runner = Runner(cluster.client, self._claims, beat, cluster.scene.settings)
+        settings = cluster.scene.settings
+        staging = SimulatedStaging(self, self._claims, cluster) if settings.stage_fallbacks else None
+        self._runner = Runner(cluster.client, self._claims, beat, settings, fallbacks=staging)
         for _ in range(2):
             self.spawn(self._work)
 
@@ -253,6 +260,49 @@ class WorkerProcess(Process):
                     continue  # its message is gone; the host repeats it
         except Exception as error:
             self._cluster.broken = error
+
+
+class SimulatedStaging(FallbackStaging):
+    """Stages the fallbacks of one worker at any time after its claims, also when the job is settled or over."""
+
+    def __init__(self, process: WorkerProcess, claims: Claims, cluster: Cluster) -> None:
+        super().__init__(claims)
+        self._process = process
+        self._cluster = cluster
+        if cluster.is_of_other_code():
+            self._fallbacks = OtherCode(kinds())
+
+    @contextmanager
+    def of(self, claim: Claim) -> Iterator[None]:
+        if needs_fallback(claim):
+            self._process.spawn(lambda: self._stage_later(claim))
+        yield
+
+    def _stage_later(self, claim: Claim) -> None:
+        actor = current()
+        assert actor is not None
+        actor.sleep(self._cluster.fallback_seconds())
+        self.stage(claim)
+
+
+class CountedFallbacks(Fallbacks):
+    """The fallbacks that hosts take, counted."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(kinds())
+        self._cluster = cluster
+
+    def read(self, key: JobKey, raw: bytes) -> KindEffects | None:
+        found = super().read(key, raw)
+        self._cluster.fallbacks += found is not None
+        return found
+
+
+class OtherCode(Fallbacks):
+    """Makes other fallbacks than the hosts would."""
+
+    def make(self, kind: Kind, case: Case) -> bytes:
+        return b'{"code": "other", "effects": []}'
 
 
 class SimulatedHeartbeat(Heartbeat):

@@ -253,7 +253,7 @@ def test_what_a_worker_of_another_version_staged_is_held_to_them_too() -> None:
     key = JobKey(1, "hum", ANN, 0, 0)
     for effects, readable in (((append(),), True), ((append(importance=77),), False)):
         raw = msgspec.json.encode(Result(effects=effects, source="llm"))
-        (row,) = read_rows([key.text().encode(), b"staged", raw, b"1", b"1", b"", b""])
+        (row,) = read_rows([key.text().encode(), b"staged", raw, b"1", b"1", b"", b"", b""])
         (offer,) = read_offers([key.text().encode(), raw])
         assert (row.state, row.result is not None) == (("staged", True) if readable else ("dead", False))
         assert (offer.result is not None) == readable

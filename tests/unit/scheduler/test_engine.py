@@ -27,6 +27,7 @@ from scheduler.engine.remembering import Remembering
 from scheduler.engine.run_state import RunState
 from scheduler.engine.triggers import location_left
 from scheduler.engine.turn import FinishedTick, WorldTurn
+from scheduler.intake.fallbacks import Fallbacks
 from scheduler.journal.history import redo
 from scheduler.journal.lines import Core, ReadLine, TickNotes
 from scheduler.latency.due_ticks import Bounds
@@ -51,7 +52,7 @@ class Run:
         )  # fmt: skip
         view = BudgetView(LimitTable(limits or {}), retry_share=0.0, guarantees={})
         self.state = RunState(run="r", rules=chosen, facts=Facts(), view=view)
-        self.engine, self.tick = RunEngine(self.state), 0
+        self.engine, self.tick = RunEngine(self.state, Fallbacks(())), 0
         self.turn(joins={owner: Profile(name=owner) for owner in (ANN, BOB)})
 
     def turn(

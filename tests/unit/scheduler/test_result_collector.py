@@ -111,9 +111,11 @@ class FakeLedger:
         self.attempts: dict[str, Attempt] = {}
         self.beats: dict[str, int] = {}
         self.looks: list[tuple[float, tuple[str, ...]]] = []
+        self.passing: list[bool] = []  # of each look, whether it said that the boundary is passed after it
 
-    def collect(self, tick: int, apply: str, expired: Sequence[str] = ()) -> Collected:
+    def collect(self, tick: int, apply: str, expired: Sequence[str] = (), *, passes: bool = False) -> Collected:
         self.looks.append((self.now, tuple(expired)))
+        self.passing.append(passes)
         rows = [DueJob(key, "staged" if at <= self.now else "open", None, 1) for key, at in self.staged_at.items()]
         unclaimed = [row.key.text() for row in rows if row.state == "open"]
         return Collected(BoundaryInput(rows), self.attempts, self.beats, unclaimed)
@@ -186,6 +188,18 @@ def test_without_a_wait_it_looks_once_more() -> None:
     known = BoundaryInput([DueJob(FIRST, "open", None, 1)])
     assert states(waiting(ledger, 0.0)[0].gather(5, known, JOBS)) == {"staged"}
     assert len(ledger.looks) == 1
+
+
+@pytest.mark.parametrize(
+    ("wait", "silence", "passing"),
+    [(0.0, 0.0, [True]), (2.5, 0.0, [False, False, False, True]), (2.5, 2.0, [False, True])],
+)
+def test_the_last_look_says_that_the_boundary_is_passed(wait: float, silence: float, passing: list[bool]) -> None:
+    ledger = FakeLedger({FIRST: 99.0})
+    built, _ = waiting(ledger, wait)
+    built._life.silence = silence
+    built.gather(5, None, JOBS)
+    assert ledger.passing == passing
 
 
 def test_a_host_that_prefers_freshness_looks_at_every_boundary() -> None:
@@ -269,11 +283,11 @@ def test_the_time_that_the_ledger_was_away_does_not_count() -> None:
     built, _ = waiting(ledger, 60.0)
     look = ledger.collect
 
-    def stalls_once(*args: Any) -> Collected:
+    def stalls_once(*args: Any, **how: Any) -> Collected:
         ledger.collect = look  # type: ignore[method-assign]
         ledger.now += 50.0
         ledger.lost += 50.0
-        return look(*args)
+        return look(*args, **how)
 
     ledger.collect = stalls_once  # type: ignore[method-assign, assignment]
     assert states(built.gather(5, None, JOBS)) == {"staged"}
@@ -295,7 +309,7 @@ def test_jobs_that_are_over_are_not_hinted_again() -> None:
 
 def test_a_host_that_cannot_ask_calls_what_is_due_late() -> None:
     ledger = FakeLedger({FIRST: 0.0})
-    ledger.collect = lambda *_: None  # type: ignore[method-assign, assignment]
+    ledger.collect = lambda *_, **how: None  # type: ignore[method-assign, assignment]
     due = max(item.job.due for item in JOBS.values())
     rows = waiting(ledger, 60.0)[0].gather(due, None, JOBS).rows
     assert {(row.key, row.state) for row in rows} == {(FIRST, "open"), (SECOND, "open")}
@@ -309,7 +323,7 @@ class Paused(FakeLedger):
         super().__init__({FIRST: 0.0})
         self.modes, self.went_on, self.waited = list(modes), 0, list[float]()
 
-    def collect(self, tick: int, apply: str, expired: Sequence[str] = ()) -> Any:
+    def collect(self, tick: int, apply: str, expired: Sequence[str] = (), *, passes: bool = False) -> Any:
         mode = self.modes.pop(0)
         if mode == "away":
             return None
@@ -388,7 +402,7 @@ def test_without_its_ledger_a_host_knows_what_is_due_by_itself() -> None:
     later = open_job("think", ANN, due=6, ordinal=3)
     jobs = {**JOBS, held.job.key: held, later.job.key: later}
     ledger = FakeLedger({})
-    ledger.collect = lambda *args: None  # type: ignore[method-assign, assignment, misc]
+    ledger.collect = lambda *args, **how: None  # type: ignore[method-assign, assignment, misc]
     rows = waiting(ledger, 0.0)[0].gather(5, None, jobs).rows
     assert {row.key: row.state for row in rows} == {FIRST: "open", SECOND: "open", held.job.key: "held"}
     assert rows == sorted(rows, key=lambda row: row.key)

@@ -76,7 +76,9 @@ class Worker:
         self.beating: list[tuple[str, str]] = []
         self.probed: list[str] = []
         made: Any = self
-        self.runner = Runner(FakeRedis(), made.ledger, made, Settings(), made)
+        self.staging: list[str] = []  # tokens
+        self.staged: list[str] = []
+        self.runner = Runner(FakeRedis(), made.ledger, made, Settings(), made, SimpleNamespace(of=self.stage))
         self.runner._attempts = made
 
     @contextmanager
@@ -85,8 +87,15 @@ class Worker:
         yield
         self.beating.pop()
 
+    @contextmanager
+    def stage(self, claim: Claim) -> Iterator[None]:
+        self.staging.append(claim.token)
+        yield
+        assert self.ledger.settled[-1][0] == claim.token, "it goes on until the attempt is settled"
+        self.staged.append(self.staging.pop())
+
     def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
-        assert self.beating == [("town", "now")]
+        assert (self.beating, self.staging) == ([("town", "now")], [claim.token])
         assert 0 < deadline - time.monotonic() <= Settings().job_deadline
         self.adjustments.append(adjustment)
         return self.outcomes.pop(0)
@@ -125,6 +134,7 @@ def test_a_job_that_is_freed_is_tried_again_with_what_was_learned() -> None:
     assert worker.run() == "staged"
     assert [(token, failure) for token, _, _, failure in worker.ledger.settled] == [("t1", "server"), ("t2", "")]
     assert worker.adjustments == [NO_ADJUSTMENT, adjustment]
+    assert worker.staged == ["t1", "t2"]
 
 
 def test_a_result_tells_of_each_attempt_at_a_model_how_long_it_took_and_what_it_used(

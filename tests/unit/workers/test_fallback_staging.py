@@ -1,0 +1,105 @@
+"""The thread that stages fallbacks while models are asked."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from redis.exceptions import ConnectionError as Away
+
+from memory.profile import Profile
+from scheduler.intake.fallbacks import Fallbacks
+from scheduler.ledger.claims import Claim
+from tasks.job import Job, JobKey
+from tasks.kind import Case, WorldFacts
+from tasks.registry import kind_of, kinds
+from workers.jobs import fallbacks as module
+from workers.jobs.fallbacks import FallbackStaging
+
+FAR = 30.0  # seconds
+
+
+def claim(token: str, kind: str = "plan", model: str = "default") -> Claim:
+    job = Job(run="town", key=JobKey(3, kind, "agent:a", 0, 0), minute=3, due=9, reads=(), model=model)
+    case = Case(job=job, profile=Profile(name="Ann"), world=WorldFacts(), memories={})
+    return Claim(incarnation="now", token=token, number=1, cap=4, case=case)
+
+
+class Ledger:
+    """Fallbacks as the ledger gets them; it keeps who stages them waiting until the test lets him go on."""
+
+    def __init__(self) -> None:
+        self.came: list[tuple[str, bytes]] = []
+        self.changed = threading.Condition()
+        self.lets_go = threading.Event()
+        self.lets_go.set()
+        self.fails = False
+
+    def stage_fallback(self, claim: Claim, fallback: bytes) -> bool:
+        with self.changed:
+            self.came.append((claim.token, fallback))
+            self.changed.notify_all()
+        assert self.lets_go.wait(FAR)
+        if self.fails:
+            raise Away("away")
+        return True
+
+    def tokens(self, number: int) -> list[str]:
+        """The first so many, once they have come."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.came) >= number, FAR)
+            return [token for token, _ in self.came]
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger()
+
+
+def staging(ledger: Any) -> FallbackStaging:
+    return FallbackStaging(ledger)
+
+
+def test_a_fallback_is_staged_while_the_model_is_asked(ledger: Ledger) -> None:
+    with staging(ledger).of(claim("t")):
+        assert ledger.tokens(1) == ["t"]
+    made = Fallbacks(kinds()).make(kind_of("plan"), claim("t").case)
+    assert made
+    assert ledger.came == [("t", made)]
+
+
+def test_a_job_that_is_settled_before_its_turn_needs_none(ledger: Ledger) -> None:
+    ledger.lets_go.clear()
+    made = staging(ledger)
+    with made.of(claim("first")):
+        ledger.tokens(1)
+        with made.of(claim("settled")):
+            pass
+        with made.of(claim("last")):
+            ledger.lets_go.set()
+            assert ledger.tokens(2) == ["first", "last"]
+
+
+@pytest.mark.parametrize("unneeded", [claim("t", model=""), claim("t", kind="unknown")])
+def test_who_needs_none_gets_none(ledger: Ledger, unneeded: Claim) -> None:
+    made = staging(ledger)
+    with made.of(unneeded), made.of(claim("next")):
+        assert ledger.tokens(1) == ["next"]
+
+
+def test_a_repair_needs_none(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "replaced_entry", lambda job: 7)
+    made = staging(ledger)
+    with made.of(claim("repair")):
+        assert made._thread is None
+
+
+def test_while_the_ledger_is_away_the_host_is_left_to_itself(ledger: Ledger) -> None:
+    ledger.fails = True
+    made = staging(ledger)
+    with made.of(claim("lost")):
+        assert ledger.tokens(1) == ["lost"]
+        ledger.fails = False
+        with made.of(claim("next")):
+            assert ledger.tokens(2) == ["lost", "next"]
