@@ -3,12 +3,14 @@
 Other systems' hosts publish as their users do, and ask for each result once all are there. In our first row a host
 requests a job that does nothing for each agent and lives the ticks until they are due: admission, the ledger's commit
 and the application of results are in it, and only we have them. Workers do the jobs meanwhile. These figures are CPU of
-the host's process. The last rows are the slowest tick of the host of `bench.host` on its morning, where heuristics make
-all plans: CPU of its thread. All take turns, so that a busy machine slows all of them.
+the host's process, with Python's full collections made before. The last rows are the slowest tick of the host of
+`bench.host` on its morning, where heuristics make all plans: CPU of its thread. All take turns, so that a busy machine
+slows all of them.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections import defaultdict
@@ -45,6 +47,21 @@ class Paid(NamedTuple):
     together: float
 
 
+def _paid(publish: Callable[[], object], done: Callable[[], None], take: Callable[[], object]) -> Paid:
+    """Return what the first and the last of these cost; the jobs are done in between."""
+    published = _milliseconds(publish)
+    done()
+    taken = _milliseconds(take)
+    return Paid(published, taken, published + taken)
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    gc.collect()
+    started = time.process_time()
+    work()
+    return 1000 * (time.process_time() - started)
+
+
 def table(agents: int = AGENTS, rounds: int = ROUNDS) -> Table:
     """Return what so many due agents cost their host by each way, and how many times less than plain Celery."""
     paid: defaultdict[str, list[Paid]] = defaultdict(list)
@@ -71,7 +88,7 @@ def table(agents: int = AGENTS, rounds: int = ROUNDS) -> Table:
         parts = (_median([cost[part] for cost in costs]) for part in range(len(Paid._fields)))
         rows.append(Row(name, (*parts, median(ratios), min(ratios), max(ratios))))
     columns = ("published, ms", "results, ms", "together", "times less than Celery", "least", "most")
-    note = f"CPU; medians of {rounds} rounds."
+    note = f"CPU of the host; medians of {rounds} rounds."
     return Table(f"{agents:,} agents due in one tick", columns, tuple(rows), note, decimals=1)
 
 
@@ -99,19 +116,12 @@ def _peers(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) 
         stack.enter_context(running_worker([sys.executable, *queue.worker], environment, log))
         ids = [f"plan of agent {number}" for number in range(agents)]
 
-        def block() -> Paid:
-            started = time.process_time()
-            queue.publish(ids)
-            published = time.process_time() - started
+        def done() -> None:
             queue.mark(MARK)
             until(lambda: bool(client.delete(MARK)), log)
             until(lambda: queue.results() == agents, log)  # the last ones may have been under way
-            started = time.process_time()
-            queue.results()
-            taken = time.process_time() - started
-            return Paid(1000 * published, 1000 * taken, 1000 * (published + taken))
 
-        return block
+        return lambda: _paid(lambda: queue.publish(ids), done, queue.results)
 
     return {name: way(number, queue) for number, (name, queue) in enumerate(queues.items())}
 
@@ -132,20 +142,19 @@ def _ours(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) -
     with loop.tick():  # everybody joins
         pass
 
-    def block() -> Paid:
-        started = time.process_time()
+    def request() -> None:
         with loop.tick():
             for owner in loop.state.streams:
                 loop.request(idle_kind.NAME, owner)
-        published = time.process_time() - started
+
+    def done() -> None:
         if len(loop.state.open) != agents:
             raise RuntimeError(f"{len(loop.state.open)} jobs are open, not {agents}")
         until(lambda: state.scard(staged) == agents, log)
-        started = time.process_time()
+
+    def live_on() -> None:
         while loop.state.open:
             with loop.tick():
                 pass
-        taken = time.process_time() - started
-        return Paid(1000 * published, 1000 * taken, 1000 * (published + taken))
 
-    return block
+    return lambda: _paid(request, done, live_on)
