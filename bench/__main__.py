@@ -46,11 +46,16 @@ def main() -> int:
     commands.add_parser("advance", help="one step of the ledger beside a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="what memory operations cost, and retrieval beside other ways")
     stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="that are searched")
-    commands.add_parser("workers", help="what a job that does nothing costs a worker, beside a plain Celery task")
+    commands.add_parser("workers", help="what a job that does nothing costs a worker, beside other systems'")
     crowds = commands.add_parser("host", help="what a tick costs its host, by the size of the crowd")
     crowds.add_argument("--agents", type=int, nargs="+", default=(100, 1_000, 10_000))
-    bounds = commands.add_parser("boundary", help="the ticks of a morning whose plans are spread, and what stalls them")
-    bounds.add_argument("--agents", type=int, nargs="+", default=(1_000, 10_000))
+    bounds = commands.add_parser(
+        "boundary", help="the ticks of a spread morning, what stalls them, and many due in one tick"
+    )
+    bounds.add_argument("--agents", type=int, nargs="*", default=(1_000, 10_000))
+    bounds.add_argument(
+        "--due", type=int, nargs="*", default=(1_000,), help="agents due in one tick, beside other queues"
+    )
     commands.add_parser("footprint", help="bytes that an entry takes in the host and in Redis")
     stalling = commands.add_parser("hostile", help="what text made to stall a host costs a tick, for each policy")
     stalling.add_argument("--length", type=int, default=4_000, help="characters of every text, at most 4,000")
@@ -146,9 +151,10 @@ def main() -> int:
         print_tables([host.table(arguments.agents)], arguments.json)
         return 0
     if arguments.command == "boundary":
-        from bench import boundary
+        from bench import boundary, due_at_once
 
-        print_tables([boundary.table(arguments.agents)], arguments.json)
+        tables = (boundary.table(arguments.agents), *map(due_at_once.table, arguments.due))
+        print_tables(tables, arguments.json)
         return 0
     if arguments.command == "footprint":
         from bench import footprint

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from redis import Redis
 
-from bench.peers.publishing import peer_ways
+from bench.peers.queue import Queue, open_queues
 from bench.table import Row, Table
 from scheduler.config.settings import Settings
 from tasks.job import Cost, Job, JobKey
@@ -24,6 +24,7 @@ from workers.processes.embedded import EmbeddedServer
 from workers.publish import Publisher, display_args, display_kwargs
 
 ROUNDS = 15
+TICK = 100  # jobs that other ways get in one round
 BASE = "apply_async, one by one"
 
 
@@ -57,8 +58,8 @@ def ways(settings: Settings) -> dict[str, tuple[Callable[[Sequence[Job]], object
                 )  # fmt: skip
 
     return {
-        BASE: (apply_async, 100),
-        "kombu's Producer.batch, 100 a tick": (batch, 100),
+        BASE: (apply_async, TICK),
+        "kombu's Producer.batch, 100 a tick": (batch, TICK),
         "hints, 1 a tick": (publisher.publish, 1),
         "hints, 25 a tick": (publisher.publish, 25),
         "hints, 100 a tick": (publisher.publish, 100),
@@ -66,11 +67,17 @@ def ways(settings: Settings) -> dict[str, tuple[Callable[[Sequence[Job]], object
     }
 
 
+def _of(queue: Queue) -> Callable[[Sequence[Job]], object]:
+    return lambda tick: queue.publish([job.id for job in tick])
+
+
 def measure(client: Redis, settings: Settings, rounds: int = ROUNDS) -> Table:
     """Return the median cost of a message by each way, in microseconds of the host's time."""
     taken: defaultdict[str, list[float]] = defaultdict(list)
-    with peer_ways(settings.messages_url()) as peers:
-        offered = ways(settings) | peers
+    with open_queues(settings.messages_url()) as queues:
+        offered = ways(settings)
+        for peer, queue in queues.items():
+            offered[f"{peer.name}'s {peer.way}, {TICK} a tick"] = (_of(queue), TICK)
         for number in range(rounds + 1):
             for name, (publish, count) in offered.items():
                 tick = jobs(count)

@@ -1,19 +1,18 @@
-"""Measure a worker's overhead for each job: jobs that do nothing, beside plain Celery tasks that do nothing.
+"""Measure a worker's overhead for each job: jobs that do nothing, beside what other systems' workers do for one.
 
-Every worker sends events, as for Flower. Ours claims each job from a real Valkey and settles it there; a plain one
-takes its message and is done. All run for the whole measurement and take turns in short blocks, so that a busy machine
-slows all of them; the figures are CPU of a worker's processes for each job, medians of the rounds, and medians of the
-rounds' ratios.
+Ours claims each job from a real Valkey and settles it there; the others take their message and are done, and keep no
+result where they can do without. Ours and Celery's send events, as for Flower. All run for the whole measurement and
+take turns in short blocks, so that a busy machine slows all of them; the figures are CPU of a worker's processes for
+each job, medians of the rounds, and medians of the rounds' ratios.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -22,7 +21,8 @@ import psutil
 
 from bench import idle_kind
 from bench.concurrency import cpu_seconds, running_worker, until
-from bench.peers import plain_worker
+from bench.peers.celery_queue import CeleryQueue
+from bench.peers.queue import Queue, open_queues, queue_environment
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
@@ -31,11 +31,11 @@ from tasks.job import Job
 from workers.processes.embedded import EmbeddedServer
 from workers.processes.supervisor import worker_command, worker_environment
 from workers.publish import Publisher
-from workers.transport.broker_url import kombu_url
 
 ROUNDS = 5
 JOBS = 640  # in a block
 BATCHES = (1, 8, 32)
+MARK = "taken"  # the key by which a worker says that it has taken a block
 PLAIN = {"plain task, threads": ("threads", 16), "plain task, prefork": ("prefork", 2)}
 
 
@@ -46,13 +46,19 @@ class _Blocks:
         self._folder, self._server, self._jobs, self._stack = folder, server, jobs, stack
         self._state = stack.enter_context(server.client(0))
         self._messages = stack.enter_context(server.client(1))
-        self._plain_messages = stack.enter_context(server.client(2))
+        self._peer_messages = stack.enter_context(server.client(2))
 
     def ways(self) -> dict[str, Callable[[], float]]:
         """Start every worker, and return the ways by name: each does a block and returns the CPU seconds of a job."""
         found: dict[str, Callable[[], float]] = {}
+        url = self._server.url.replace("db=0", "db=2")
+        self._peer_messages.config_set("appendfsync", "everysec")  # each of their messages would wait for the disk
         for name, (pool, size) in PLAIN.items():
-            found[name] = self._plain(pool, size)
+            found[name] = self._peer(
+                name, url, self._stack.enter_context(closing(CeleryQueue(url, pool=pool, size=size)))
+            )
+        for peer, queue in self._stack.enter_context(open_queues(url)).items():
+            found[peer.name] = self._peer(peer.name, url, queue)
         settings = PinnedSettings(
             data_dir=self._folder, redis_url=self._server.url, workers=0, wait=0.0, limits={},
             kinds=(idle_kind.__name__,), act_interval=0, repair_from=1440,
@@ -69,23 +75,16 @@ class _Blocks:
             found[f"ours, batch = {batch}"] = self._ours(loop, settings, batch, worker, log)
         return found
 
-    def _plain(self, pool: str, size: int) -> Callable[[], float]:
-        broker = kombu_url(self._server.url.replace("db=0", "db=2"))
-        queue, log = f"plain-{pool}", self._folder / f"{pool}.log"
-        environment = os.environ | {"PLAIN_BROKER": broker}
-        command = [sys.executable, "-m", "celery", "-A", "bench.peers.plain_worker", "worker", "--loglevel", "warning"]
-        command += ["--pool", pool, "--concurrency", str(size), "--queues", queue, "--hostname", f"{pool}@%h", "-E"]
-        worker = self._stack.enter_context(running_worker(command, environment, log))
-        plain_worker.app.conf.broker_url = broker
+    def _peer(self, name: str, url: str, queue: Queue) -> Callable[[], float]:
+        log = self._folder / f"{name}.log"
+        worker = self._stack.enter_context(running_worker([sys.executable, *queue.worker], queue_environment(url), log))
+        ids = [str(number) for number in range(self._jobs)]
 
         def block() -> float:
-            marked = f"ended-{pool}"
             before = cpu_seconds(worker)
-            with plain_worker.app.producer_or_acquire() as producer, producer.batch():
-                for number in range(self._jobs):
-                    plain_worker.nothing.apply_async((number,), producer=producer, queue=queue)
-                plain_worker.mark.apply_async((marked,), producer=producer, queue=queue)
-            until(lambda: bool(self._plain_messages.delete(marked)), log)
+            queue.publish(ids)
+            queue.mark(MARK)
+            until(lambda: bool(self._peer_messages.delete(MARK)), log)
             return (cpu_seconds(worker) - before) / self._jobs
 
         return block
@@ -132,5 +131,5 @@ def table(jobs: int = JOBS, rounds: int = ROUNDS) -> Table:
         ratios = [[cost / base for cost, base in zip(costs, taken[plain], strict=True)] for plain in PLAIN]
         rows.append(Row(name, (1000 * median(costs), *(median(of) for of in ratios), min(ratios[1]), max(ratios[1]))))
     columns = ("CPU ms a job", "to plain, threads", "to plain, prefork", "least", "most")
-    note = f"Medians of {rounds} rounds of {jobs} jobs that do nothing, with events for Flower."
+    note = f"Medians of {rounds} rounds of {jobs} jobs that do nothing, Celery's and ours send events for Flower."
     return Table("Workers", columns, tuple(rows), note, decimals=2)

@@ -35,15 +35,3 @@ def call(number: int) -> None:
     """One call, its answer read as JSON."""
     completion = _client(os.getpid()).chat.completions.create(**_request())
     json.loads(completion.choices[0].message.content or "")
-
-
-@app.task(name="nothing")  # type: ignore[untyped-decorator]
-def nothing(number: int) -> None:
-    """Do nothing."""
-
-
-@app.task(name="mark")  # type: ignore[untyped-decorator]
-def mark(key: str) -> None:
-    """Set a key in the broker: the messages before it have been taken."""
-    with app.connection_for_write() as connection:
-        connection.default_channel.client.set(key, "1")
