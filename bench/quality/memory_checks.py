@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from memory.entry import MAX_TEXT, Entry
+from memory.language.hidden_characters import without_hidden
 from memory.profile import Location
 from memory.stream import Stream
 
@@ -45,3 +46,5 @@ def _of_text(text: str) -> Iterator[str]:
         yield f"has {len(text)} characters"
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
         yield "has control characters"
+    if without_hidden(text) != text:
+        yield "has characters that nobody sees"

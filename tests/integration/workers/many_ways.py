@@ -74,15 +74,21 @@ class ManyWays:
                 if isinstance(reply, FakeResponse):
                     await deliver(reply, reader, writer)
                 else:
-                    writer.write(reply)
-                    await writer.drain()
-                    while self._behaviours[number].endless:
-                        writer.write(reply)
-                        await writer.drain()
-                    if self._behaviours[number].left_open:
-                        await reader.read(1)
+                    await self._write(reply, self._behaviours[number], reader, writer)
         except (ConnectionError, asyncio.CancelledError):
             pass
         finally:
             self._tasks.discard(task)
             writer.close()
+
+    async def _write(
+        self, reply: bytes, one: Behaviour, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        writer.write(reply)
+        while one.endless:
+            await writer.drain()
+            writer.write(reply)
+        if one.left_open:
+            await reader.read(1)
+        writer.close()  # at once: a client that asks again meanwhile would find it closed
+        await writer.wait_closed()

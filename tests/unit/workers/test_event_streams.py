@@ -45,7 +45,12 @@ def test_a_stream_is_known_by_its_first_line(content: bytes, stream: bool) -> No
         (b": PROCESSING\n\n" + chunk("tea") + END + b"data: [DONE]\n\n", "tea", "stop"),
         (chunk("tea").replace(b"data: ", b"data:") + END, "tea", "stop"),
         (chunk("tea") + END + chunk(None) + b'data: {"choices": []}\n\n', "tea", "stop"),
-        (chunk(["no"]) + chunk("tea") + END, "tea", "stop"),
+        (chunk([7]) + chunk("tea") + END, "tea", "stop"),
+        (chunk([{"type": "text", "text": "te"}]) + chunk(["a"]) + END, "tea", "stop"),
+        (b"\xef\xbb\xbf" + chunk("tea") + END, "tea", "stop"),
+        (chunk("tea").replace(b", ", b",\ndata: ").replace(b"[", b"[\ndata: ") + END, "tea", "stop"),
+        (chunk("tea").replace(b", ", b",\rdata: ").replace(b"\n", b"\r") + END.replace(b"\n", b"\r"), "tea", "stop"),
+        (b"data: {broken\n\n" + chunk("tea") + b"data: {broken\n\n" + END, "tea", "stop"),
         (chunk("tea").replace(b"delta", b"message") + END, "tea", "stop"),
         (b'data: {"choices": ["x"]}\ndata: {"choices": 7}\ndata: 7\n' + chunk("tea") + END, "tea", "stop"),
         (chunk("tea") + b'data: {"error": {"code": 502}}\n\n', "tea", "error"),
@@ -68,6 +73,12 @@ def test_usage_and_errors_stand_beside_the_choices() -> None:
     assert whole is not None
     assert whole["usage"] == {"prompt_tokens": 7}
     assert joined(b'data: {"error": {"code": 529}}') == {"error": {"code": 529}}
+    whole = joined(chunk("tea") + b'data: {"error": {"code": 429}}\n\n')
+    assert whole is not None
+    assert whole["choices"][0]["error"] == {"code": 429}
+    whole = joined(chunk("tea") + chunk(finish_reason="stop", usage={"prompt_tokens": 7}))
+    assert whole is not None
+    assert whole["usage"] == {"prompt_tokens": 7}
 
 
 def test_reasoning_and_a_refusal_are_put_together_too() -> None:

@@ -169,6 +169,31 @@ def test_strings_are_made_harmless_wherever_they_are() -> None:
     assert clean(None) is None
 
 
+@pytest.mark.parametrize(
+    ("content", "type_", "text"),
+    [
+        ("Öl", "application/json", "Öl"),
+        ("Öl".encode("latin-1"), "application/json; charset=ISO-8859-1", "Öl"),
+        ("Öl".encode("latin-1"), 'text/plain; charset="latin1"', "Öl"),
+        ("东京".encode("gb18030"), "application/json; charset=gb18030", "东京"),
+        ("Öl".encode("latin-1"), "application/json", "\ufffdl"),
+        ("Öl".encode("latin-1"), "application/json; charset=punycode", "\ufffdl"),
+        ("Öl".encode("latin-1"), "application/json; charset=klingon", "\ufffdl"),
+        ("Öl".encode()[:1] + b"l", "application/json; charset=utf-8", "\ufffdl"),
+    ],
+)
+def test_a_response_is_read_in_its_encoding(content: str | bytes, type_: str, text: str) -> None:
+    letters = content.encode() if isinstance(content, str) else content
+    body = b'{"choices": [{"message": {"content": "' + letters + b'"}}]}'
+    assert read_completion(body, {"Content-Type": type_}).text == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "utf-32", "utf-32-le"])
+def test_json_in_other_forms_of_unicode_is_read(encoding: str) -> None:
+    body = '{"choices": [{"message": {"content": "Öl"}}]}'.encode(encoding)
+    assert read_completion(body, {}).text == "Öl"
+
+
 def completion(choice: Any, **more: Any) -> Reply:
     return read_completion(json.dumps({"choices": [choice], **more}).encode(), {})
 
@@ -180,9 +205,14 @@ USED = {"prompt_tokens": 7, "completion_tokens": 3}
     ("choice", "text", "kind", "unreported"),
     [
         ({"message": {"content": "tea"}, "finish_reason": "stop"}, "tea", None, "text"),
-        ({"message": {"content": [{"text": "te"}, {"text": "a"}, "x", {"x": 1}]}}, "tea", None, "text"),
+        ({"message": {"content": [{"text": "te"}, "a", 7, {"x": 1}]}}, "tea", None, "text"),
         ({"message": {"content": "  "}}, "  ", "empty", "text"),
         ({"message": {"content": None}}, "", "empty", "text"),
+        ({"message": {"content": {"type": "text", "text": "tea"}}}, "tea", None, "text"),
+        ({"message": {"content": {"type": "drink", "text": "tea"}}}, '{"type": "drink", "text": "tea"}', None, "text"),
+        ({"delta": {"content": "tea"}}, "tea", None, "text"),
+        ({"text": "tea", "message": {"content": None}}, "tea", None, "text"),
+        ({"message": {"content": "tea", "refusal": " "}}, "tea", None, "text"),
         ({"message": "tea"}, "", "empty", "text"),
         ({}, "", "empty", "text"),
         ({"message": {"content": {"tea": 1}}}, '{"tea": 1}', None, "text"),

@@ -33,6 +33,7 @@ REDACTION = Redaction([KEY, "a-password-too", "none"])
         (KEY.replace("-", r"\u002d"), ""),
         (KEY.replace("/", r"\/"), ""),
         (KEY.replace("-", r"\\\\u002D"), ""),
+        (KEY.replace("-", "\\" * 31 + "u002d"), ""),
         ("\u200b".join(KEY), ""),
         (r"\u200b".join(KEY), ""),
         (r"\u0000".join(KEY), ""),

@@ -23,7 +23,7 @@ from workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
 from workers.llm.requests.request import Request
 
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
-_COMPRESSED_CONTENT = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # how gzip and zstd begin
+_COMPRESSED_CONTENT = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")  # gzip, zstd, deflate
 _STREAM_OVER = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")  # no line of JSON reads so
 _TAIL = 64  # bytes in which a stream's end is looked for
 MAX_RESPONSE_BYTES = 4 * 2**20  # the body of one response; the longest useful answer is far below

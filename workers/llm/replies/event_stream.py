@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workers.llm.replies.content import text_of
+
 _BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")  # what a line of a stream begins with; the last is a comment
+_MARK = b"\xef\xbb\xbf"  # of byte order; one may begin a stream
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
 def is_stream(content: bytes) -> bool:
     """Return whether the body of a response is a stream of events."""
-    return content[:1_000].lstrip().startswith(_BEGINS)
+    return content[:1_000].removeprefix(_MARK).lstrip().startswith(_BEGINS)
 
 
 def joined(content: bytes) -> dict[str, Any] | None:
@@ -29,13 +32,15 @@ def joined(content: bytes) -> dict[str, Any] | None:
         if choice is None:
             continue
         ended = choice.get("finish_reason") or ended
+        if choice.get("usage") is not None:
+            whole["usage"] = choice["usage"]  # Kimi
         said = choice.get("delta") or choice.get("message")
         if isinstance(said, Mapping):
-            texts |= {name: texts[name] + part for name in _TEXTS if isinstance(part := said.get(name), str)}
+            texts |= {name: texts[name] + text_of(said.get(name)) for name in _TEXTS}
     if ended is None and "error" not in whole:
         return None
     if ended is not None or any(texts.values()):
-        whole["choices"] = [{"message": texts, "finish_reason": ended or "error"}]
+        whole["choices"] = [{"message": texts, "finish_reason": ended or "error", "error": whole.get("error")}]
     return whole
 
 
@@ -44,11 +49,25 @@ def _is_first(choice: object) -> bool:
 
 
 def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
-    for line in content.splitlines():
+    """Yield the JSON objects of the events. Most have one line; the lines of others make one object together."""
+    lines: list[bytes] = []
+    for line in (*content.removeprefix(_MARK).splitlines(), b""):
         if line.startswith(b"data:"):
-            try:
-                chunk = json.loads(line.removeprefix(b"data:"))
-            except (ValueError, RecursionError):  # "[DONE]", or a line that breaks off
+            lines.append(line.removeprefix(b"data:"))
+            if (chunk := _decoded(lines[-1])) is None:
                 continue
-            if isinstance(chunk, dict):
-                yield chunk
+        elif line or not lines:
+            continue
+        else:
+            chunk = _decoded(b"\n".join(lines))
+        lines.clear()
+        if isinstance(chunk, dict):
+            yield chunk
+
+
+def _decoded(data: bytes) -> object:
+    """Return the JSON value; None if it is "[DONE]", or breaks off."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None

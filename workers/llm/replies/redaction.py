@@ -10,7 +10,7 @@ from workers.llm.replies.extract import clean
 from workers.llm.replies.reply import Reply
 
 _SHORTEST = 12  # characters of a real key, at least
-_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|/)")  # at any depth of JSON within JSON
+_ESCAPED = re.compile(r"\\{1,8}(?:u([0-9a-fA-F]{4})|/)")  # of the backslashes of JSON within JSON the last few
 
 
 class Redaction:
@@ -33,7 +33,8 @@ class Redaction:
         found = self._keys.sub("[key]", text)
         if found.isascii() and "\\" not in found:
             return found
-        read: str = clean(_ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else "/", found))
+        letters = _ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else "/", found).replace("\\", "")
+        read: str = clean(letters)
         return "" if self._keys.search(read) else found
 
     def of_reply(self, reply: Reply) -> Reply:

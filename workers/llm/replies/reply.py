@@ -14,6 +14,7 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost
 from tasks.job import Cost
 from tasks.kind import Prompt
+from workers.llm.replies.content import in_utf8, text_of
 from workers.llm.replies.error_responses import from_status
 from workers.llm.replies.event_stream import is_stream, joined
 from workers.llm.replies.extract import json_objects
@@ -79,6 +80,7 @@ _ERROR_STATUSES = frozenset(map(str, range(400, 600)))
 
 def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     """Return the first choice of a chat completion, whatever its shape."""
+    content = in_utf8(content, headers)
     streamed = is_stream(content)
     try:
         body = joined(content) if streamed else json.loads(content)
@@ -91,26 +93,29 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
         return Reply(failure=Failure(kind="no_completion", detail="the response is not a JSON object"))
     usage = read_usage(body)
     choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict):
+    choice = next((one for one in choices if isinstance(one, dict)), None) if isinstance(choices, list) else None
+    if choice is None:
         failure = _error_with_status_200(body, headers)
         if failure is None and usage is None and "choices" not in body:
             return Reply(failure=Failure(kind="no_completion", detail="neither choices nor usage"))
         failure = failure or Failure(kind="empty", detail="no choices")
         return Reply(failure=failure, usage=usage, unreported="text" if failure.status is None else "nothing")
-    message = choice.get("message")
+    usage = usage or read_usage(choice)
+    message = choice.get("message") or choice.get("delta")
     message = message if isinstance(message, dict) else {}
-    text, thought = _text(message.get("content")), _text(message.get("reasoning_content") or message.get("reasoning"))
+    text = text_of(message.get("content")) or text_of(choice.get("text"))
+    thought = text_of(message.get("reasoning_content") or message.get("reasoning"))
     if usage is not None and not usage.output and (text + thought).strip():
         usage = None  # no text costs nothing
-    ended = _ended(choice, bool(message.get("refusal")), text, headers)
+    refusal = message.get("refusal")
+    ended = _ended(choice, bool(refusal.strip() if isinstance(refusal, str) else refusal), text, headers)
     return Reply(
         text=text,
         failure=ended,
         usage=usage,
         unreported="text" if ended is None or ended.kind in ("filtered", "refused", "empty") else "all",
         thought=thought,
-        service_tier=_text(body.get("service_tier")),
+        service_tier=text_of(body.get("service_tier")),
     )
 
 
@@ -134,15 +139,6 @@ def _ended(choice: Mapping[str, object], refusal: bool, text: str, headers: Mapp
     if refusal:
         return Failure(kind="refused")
     return None if text.strip() else Failure(kind="empty", detail="no text")
-
-
-def _text(content: object) -> str:
-    """Return a message's content: a string, the joined strings of a list of parts, or an object as JSON."""
-    if isinstance(content, list):
-        return "".join(text for part in content if isinstance(part, dict) and isinstance(text := part.get("text"), str))
-    if isinstance(content, dict):
-        return json.dumps(content)
-    return content if isinstance(content, str) else ""
 
 
 def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, Failure | None]:
