@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer
 from tasks.kind import Prompt
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -49,7 +50,15 @@ _SLOT = re.compile(
 _TAG = re.compile(r"</?[^<>]{1,40}>")
 _STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}")
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # whose letters are no words
+_WHEN = re.compile(r"(?:on )?day \d+,?(?: (?:at )?\d{1,2}:\d\d ?(?:[ap]\.?m\.?)?)?", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")
+_ENDED = re.compile(r"([^.!?…]+)([.!?…]*)")  # a sentence and its end
+_TWO_DAYS = re.compile(
+    r"\b(yesterday|today|tonight|tomorrow) (?!\1)(yesterday|today|tonight|tomorrow)\b", re.IGNORECASE
+)
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»")
+_YOU = re.compile(r"\byou(?:rs?|rself|['’]\w+)?\b", re.IGNORECASE)
+_ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?…]+")
 _RUN = 6  # words in a row that nobody writes twice by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
@@ -60,6 +69,7 @@ _FEW = 4  # equal items that a day may have: "Work" before lunch, after it, afte
 _SAME = 0.75  # share of equal items that a day may have
 _TOPICAL = 12  # words of content from which on at least one must be among what was shown
 _STEM = 5  # letters by which words are compared
+_OWN = (ActionAnswer, DailyPlan, ReflectionAnswer)  # what a character thinks and does; a host's kinds may hold speech
 
 
 def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
@@ -75,7 +85,7 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return f"{text[:40]!r} is a placeholder; write what the character would"
         if (found := _SLOT.search(text) or _TAG.fullmatch(text)) is not None:
             return f"{found[0]!r} is a placeholder; write what the character would"
-        if (not words and _STAMP.search(text) is not None) or _ISO.fullmatch(text) is not None:
+        if _is_date(text, words):
             return f"{text[:40]!r} is a date or a number; write what the character would"
         if _name(text) in named:
             return f"{text[:40]!r} only names a place or a person; say what happens"
@@ -93,8 +103,12 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return "a bracket in it has no other half"
         if _ADDRESSED.match(text) is not None or _copies(words, prompt.system):
             return "it repeats the instructions instead of following them"
+        if isinstance(answer, _OWN) and (fault := _fault_of_thought(text)) is not None:
+            return fault
         if _repeats_a_sentence(text) or (len(words) >= _LONG and _variety(words) < _VARIED):
             return "it says the same words over and over"
+    if isinstance(answer, ReflectionAnswer) and _speaks_to_you(answer.insight):
+        return "the insight speaks to 'you'; write it in the first person"
     if (twice := _said_in_two_fields(value, choices)) is not None:
         return f"{twice[0]!r} and {twice[1]!r} say the same"
     for items in _lists(value, choices):
@@ -106,6 +120,29 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
     if not _relates(texts, prompt):
         return "nothing in it is about what you were shown"
     return None
+
+
+def _is_date(text: str, words: list[str]) -> bool:
+    """Return whether a text is a time or a number and nothing else."""
+    if _ISO.fullmatch(text) or _WHEN.fullmatch(text.strip(" .")):
+        return True
+    return not words and _STAMP.search(text) is not None
+
+
+def _fault_of_thought(text: str) -> str | None:
+    """Return why a text is nothing that a character thinks, does or has for a reason."""
+    sentences = [one for one in _ENDED.findall(_QUOTED.sub("", text)) if any(map(str.isalnum, one[0]))]
+    if sentences and all("?" in end and ":" not in said for said, end in sentences):
+        return f"{text[:40]!r} only asks; say what the character thinks or does"
+    if (found := _TWO_DAYS.search(text)) is not None:
+        return f"{found[0]!r} names two days at once"
+    return None
+
+
+def _speaks_to_you(insight: str) -> bool:
+    """Return whether an insight is about somebody addressed and not about the one who has it; quotes do not count."""
+    own = _QUOTED.sub("", insight)
+    return _YOU.search(own) is not None and _ONESELF.search(own) is None
 
 
 def _choices(prompt: Prompt) -> frozenset[str]:

@@ -32,7 +32,7 @@ from workers.jobs.answer_faults import fault_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
 from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following, within_context
-from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repairs_of
+from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repairs_of, without_repair
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
@@ -167,7 +167,7 @@ class Attempts:
                 return asked
             again = asked.why == "stopping" and not claim.last
             return AttemptOutcome(None, Cost()) if again else self._skip_call(kind, claim, asked.why, asked.because)
-        judged = self._judge(kind, claim, prompt, asked.answer)
+        judged = self._judge(kind, claim, prompt, asked.answer, adjustment.repairs)
         if judged.failure == UNUSABLE and judged.cut is None and not asked.saved:
             self._calls.count_unusable(model)
         self._capture.keep(claim, prompt, asked, judged.failure, judged.fault)
@@ -176,11 +176,13 @@ class Attempts:
         elsewhere = following(candidates, candidate, judged.failure) if judged.failure in OF_ENDPOINTS else None
         return self._failed(kind, claim, model, elsewhere, prompt, asked, judged, deadline, adjustment)
 
-    def _judge(self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer) -> _Judged:
+    def _judge(
+        self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer, repairs: Sequence[Rendered]
+    ) -> _Judged:
         """Return the effects of an answer, or why it has none."""
         if answer.value is None:
             return _Judged(None, answer.failure.kind if answer.failure is not None else "empty")
-        if (fault := fault_of(answer.value, prompt)) is not None:
+        if (fault := fault_of(answer.value, without_repair(prompt, repairs))) is not None:
             log.info("job.answer_unusable", job=claim.job.id, error="junk")
             return _Judged(None, UNUSABLE, fault, junk=True)
         try:

@@ -7,11 +7,15 @@ it is cut, put on one line and fenced, as memories are. Junk is not shown again:
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
+from dataclasses import replace
 
 from pydantic import BaseModel, ValidationError
 
 from prompts.render import Rendered, Templates
+from tasks.kind import Prompt
 from workers.llm.replies.extract import json_objects
+from workers.llm.requests.tokens import end_of
 
 UNUSABLE = "unusable"  # well-formed, and refused by its kind: unknown places or agents, too few items, …
 
@@ -33,6 +37,17 @@ def repairs_of(templates: Templates, text: str, fault: str, *, junk: bool = Fals
     shown = ("",) if junk else (_cut(text, MOST_ANSWER), "")
     complaint = _cut(fault, MOST_FAULT)
     return tuple(templates.render("repair", {"answer": answer, "complaint": complaint}) for answer in shown)
+
+
+def without_repair(prompt: Prompt, repairs: Iterable[Rendered]) -> Prompt:
+    """Return the prompt as it was before a repair was added.
+
+    Words of the first answer that its fault quotes are no words that the model was shown.
+    """
+    for end in map(end_of, repairs):
+        if prompt.user.endswith(end):
+            return replace(prompt, user=prompt.user.removesuffix(end))
+    return prompt
 
 
 def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -> str:

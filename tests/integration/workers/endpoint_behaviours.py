@@ -146,6 +146,10 @@ BEHAVIOURS = (
     failed("junk: too few items", "unusable", "told", planned(f"Tune the {MARK}", f"Polish the {MARK}")),
     failed("junk: two things at once", "unusable", "told", said(GOOD.replace("8:00 AM", "7:00 AM"))),
     row("junk that is mended", planned(*["..."] * 6), said(), claims=2),
+    failed(
+        "junk that its fault quotes", "unusable", "told",
+        planned(*[f"{item['description']} for the character" for item in PLAN["activities"]]), claims=2,
+    ),
     failed("junk twice", "unusable", "told", planned(*["..."] * 6), claims=2),
     # what is no answer of a model
     failed("a web page", "no_completion", "none", raw(200, b"<html>Welcome</html>", Content_Type="text/html")),

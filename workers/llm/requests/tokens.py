@@ -153,6 +153,11 @@ def corrected_tokens(prompt: Prompt, correction: int) -> int:
     return -(-prompt_tokens(prompt) * factor // 1_000)
 
 
+def end_of(addition: Rendered) -> str:
+    """Return what an addition puts at the end of a prompt."""
+    return f"\n\n{addition.system}\n\n{addition.user}"
+
+
 def fit(
     kind: Kind, case: Case, cap: int, *, correction: int = 1_000, halved: bool = False, addition: Rendered | None = None
 ) -> Prompt:
@@ -173,7 +178,7 @@ def fit(
         if addition is None:
             return prompt
         # At the end, so that a provider's cache knows all that comes before.
-        return replace(prompt, user=f"{prompt.user}\n\n{addition.system}\n\n{addition.user}")
+        return replace(prompt, user=prompt.user + end_of(addition))
 
     share, prompt = _largest(prompt_with, kind.name, cap, correction)
     return prompt_with(share / 2) if halved else prompt
