@@ -164,7 +164,7 @@ def run(
         print_summary(out, summary, took, servers_of(loop.settings))
         if day.limited and any(line.failure == "real_day_spent" for line in summary.shortfalls):
             out.print(real_day_line(day), highlight=False, soft_wrap=True)
-        _print_next_steps(out.print, summary, loop.settings)
+        _print_next_steps(out.print, summary, loop.settings, min(made.world.owners()))
         if as_json:
             print(json.dumps(report_json(summary, took)), flush=True)
         return (
@@ -218,12 +218,13 @@ def _resume_hint(name: str, settings: Settings) -> str:
     return f"resume it with: {_resume_command(name, settings)}"
 
 
-def _print_next_steps(print_line: Callable[..., object], summary: RunSummary, settings: Settings) -> None:
+def _print_next_steps(print_line: Callable[..., object], summary: RunSummary, settings: Settings, owner: str) -> None:
     """Print commands to try next."""
     name = program_name()
     lines = []
     if summary.status == "stopped":
         lines.append(("resume it", _resume_command(summary.run, settings)))
+    lines.append(("read a mind", f"{name} memory {summary.run} {owner}{data_dir_option(settings)}"))
     lines.append(("verify it", f"{name} replay {summary.run} --verify{data_dir_option(settings)}"))
     if settings.llm == "heuristic":
         lines.append(("let a model think", f"OPENAI_API_KEY=… {name} run --llm openai --limit-usd 0.50"))

@@ -24,6 +24,7 @@ from prompts.render import TemplateError, check_templates
 from scheduler.budget.rules import check_limits, check_models, check_spending
 from scheduler.config.kind_modules import load_kinds
 from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.config.settings_faults import misspelt_variables
 from scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
 from scheduler.ledger.connect import connect
 from scheduler.ledger.presence import HELD
@@ -62,7 +63,11 @@ def examine_configuration(settings: Settings) -> list[Finding]:
         check_models(settings, kinds())
     except (ConfigurationError, TemplateError) as error:
         return [failed("configuration", str(error), "`cogitate config` shows every setting and where it comes from")]
-    return [ok("configuration", f"valid; {len(kinds())} kinds are known")]
+    misspelt = [
+        warning(variable, "there is no such setting", f"did you mean {near}?")
+        for variable, near in misspelt_variables(Settings.model_fields)
+    ]
+    return [ok("configuration", f"valid; {len(kinds())} kinds are known"), *misspelt]
 
 
 def _examine_servers(settings: Settings) -> list[Finding]:

@@ -120,8 +120,8 @@ def print_summary(
                       "longer listed", highlight=False)  # fmt: skip
     if took is not None:
         ms = tick_ms(took.tick_seconds)
-        console.print(f"{took.wall_s:.1f} s; the host's own work took {ms['p50']} ms a tick, "
-                      f"{ms['p99']} ms at the 99th percentile")  # fmt: skip
+        console.print(f"{took.wall_s:.1f} s; half of the ticks took the host {ms['p50']} ms or less, "
+                      f"99% {ms['p99']} ms or less")  # fmt: skip
     console.print(jobs_table(summary))
     for line in degraded_lines(summary, servers):
         console.print(line, highlight=False, soft_wrap=True)

@@ -39,4 +39,4 @@ def format_by(steering: SteeringVitals) -> str:
 def format_pace(steering: SteeringVitals) -> str:
     """Return the host's time per tick, and how far it is behind its pace."""
     behind = f", {steering.lag:,} ticks behind its pace" if steering.lag else ""
-    return f"the host works {steering.host_ms:.1f} ms a tick{behind}"
+    return f"the last tick took the host {steering.host_ms:.1f} ms{behind}"

@@ -77,6 +77,16 @@ def called(fault: Fault) -> str:
     return f"{fault.name} (from {given})" if given else fault.name
 
 
+def misspelt_variables(known: Collection[str]) -> list[tuple[str, str]]:
+    """Return the variables that set nothing but are nearly the name of a setting, each with the variable of that."""
+    found = []
+    for variable in sorted(name for name in os.environ if name.startswith("COGITATE_")):
+        field = variable.removeprefix("COGITATE_").partition("__")[0].lower()
+        if field not in known and (near := get_close_matches(field, known, 1, cutoff=0.8)):
+            found.append((variable, f"COGITATE_{near[0].upper()}"))
+    return found
+
+
 def refusal(error: Exception, given: Mapping[str, object], known: Collection[str]) -> ConfigurationError:
     """Return the error to raise instead of one of `UNREADABLE`; it holds no value that may be secret.
 

@@ -57,6 +57,14 @@ def test_a_server_that_is_away_or_a_setting_that_cannot_be_used(tmp_path: Path) 
     assert (found["configuration"]["grade"], "'dream'" in found["configuration"]["found"]) == ("failed", True)
 
 
+def test_a_variable_that_is_nearly_a_setting(tmp_path: Path) -> None:
+    code, found = findings(tmp_path / "data", COGITATE_WORKRS="3", COGITATE_RECORDINGS="/somewhere")
+    assert code == 0
+    assert found["COGITATE_WORKRS"]["grade"] == "warning"
+    assert found["COGITATE_WORKRS"]["advice"] == "did you mean COGITATE_WORKERS?"
+    assert "COGITATE_RECORDINGS" not in found
+
+
 def test_a_server_that_forgets(valkey: EmbeddedServer) -> None:
     with valkey.client() as client:
         client.config_set("maxmemory-policy", "allkeys-lru")
