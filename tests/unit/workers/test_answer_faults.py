@@ -131,6 +131,7 @@ def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
         reflection("Ben is a character in a book that Cleo reads; he has the character of a baker."),
         ActionAnswer(location="", doing="Bake bread", reason="You plan bread, Ben plans cake."),
         ActionAnswer(location="", doing="Bake bread", reason="Day 3, 9:00 PM is when Ben comes"),
+        reflection("What matters about bread and Ben: Ben will see you at noon."),
         reflection('Ben said: "You plan bread." Did he mean it?'),
         reflection("I learned that you have to ask. Will Ben? I doubt it."),
         reflection("I bake tomorrow. Today, tomorrow and the day after, Ben comes."),
@@ -187,6 +188,23 @@ def test_a_name_is_no_deed_however_its_letters_are_written(who: str, wrong: bool
         "- here: Linden Café (restaurant)\nYou decide for Jonas Lindqvist, 40 years old.\nNear Jonas: Ben, Cleo Hart\n"
     )
     assert (act(who, more=more) is not None) is wrong
+
+
+@pytest.mark.parametrize(
+    ("insight", "new"),
+    [
+        ("Cleo is [always] there for me.", False),
+        ("cleo is [always] there for me", False),
+        ("Cleo is [always] there for me, and for Ben.", True),
+        ("The oven smoked again, and Cleo lent me her chimney brush.", True),
+    ],
+)
+def test_an_insight_goes_beyond_those_before(insight: str, new: bool) -> None:
+    earlier = [{"when": "day 2, 9:00 PM", "text": "Cleo is [always] there for me.", "times": 1}]
+    shown = Templates().render("reflect", REFLECT | {"reflections": earlier}).user
+    found = fault_of(reflection(insight), Prompt(system=SYSTEM, user=shown, answer=ReflectionAnswer, version="v"))
+    assert (found is None) is new
+    assert new or "before" in str(found)
 
 
 def test_an_identifier_that_was_shown_is_a_word() -> None:
