@@ -129,7 +129,7 @@ def _is_date(text: str, words: list[str]) -> bool:
     """Return whether a text is a time or a number and nothing else."""
     if _ISO.fullmatch(text) or _WHEN.fullmatch(text.strip(" .")):
         return True
-    return not words and _STAMP.search(text) is not None
+    return set(words) <= {"am", "pm"} and _STAMP.search(text) is not None
 
 
 def _fault_of_thought(text: str) -> str | None:

@@ -81,6 +81,7 @@ BABBLE = (
         (ActionAnswer(location="", doing="Bake bread", reason="12/04/2018"), "a date or a number"),
         (ActionAnswer(location="", doing="Bake bread", reason="Day 1, 5:50 AM."), "a date or a number"),
         (ActionAnswer(location="", doing="Bake bread", reason="on day 3"), "a date or a number"),
+        (ActionAnswer(location="", doing="Bake bread", reason="2019-06-30, 2:48 PM"), "a date or a number"),
         (ActionAnswer(location="", doing="2019-04-15 17:36:58.733+0000", reason="Bread"), "a date or a number"),
         (reflection(",1587324609_13-10-2018_11-22-21"), "a date or a number"),
         (reflection("I am an AI language model and cannot reflect on personal experiences."), "AI"),
