@@ -107,8 +107,11 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return fault
         if _repeats_a_sentence(text) or (len(words) >= _LONG and _variety(words) < _VARIED):
             return "it says the same words over and over"
-    if isinstance(answer, ReflectionAnswer) and _speaks_to_you(answer.insight):
-        return "the insight speaks to 'you'; write it in the first person"
+    if isinstance(answer, ReflectionAnswer):
+        if _speaks_to_you(answer.insight):
+            return "the insight speaks to 'you'; write it in the first person"
+        if _bare(answer.insight) in _concluded(prompt):
+            return "the character has concluded this before; go beyond it"
     if (twice := _said_in_two_fields(value, choices)) is not None:
         return f"{twice[0]!r} and {twice[1]!r} say the same"
     for items in _lists(value, choices):
@@ -126,7 +129,7 @@ def _is_date(text: str, words: list[str]) -> bool:
     """Return whether a text is a time or a number and nothing else."""
     if _ISO.fullmatch(text) or _WHEN.fullmatch(text.strip(" .")):
         return True
-    return not words and _STAMP.search(text) is not None
+    return set(words) <= {"am", "pm"} and _STAMP.search(text) is not None
 
 
 def _fault_of_thought(text: str) -> str | None:
@@ -140,9 +143,18 @@ def _fault_of_thought(text: str) -> str | None:
 
 
 def _speaks_to_you(insight: str) -> bool:
-    """Return whether an insight is about somebody addressed and not about the one who has it; quotes do not count."""
-    own = _QUOTED.sub("", insight)
+    """Return whether an insight is about somebody addressed and not about the one who has it.
+
+    What is quoted does not count, nor what follows a colon.
+    """
+    own = _QUOTED.sub("", insight).partition(":")[0]
     return _YOU.search(own) is not None and _ONESELF.search(own) is None
+
+
+def _concluded(prompt: Prompt) -> frozenset[str]:
+    """Return what the prompt shows as concluded before: lines such as "- [day 1, 4:08 PM] I miss the mill."."""
+    shown = prompt.user.partition("<reflections>")[2].partition("</reflections>")[0]
+    return frozenset(_bare(line.partition("] ")[2]) for line in shown.splitlines() if line.startswith("- ["))
 
 
 def _choices(prompt: Prompt) -> frozenset[str]:

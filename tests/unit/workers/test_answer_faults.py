@@ -81,6 +81,7 @@ BABBLE = (
         (ActionAnswer(location="", doing="Bake bread", reason="12/04/2018"), "a date or a number"),
         (ActionAnswer(location="", doing="Bake bread", reason="Day 1, 5:50 AM."), "a date or a number"),
         (ActionAnswer(location="", doing="Bake bread", reason="on day 3"), "a date or a number"),
+        (ActionAnswer(location="", doing="Bake bread", reason="2019-06-30, 2:48 PM"), "a date or a number"),
         (ActionAnswer(location="", doing="2019-04-15 17:36:58.733+0000", reason="Bread"), "a date or a number"),
         (reflection(",1587324609_13-10-2018_11-22-21"), "a date or a number"),
         (reflection("I am an AI language model and cannot reflect on personal experiences."), "AI"),
@@ -131,6 +132,7 @@ def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
         reflection("Ben is a character in a book that Cleo reads; he has the character of a baker."),
         ActionAnswer(location="", doing="Bake bread", reason="You plan bread, Ben plans cake."),
         ActionAnswer(location="", doing="Bake bread", reason="Day 3, 9:00 PM is when Ben comes"),
+        reflection("What matters about bread and Ben: Ben will see you at noon."),
         reflection('Ben said: "You plan bread." Did he mean it?'),
         reflection("I learned that you have to ask. Will Ben? I doubt it."),
         reflection("I bake tomorrow. Today, tomorrow and the day after, Ben comes."),
@@ -187,6 +189,23 @@ def test_a_name_is_no_deed_however_its_letters_are_written(who: str, wrong: bool
         "- here: Linden Café (restaurant)\nYou decide for Jonas Lindqvist, 40 years old.\nNear Jonas: Ben, Cleo Hart\n"
     )
     assert (act(who, more=more) is not None) is wrong
+
+
+@pytest.mark.parametrize(
+    ("insight", "new"),
+    [
+        ("Cleo is [always] there for me.", False),
+        ("cleo is [always] there for me", False),
+        ("Cleo is [always] there for me, and for Ben.", True),
+        ("The oven smoked again, and Cleo lent me her chimney brush.", True),
+    ],
+)
+def test_an_insight_goes_beyond_those_before(insight: str, new: bool) -> None:
+    earlier = [{"when": "day 2, 9:00 PM", "text": "Cleo is [always] there for me.", "times": 1}]
+    shown = Templates().render("reflect", REFLECT | {"reflections": earlier}).user
+    found = fault_of(reflection(insight), Prompt(system=SYSTEM, user=shown, answer=ReflectionAnswer, version="v"))
+    assert (found is None) is new
+    assert new or "before" in str(found)
 
 
 def test_an_identifier_that_was_shown_is_a_word() -> None:

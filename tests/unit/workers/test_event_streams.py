@@ -50,6 +50,8 @@ def test_a_stream_is_known_by_its_first_line(content: bytes, stream: bool) -> No
         (b"\xef\xbb\xbf" + chunk("tea") + END, "tea", "stop"),
         (chunk("tea").replace(b", ", b",\ndata: ").replace(b"[", b"[\ndata: ") + END, "tea", "stop"),
         (chunk("tea").replace(b", ", b",\rdata: ").replace(b"\n", b"\r") + END.replace(b"\n", b"\r"), "tea", "stop"),
+        (chunk("tea").replace(b", ", b",\n: ping\ndata: ").replace(b"[", b"[\nid: 7\ndata: ") + END, "tea", "stop"),
+        (chunk("tea", index=0) + chunk("no", index=1) + END, "tea", "stop"),
         (b"data: {broken\n\n" + chunk("tea") + b"data: {broken\n\n" + END, "tea", "stop"),
         (chunk("tea").replace(b"delta", b"message") + END, "tea", "stop"),
         (b'data: {"choices": ["x"]}\ndata: {"choices": 7}\ndata: 7\n' + chunk("tea") + END, "tea", "stop"),
@@ -73,6 +75,7 @@ def test_usage_and_errors_stand_beside_the_choices() -> None:
     assert whole is not None
     assert whole["usage"] == {"prompt_tokens": 7}
     assert joined(b'data: {"error": {"code": 529}}') == {"error": {"code": 529}}
+    assert joined(b'data: {"error": {"code": 529}, "choices": []}') == {"error": {"code": 529}}
     whole = joined(chunk("tea") + b'data: {"error": {"code": 429}}\n\n')
     assert whole is not None
     assert whole["choices"][0]["error"] == {"code": 429}

@@ -23,7 +23,8 @@ def joined(content: bytes) -> dict[str, Any] | None:
 
     Of several choices it is the first. A stream is complete when it gives the reason why the answer ended, or an error.
     """
-    texts, ended = dict.fromkeys(_TEXTS, ""), None
+    texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
+    ended = None
     whole: dict[str, Any] = {}
     for chunk in _chunks(content):
         whole |= {key: value for key, value in chunk.items() if value is not None and key != "choices"}
@@ -36,11 +37,13 @@ def joined(content: bytes) -> dict[str, Any] | None:
             whole["usage"] = choice["usage"]  # Kimi
         said = choice.get("delta") or choice.get("message")
         if isinstance(said, Mapping):
-            texts |= {name: texts[name] + text_of(said.get(name)) for name in _TEXTS}
+            for name, parts in texts.items():
+                parts.append(text_of(said.get(name)))
     if ended is None and "error" not in whole:
         return None
-    if ended is not None or any(texts.values()):
-        whole["choices"] = [{"message": texts, "finish_reason": ended or "error", "error": whole.get("error")}]
+    message = {name: "".join(parts) for name, parts in texts.items()}
+    if ended is not None or any(message.values()):
+        whole["choices"] = [{"message": message, "finish_reason": ended or "error", "error": whole.get("error")}]
     return whole
 
 
