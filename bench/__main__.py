@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from itertools import chain
 from pathlib import Path
 
 from bench.quality.quality import SECTIONS, report
@@ -153,8 +154,7 @@ def main() -> int:
     if arguments.command == "boundary":
         from bench import boundary, due_at_once
 
-        tables = (boundary.table(arguments.agents), *map(due_at_once.table, arguments.due))
-        print_tables(tables, arguments.json)
+        print_tables(chain([boundary.table(arguments.agents)], map(due_at_once.table, arguments.due)), arguments.json)
         return 0
     if arguments.command == "footprint":
         from bench import footprint

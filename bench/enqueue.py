@@ -1,7 +1,8 @@
 """Measure what publishing a tick's hints costs a host, beside what Celery and kombu offer, in one interleaved run.
 
 Every way sends the same messages to the same real Valkey over its unix socket, with the queue emptied in between. The
-rounds alternate between the ways, so that a busy machine slows all of them; the figure is the median round.
+rounds alternate between the ways, so that a busy machine slows all of them; the figures are the median round, and the
+median, the least and the most of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -86,9 +87,12 @@ def measure(client: Redis, settings: Settings, rounds: int = ROUNDS) -> Table:
                 if number:  # the first round opens connections
                     taken[name].append((time.perf_counter() - begun) / count * 1e6)
                 client.flushdb()
-    base = median(taken[BASE])
-    rows = tuple(Row(name, (median(costs), base / median(costs))) for name, costs in taken.items())
-    return Table("Publishing one tick's hints", ("µs a job", "times cheaper"), rows, decimals=1)
+    rows = []
+    for name, costs in taken.items():
+        ratios = [base / cost for base, cost in zip(taken[BASE], costs, strict=True)]
+        rows.append(Row(name, (median(costs), median(ratios), min(ratios), max(ratios))))
+    columns = ("µs a job", "times cheaper", "least", "most")
+    return Table("Publishing one tick's hints", columns, tuple(rows), f"Medians of {rounds} rounds.", decimals=1)
 
 
 def table() -> Table:

@@ -131,5 +131,7 @@ def table(jobs: int = JOBS, rounds: int = ROUNDS) -> Table:
         ratios = [[cost / base for cost, base in zip(costs, taken[plain], strict=True)] for plain in PLAIN]
         rows.append(Row(name, (1000 * median(costs), *(median(of) for of in ratios), min(ratios[1]), max(ratios[1]))))
     columns = ("CPU ms a job", "to plain, threads", "to plain, prefork", "least", "most")
-    note = f"Medians of {rounds} rounds of {jobs} jobs that do nothing, Celery's and ours send events for Flower."
+    note = (
+        f"Medians of {rounds} rounds of {jobs} jobs that do nothing; Celery's workers and ours send events for Flower."
+    )
     return Table("Workers", columns, tuple(rows), note, decimals=2)

@@ -26,8 +26,8 @@ class DramatiqQueue:
         self._backend: Any = RedisBackend(url=url)
         if results:
             self.broker.add_middleware(Results(backend=self._backend, store_results=True))
-        self._nothing: Any = dramatiq.actor(nothing, actor_name="nothing", broker=self.broker)
-        self._mark: Any = dramatiq.actor(set_mark, actor_name="mark", broker=self.broker)
+        self._nothing: Any = dramatiq.actor(actor_name="nothing", broker=self.broker)(nothing)
+        self._mark: Any = dramatiq.actor(actor_name="mark", broker=self.broker)(set_mark)
         self._published: list[Any] = []
 
     def publish(self, ids: Sequence[str]) -> None:
