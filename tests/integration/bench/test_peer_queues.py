@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from bench import due_at_once
 from bench.concurrency import running_worker, until
 from bench.peers.celery_queue import CeleryQueue
 from bench.peers.queue import PEERS, Queue, queue_environment
+from tests.repository import ROOT
 from workers.processes.embedded import EmbeddedServer
 
 IDS = ["one", "two", "three"]
@@ -45,10 +46,28 @@ def test_a_worker_does_what_is_published_and_the_host_finds_the_results(
                 until(lambda: queue.results() == len(ids), log)  # noqa: B023 - called before the next turn
 
 
-def test_a_host_pays_for_jobs_that_its_worker_has_done(valkey: EmbeddedServer, tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        block = due_at_once._ours(tmp_path, valkey, 3, stack)
-        for paid in (block(), block()):
-            assert paid.published
-            assert paid.taken
-            assert paid.together == paid.published + paid.taken
+PAID = """
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench import due_at_once
+from workers.processes.embedded import EmbeddedServer
+
+folder = Path(sys.argv[1])
+with EmbeddedServer(folder / "server") as server, ExitStack() as stack:
+    block = due_at_once._ours(folder, server, 3, stack)
+    for paid in (block(), block()):
+        assert paid.published
+        assert paid.taken
+        assert paid.together == paid.published + paid.taken
+"""
+
+
+def test_a_host_pays_for_jobs_that_its_worker_has_done(tmp_path: Path) -> None:
+    """The bench registers a kind of job, so it has a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", PAID, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
