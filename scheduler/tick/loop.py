@@ -297,7 +297,7 @@ class RunLoop:
         sent = self._sent
         try:
             advanced = sent.reply.result()
-        except Exception:
+        except Exception:  # whatever it was, the tick is not committed: raised again once the run stands where it did
             self._sent = None
             self.tick, self.digest, self.chain, self.checkpoint_tick = sent.before
             raise
