@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.ports import free_ports
 
 STARTING = 40.0  # seconds in which a process must be ready, on a busy machine
 OURS = ("COGITATE_", "OPENAI_", "FLOWER_")
@@ -49,9 +50,7 @@ def started(*arguments: object, data_dir: Path, log: Path, **environment: str) -
 @contextmanager
 def flower(data_dir: Path, *options: str, **environment: str) -> Iterator[str]:
     """`cogitate flower` on a free port of this machine; its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_ports()
     log = data_dir.parent / f"flower-{port}.log"
     address = f"http://127.0.0.1:{port}"
     with started("flower", f"--port={port}", *options, data_dir=data_dir, log=log, **environment) as process:

@@ -15,16 +15,10 @@ import pytest
 from scheduler.config.settings import Settings
 from tasks.job import Cost, Job, JobKey
 from tasks.registry import kind_names
+from tests.ports import free_ports
 from workers.processes.embedded import EmbeddedServer
 from workers.processes.supervisor import worker_environment
 from workers.publish import Publisher
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture
@@ -35,7 +29,7 @@ def flower(
     eventually: Callable[..., None],
 ) -> Iterator[str]:
     """The address of a real `celery -A workers flower`, beside a real worker."""
-    port = free_port()
+    port = free_ports()
     log = worker_settings.data_dir / "flower.log"
     with log.open("wb") as out:
         process = subprocess.Popen(

@@ -128,28 +128,34 @@ def test_each_service_runs_as_written(tmp_path: Path, eventually: Callable[..., 
             services.started("flower") as (flower, flower_log),
             services.started(
                 "prometheus", f"--web.listen-address=127.0.0.1:{services.prometheus}", program="prometheus"
-            ),
+            ) as (_, prometheus_log),
         ):
-            _answers(eventually, f"http://{watch}/-/ready", "Prometheus")
-            _answers(eventually, f"http://127.0.0.1:{services.worker}/metrics", "the worker's metrics")
+            _answers(eventually, f"http://{watch}/-/ready", prometheus_log)
+            _answers(eventually, f"http://127.0.0.1:{services.worker}/metrics", worker_log)
             with services.started("host") as (host, host_log):
-                _answers(eventually, f"http://127.0.0.1:{services.host}/metrics", "the host's metrics")
+                _answers(eventually, f"http://127.0.0.1:{services.host}/metrics", host_log)
                 assert host.wait(120) == 0, host_log.read_text()
             assert "failed" not in worker_log.read_text(), worker_log.read_text()
             with services.started("operator") as (operator, status):
                 assert operator.wait(60) == 0, status.read_text()
             assert "town-1" in status.read_text()
             address = f"http://127.0.0.1:{services.flower}"
-            _answers(eventually, address, "Flower", status=401)
+            _answers(eventually, address, flower_log, status=401)
             assert '"town-1"' in get(f"{address}/budgets/data", LOGIN)[1]
             assert (worker.poll(), flower.poll()) == (None, None), worker_log.read_text() + flower_log.read_text()
 
 
-def _answers(eventually: Callable[..., None], address: str, what: str, status: int = 200) -> None:
+def _answers(eventually: Callable[..., None], address: str, log: Path, status: int = 200) -> None:
+    """Wait until a service answers at an address; what it logged is said when it does not."""
+
     def answers() -> bool:
         try:
             return get(address)[0] == status
         except OSError:
             return False
 
-    eventually(answers, f"{what} to answer at {address}", 60.0)
+    try:
+        eventually(answers, f"{address} to answer", 60.0)
+    except AssertionError as error:
+        error.add_note(f"{log.name}:\n{log.read_text()}")
+        raise

@@ -5,24 +5,17 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.ports import free_ports
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "tutorial" / "first-host.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
 PORT = "8123"  # as the page has it; a test takes one that is free
 END = "=== end of block ==="
-
-
-def free_port() -> str:
-    """Return a port that nobody listens at."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return str(listener.getsockname()[1])
 
 
 def demo() -> str:
@@ -56,7 +49,7 @@ def shown(text: str) -> re.Pattern[str]:
 
 
 def test_every_step_prints_what_the_page_says(tmp_path: Path) -> None:
-    port = free_port()
+    port = str(free_ports())
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
     clone = tmp_path / "cogitate"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.ops.test_flower import free_port
+from tests.ports import free_ports
 from tests.repository import ROOT
 from workers.processes.embedded import EmbeddedServer
 
@@ -152,7 +152,7 @@ def workers_and_flower(
     bin_folder: Path, host: Path, valkey: EmbeddedServer, eventually: Callable[..., None]
 ) -> Iterator[str]:
     """The address of `celery -A cogitate flower`, beside a `celery -A cogitate worker`; both as typed by a user."""
-    port = free_port()
+    port = free_ports()
     celery = [str(bin_folder / "python"), "-m", "celery", "-A", "cogitate"]
     environment = clean_environment(COGITATE_REDIS_URL=valkey.url, FLOWER_UNAUTHENTICATED_API="true")
     commands = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from scheduler.journal.history import read_journal
 from scheduler.journal.run_totals import RunTotals, same_figures
 from scheduler.ledger.run_store import RunStore
 from tests.integration.command import cogitate
+from tests.ports import free_ports
 from workers.llm.requests.address import servers_of
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
@@ -33,9 +33,7 @@ OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben",
 @pytest.fixture
 def nobody() -> str:
     """The address of a server that is not there."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://user:pass@127.0.0.1:{free.getsockname()[1]}/v1"
+    return f"http://user:pass@127.0.0.1:{free_ports()}/v1"
 
 
 def live(

@@ -5,7 +5,6 @@ The next run tries an endpoint that an earlier one has found away before its fir
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from collections import Counter
@@ -27,6 +26,7 @@ from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.journal.history import read_journal
 from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.run_store import RunStore
+from tests.ports import free_ports
 from workers.processes import readiness
 from workers.processes.embedded import EmbeddedServer
 
@@ -89,9 +89,7 @@ def test_the_next_run_finds_a_server_that_was_down(
 ) -> None:
     """Real workers, a real server process: down in the first run and in the second, up in the third."""
     monkeypatch.setattr(readiness, "OWN", 120.0)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_ports()
     settings = Settings(
         data_dir=tmp_path, redis_url=valkey.url, workers=2, llm="openai", limit_tokens=10_000_000, limits={},
         base_url=f"http://127.0.0.1:{port}/v1", api_key="any", breaker_failures=3, breaker_pause=600.0,

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -17,6 +16,7 @@ from ops.fake_llm.server import FakeEndpoint, Stats
 from tasks.kind import Kind
 from tasks.registry import kind_of, kinds
 from tests.integration.workers.failure_case import CLAIMS, KINDS, Outcome, publish_at_once, think
+from tests.ports import free_ports
 from tests.repository import ROOT
 from workers.jobs.inline import InlinePublisher
 from workers.llm.replies.failures import FAILURE_KINDS, FailureKind
@@ -150,6 +150,4 @@ def test_the_page_has_the_table() -> None:
 
 def _nobody() -> str:
     """The URL of a port at which nobody listens."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+    return f"http://127.0.0.1:{free_ports()}/v1"
