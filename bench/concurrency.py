@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
@@ -109,6 +109,14 @@ def _row(label: str, number: int, measured: Measured, threads: Measured, prefork
     return Row(label, cells)
 
 
+def fill_memories(loop: TickLoop, owners: Mapping[str, Profile], minute: int) -> None:
+    """Give each owner its memories."""
+    for owner, profile in owners.items():
+        for n in range(MEMORIES):
+            text = f"{profile.name} talked with the miller about sack number {n * 7} and its price."
+            loop.observe(owner, Observation(text=text, minute=minute, importance=1 + n % 9))
+
+
 class Bench:
     """Workers on one server and one endpoint, one after the other."""
 
@@ -134,10 +142,7 @@ class Bench:
         with TickLoop(run=name, owners=owners, settings=settings, locations=PLACES, ticks=10) as loop:
             for tick in loop:
                 if tick.number == 1:
-                    for owner, profile in owners.items():
-                        for n in range(MEMORIES):
-                            text = f"{profile.name} talked with the miller about sack number {n * 7} and its price."
-                            loop.observe(owner, Observation(text=text, minute=tick.minute, importance=1 + n % 9))
+                    fill_memories(loop, owners, tick.minute)
                 elif tick.number == 2:
                     for _ in range(_enough(number) // len(owners)):
                         for owner in owners:

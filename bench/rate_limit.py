@@ -105,7 +105,7 @@ def _server(per_minute: int, burst: int) -> Iterator[str]:
 
 
 def _served(url: str) -> tuple[int, int]:
-    """Requests accepted and refused so far."""
+    """Return the requests accepted and refused so far."""
     with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as response:
         by_status = json.load(response)["by_status"]
     return by_status.get("200", 0), by_status.get("429", 0)

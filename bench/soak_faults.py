@@ -88,7 +88,7 @@ class Faults:
         return mean * self._draw.uniform(0.5, 1.5)
 
     def strike(self) -> bool:
-        """One fault. Whether it found anything to strike: if not, it is the next one as well, but not for long."""
+        """Strike; return whether there was anything to strike. If not, this fault comes again, but not for long."""
         kinds: dict[str, Callable[[], bool]] = {
             "worker killed": lambda: self._signal_worker(signal.SIGKILL),
             "worker restarted": lambda: self._signal_worker(signal.SIGTERM),
@@ -111,7 +111,7 @@ class Faults:
         return self._endpoint.stats().by_fault if self._endpoint is not None else {}
 
     def _signal_worker(self, number: signal.Signals) -> bool:
-        """One that its host would not give up for dying: deaths at once are no fault of a machine, but of a program."""
+        """Return one that its host would not give up for dying: deaths at once are a program's fault, no machine's."""
         workers = [pid for pid in workers_of(self._host) if age_of(pid) > QUICK_DEATH]
         if workers:
             with contextlib.suppress(ProcessLookupError):

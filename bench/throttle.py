@@ -123,7 +123,7 @@ def _measured(label: str, loop: TickLoop, evidence: dict[str, set[str]]) -> Thro
 
 
 def _evidence(recording: Recording) -> dict[str, set[str]]:
-    """For each agent the texts of the events on which its recorded insights rest."""
+    """Return, for each agent, the texts of the events on which its recorded insights rest."""
     found: dict[str, set[str]] = {}
     for persona in recording.personas:
         nodes = {node.number: node for node in persona.nodes}

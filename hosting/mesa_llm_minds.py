@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Unpack
+from weakref import WeakSet
 
 import structlog
 from mesa_llm.reasoning.reasoning import Plan, Reasoning
@@ -22,6 +23,7 @@ from scheduler.config.settings import Settings
 from scheduler.intake.observations import Observation
 
 log = structlog.get_logger("cogitate.mesa_llm")
+_unanswered: WeakSet[Any] = WeakSet()  # models of Mesa whose agents' newest call failed
 
 
 def think(
@@ -90,14 +92,19 @@ def unless_down(reasoning: type[Reasoning]) -> type[Reasoning]:
 
     class UnlessDown(reasoning):  # type: ignore[misc]
         def plan(self, *args: Any, **named: Any) -> Plan:
-            _ask_once(self.agent.llm)
+            llm, model = self.agent.llm, self.agent.model
+            _ask_once(llm)
             try:
-                return super().plan(*args, **named)
+                planned = super().plan(*args, **named)
             except APIError as error:  # which all of litellm's errors are
-                log.warning("mesa_llm.no_answer", agent=self.agent.unique_id, error=type(error).__name__)
+                if model not in _unanswered:  # once, not for each agent and step
+                    log.warning("mesa_llm.no_answer", model=llm.llm_model, error=type(error).__name__)
+                    _unanswered.add(model)
                 nothing = SimpleNamespace(content="", tool_calls=None)
-                step = int(getattr(self.agent.model, "time", 0))
+                step = int(getattr(model, "time", 0))
                 return Plan(step=step, llm_plan=nothing, ttl=named.get("ttl", 1))
+            _unanswered.discard(model)
+            return planned
 
         async def aplan(self, *args: Any, **named: Any) -> Plan:
             return await asyncio.to_thread(self.plan, *args, **named)

@@ -25,37 +25,49 @@ class Command(NamedTuple):
     passes_on: bool = False  # hands options that it does not know to Celery
 
 
-COMMANDS = {
-    "run": Command("commands.run", "run"),
-    "worker": Command("commands.worker", "worker", passes_on=True),
-    "flower": Command("flower.command", "flower", passes_on=True),
-    "gateway": Command("commands.gateway", "gateway"),
-    "host": Command("commands.host", "host"),
-    "replay": Command("commands.replay", "replay_run"),
-    "audit": Command("commands.audit", "audit_run"),
-    "estimate": Command("estimate.command", "estimate_run"),
-    "report": Command("report.command", "report"),
-    "load": Command("load.command", "load"),
-    "runs": Command("commands.runs", "runs"),
-    "status": Command("commands.status", "status"),
-    "memory": Command("commands.memory", "memory"),
-    "plan": Command("commands.plan", "plan"),
-    "jobs": Command("commands.jobs", "jobs"),
-    "job": Command("commands.job", "job"),
-    "export": Command("commands.export", "export"),
-    "import": Command("exchange.command", "import_memories"),
-    "budget": Command("commands.budget", "budget"),
-    "throttle": Command("commands.throttle", "throttle"),
-    "pause": Command("commands.mode", "pause", example="PAUSE"),
-    "resume": Command("commands.mode", "resume", example="RESUME"),
-    "drain": Command("commands.mode", "drain", example="DRAIN"),
-    "cancel": Command("commands.mode", "cancel", example="CANCEL"),
-    "retry": Command("commands.retry", "retry"),
-    "delete": Command("commands.delete", "delete"),
-    "fake-llm": Command("fake_llm.command", "fake_llm"),
-    "doctor": Command("doctor.command", "doctor"),
-    "config": Command("commands.config", "config"),
+GROUPS = {
+    "Run and host": {
+        "run": Command("commands.run", "run"),
+        "worker": Command("commands.worker", "worker", passes_on=True),
+        "flower": Command("flower.command", "flower", passes_on=True),
+        "gateway": Command("commands.gateway", "gateway"),
+        "host": Command("commands.host", "host"),
+    },
+    "Read a run": {
+        "runs": Command("commands.runs", "runs"),
+        "status": Command("commands.status", "status"),
+        "memory": Command("commands.memory", "memory"),
+        "plan": Command("commands.plan", "plan"),
+        "jobs": Command("commands.jobs", "jobs"),
+        "job": Command("commands.job", "job"),
+        "report": Command("report.command", "report"),
+        "export": Command("commands.export", "export"),
+        "import": Command("exchange.command", "import_memories"),
+    },
+    "Steer a run": {
+        "budget": Command("commands.budget", "budget"),
+        "throttle": Command("commands.throttle", "throttle"),
+        "pause": Command("commands.mode", "pause", example="PAUSE"),
+        "resume": Command("commands.mode", "resume", example="RESUME"),
+        "drain": Command("commands.mode", "drain", example="DRAIN"),
+        "cancel": Command("commands.mode", "cancel", example="CANCEL"),
+        "retry": Command("commands.retry", "retry"),
+        "delete": Command("commands.delete", "delete"),
+    },
+    "Prove, estimate, load-test": {
+        "replay": Command("commands.replay", "replay_run"),
+        "audit": Command("commands.audit", "audit_run"),
+        "estimate": Command("estimate.command", "estimate_run"),
+        "load": Command("load.command", "load"),
+        "fake-llm": Command("fake_llm.command", "fake_llm"),
+    },
+    "Set up": {
+        "doctor": Command("doctor.command", "doctor"),
+        "config": Command("commands.config", "config"),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+_GROUP_OF = {name: title for title, group in GROUPS.items() for name in group}
 
 
 class _LazyCommands(Mapping[str, object]):
@@ -70,6 +82,7 @@ class _LazyCommands(Mapping[str, object]):
             name,
             epilog=getattr(module, command.example),
             context_settings=passing_on if command.passes_on else None,
+            rich_help_panel=_GROUP_OF[name],
         )(getattr(module, command.function))
         return typer.main.get_command(alone)
 

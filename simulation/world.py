@@ -96,7 +96,7 @@ class World(Protocol):
         """Move to game time `minute` and return what happened, in order: most often owners and unnumbered entries."""
 
     def take_effects(self) -> list[Effect]:
-        """The effects that the last step asks for, such as a plan item that became active; the list is emptied."""
+        """Return the effects that the last step asks for, such as a plan item that became active; empty the list."""
 
     def dump(self) -> bytes:
         """Return the whole mutable state as JSON; a world that loads it continues identically."""

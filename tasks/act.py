@@ -71,7 +71,7 @@ class Act:
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """One request where no rule decides."""
+        """Ask where no rule decides."""
         interval = moment.world.act_interval
         if not interval or not timing.is_agent(moment) or not timing.is_turn(moment, interval):
             return ()

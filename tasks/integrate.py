@@ -73,7 +73,7 @@ class Integrate:
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """One request for the oldest events that wait."""
+        """Ask for the oldest events that wait."""
         head = moment.stream.head
         asked = head.counters.get(ASKED, -1)
         if asked <= head.counters.get(DONE, -1):

@@ -90,7 +90,7 @@ class Plan:
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """One request while there is no plan for now. Before the morning an agent without a plan sleeps on."""
+        """Ask while there is no plan for now. Before the morning an agent without a plan sleeps on."""
         if not timing.is_agent(moment):
             return ()
         is_day = moment.minute % DAY >= timing.morning_of(moment.owner, moment.world)

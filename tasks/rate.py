@@ -49,7 +49,7 @@ class RateImportance:
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """One request for the oldest unrated entries."""
+        """Ask for the oldest unrated entries."""
         waiting, size = moment.stream.unrated(), moment.stream.head.counters.get(SIZE, BATCH)
         if not waiting or (len(waiting) < size and not timing.is_turn(moment, EVERY)):
             return ()

@@ -76,7 +76,7 @@ def is_kind(name: str) -> bool:
 
 
 def kind_names() -> list[str]:
-    """Their names, in the same order."""
+    """Return their names, in the same order."""
     return [kind.name for kind in kinds()]
 
 

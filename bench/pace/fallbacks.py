@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 
 from redis import Redis
 
-from bench.concurrency import MEMORIES, Bench, Measured, endpoint, together
+from bench.concurrency import MEMORIES, Bench, Measured, endpoint, fill_memories, together
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from scheduler.config.settings import PinnedSettings
 from scheduler.intake.fallbacks import Fallbacks
-from scheduler.intake.observations import Observation
 from scheduler.ledger.claims import Claim, Claims
 from tasks.registry import kind_of, kinds
 from workers.processes.embedded import EmbeddedServer
@@ -105,10 +104,7 @@ def _late(url: str, client: Redis, kind: str, jobs: int, stages: bool) -> _Late:
             watch = _Watch(loop, kind)
             for tick in loop:
                 if tick.number == 1:
-                    for owner, profile in owners.items():
-                        for n in range(MEMORIES):
-                            text = f"{profile.name} talked with the miller about sack number {n * 7} and its price."
-                            loop.observe(owner, Observation(text=text, minute=tick.minute, importance=1 + n % 9))
+                    fill_memories(loop, owners, tick.minute)
                 elif tick.number == ASKED:
                     for owner in owners:
                         loop.request(kind, owner)

@@ -32,6 +32,6 @@ def _request() -> dict[str, Any]:
 
 @app.task(name="call")  # type: ignore[untyped-decorator]
 def call(number: int) -> None:
-    """One call, its answer read as JSON."""
+    """Make one call; return its answer, read as JSON."""
     completion = _client(os.getpid()).chat.completions.create(**_request())
     json.loads(completion.choices[0].message.content or "")

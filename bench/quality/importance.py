@@ -50,7 +50,7 @@ class Figure(NamedTuple):
 
 
 def tables(data: Path) -> list[Table]:
-    """One table per run and one of the means over runs; no table without runs."""
+    """Return a table per run and one of the means over runs; no table without runs."""
     runs = load_runs(data)
     if not runs:
         return []

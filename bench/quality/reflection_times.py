@@ -42,7 +42,7 @@ def replay(agent: Agent, maximum: int) -> tuple[list[int], int]:
 
 
 def _compare(run: Run) -> list[int]:
-    """Recorded times, those reproduced, times too many, recorded final counters, those equal."""
+    """Return the recorded times, those reproduced, times too many, recorded final counters, those equal."""
     agents = {agent.name: agent for agent in run.agents}
     recorded = reproduced = extra = counters = equal = 0
     for record in run.reflections:

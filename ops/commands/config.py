@@ -33,9 +33,16 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
         return 0
     table = Table("setting", "value", "from")
     for name, (value, where) in rows.items():
-        table.add_row(name, "" if value is None else str(value), where, style="dim" if where == "default" else None)
+        table.add_row(name, _shown(value), where, style="dim" if where == "default" else None)
     Terminal().print(table)
     return 0
+
+
+def _shown(value: object) -> str:
+    """Return a value as a variable would give it: a table is JSON."""
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if value is None else str(value)
 
 
 def mask_secrets(name: str, value: object) -> object:

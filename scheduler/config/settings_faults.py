@@ -116,6 +116,8 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
         where = "" if field in given else f" in {TOML}"
         return Fault(field, name, f" there is no such setting{where}{near or '; `cogitate config` lists them'}")
     message = found["msg"].removeprefix("Value error, ")
+    if found["type"] == "dict_type":
+        message = "input should be a table: give it as JSON in braces, as `cogitate config` shows it"
     value = "" if field in SECRET or found["type"] == "value_error" else f" {quoted(found['input'])}:"
     return Fault(field, name, f"{value} {message[:1].lower()}{message[1:]}")
 

@@ -254,7 +254,7 @@ class JobHistory:
         return opening.decided.model if note.attempts and opening is not None else ""
 
     def _usage(self, ended: Ended, note: EndNote) -> dict[str, object]:
-        """The usage of its attempts, as far as it was read."""
+        """Return the usage of its attempts, as far as it was read."""
         retried = note.retried
         for used in self._retried.get(ended.key, {}).values():
             retried = added(retried, used)

@@ -12,7 +12,7 @@ CALLS_PER_REFLECTION, CALLS_PER_INSIGHT = 4, 2  # what the original asks a model
 
 
 def reflection_times(recording: Recording, run: str) -> list[dict[str, Any]]:
-    """For each agent by name: when the importance rule makes it reflect, and its counters at the end."""
+    """Return, for each agent by name, when the importance rule makes it reflect, and its counters at the end."""
     rows: list[dict[str, Any]] = []
     for persona in sorted(recording.personas, key=lambda persona: persona.name):
         trigger = persona.scratch.importance_trigger_max

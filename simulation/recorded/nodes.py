@@ -175,7 +175,7 @@ def _created(value: Any) -> datetime | None:
 
 
 def _importance(value: Any, warnings: Counter[str]) -> tuple[int, int]:
-    """Importance clamped to 1 to 10, and as recorded."""
+    """Return the importance clamped to 1 to 10, and as recorded."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         warnings["importance_not_a_number"] += 1
         return UNRATED, 0

@@ -120,7 +120,7 @@ def _turn(seed: int, owner: str, place: str, two_hours: int, count: int) -> int:
 
 @lru_cache(maxsize=2_048)
 def _habits(seed: int, owner: str, day: int) -> tuple[int, tuple[str, str], bool, bool, bool]:
-    """The course of a day without a plan: lunch time, where to after work, hobby instead?, to the pub?, lunch out?"""
+    """Return a day's course without a plan: lunch time, where to after work, hobby instead?, to the pub?, lunch out?"""
     chance = Chance(seed, "routine", owner, day)
     lunch = 705 + chance.below(4) * 15
     return lunch, chance.pick(LEISURE), chance.percent(45), chance.percent(40), chance.percent(60)

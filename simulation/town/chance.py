@@ -25,11 +25,11 @@ class Chance:
         return int.from_bytes(digest, "big") % bound
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options."""
+        """Return one of the options."""
         return options[self.below(len(options))]
 
     def percent(self, share: int) -> bool:
-        """True in `share` of 100 cases."""
+        """Return True in `share` of 100 cases."""
         return self.below(100) < share
 
     def shuffled(self, options: Sequence[T]) -> list[T]:

@@ -19,7 +19,7 @@ USUAL_MOOD = 6_000
 
 
 def act(setting: Setting, state: State, person: Person, minute: int, due: Meeting | None) -> list[Seen]:
-    """One minute of an agent's life; `due` is an appointment to set out for. Returns what the agent remembers of it."""
+    """Live a minute of an agent's life; `due` is an appointment to set out for. Return what is remembered of it."""
     owner, body = person.owner, state.bodies[person.owner]
     seen: list[Seen] = []
     if not body.talk:
@@ -66,7 +66,7 @@ def _carry_out(setting: Setting, person: Person, body: Body, action: Action, min
 
 
 def _walk(body: Body, spot: tuple[int, int]) -> bool:
-    """One minute on the way, first along x, then along y; True on arrival."""
+    """Go on for a minute, first along x, then along y; return True on arrival."""
     left = SPEED
     across = max(-left, min(left, spot[0] - body.x))
     left -= abs(across)

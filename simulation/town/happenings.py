@@ -88,7 +88,7 @@ def happen(state: State, owner: str, text: str, importance: int, minute: int, wi
 
 
 def invitations(setting: Setting, state: State, here: list[str], minute: int, today: bool) -> list[Seen]:
-    """Some decide to hold something, tomorrow or (`today`) on this day; the housemate hears of it at once."""
+    """Let some decide to hold something, tomorrow or (`today`) on this day; the housemate hears of it at once."""
     seen: list[Seen] = []
     day = day_of(minute) + (0 if today else 1)
     chance = Chance(state.seed, "events", day)

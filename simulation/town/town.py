@@ -250,7 +250,7 @@ class Town:
             body.quiet_until = minute + 45 + Chance(self._state.seed, "quiet", owner, minute).below(60)
 
     def _perceive(self, here: list[str], minute: int) -> list[Seen]:
-        """Everybody who is awake looks around; walls hide who is in another place (all on the street see each other).
+        """Let everybody awake look around; walls hide who is in another place (all on the street see each other).
 
         A grid keeps this linear in the number of agents.
         """

@@ -1,4 +1,4 @@
-"""What is ahead, for an insight: appointments of the next days, and promises that are still owed."""
+"""The days ahead that an insight tells: appointments of the next days, and promises that are still owed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed, for an insight: promises kept or broken, bonds, events, new people, plans, habits and company."""
+"""Changes that an insight tells: promises kept or broken, bonds, events, new people, plans, habits and company."""
 
 from __future__ import annotations
 

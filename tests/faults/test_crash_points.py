@@ -36,7 +36,7 @@ class Killed(BaseException):
 
 
 class Undisturbed(NamedTuple):
-    """What a run is when nobody dies."""
+    """Return what a run is when nobody dies."""
 
     digest: str
     memories: dict[str, dict[str, int]]
@@ -185,7 +185,7 @@ def fingerprint(kept: Database) -> bytes:
 
 
 def outcome(client: Redis) -> Undisturbed:
-    """What the run that is over came to."""
+    """Return what the run that is over came to."""
     done = summarise_run(client, "town")
     assert (done.status, done.tick) == ("finished", TICKS)
     return Undisturbed(done.digest, done.memories)

@@ -31,7 +31,7 @@ TICKS = 3 * DAY + 2  # trimmed twice
 
 
 class Point(NamedTuple):
-    """What a killed host leaves."""
+    """Return what a killed host leaves."""
 
     database: Database
     files: dict[str, bytes]

@@ -161,7 +161,7 @@ def keep(root: Path, folder: Path, raw: Path, stale: Iterable[str], sources: dic
 
 
 class Reached:
-    """What recorded runs of the tests reached."""
+    """Read what recorded runs of the tests reached."""
 
     def __init__(self, root: Path, folder: Path, tests: Sequence[str]) -> None:
         self._root, self._folder = root, folder

@@ -26,6 +26,7 @@ class FallbackStaging:
         self._waiting: dict[str, Claim] = {}  # by token, in order of arrival
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     @contextmanager
     def of(self, claim: Claim) -> Iterator[None]:
@@ -52,10 +53,18 @@ class FallbackStaging:
             if fallback:
                 self._claims.stage_fallback(claim, fallback)
 
+    def close(self) -> None:
+        """End the thread. Call it when no job runs any more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: bool(self._waiting))
+                self._changed.wait_for(lambda: self._closed or bool(self._waiting))
+                if self._closed:
+                    return
                 claim = self._waiting.pop(next(iter(self._waiting)))
             self.stage(claim)
 

@@ -104,10 +104,12 @@ class Runner:
         self._stopping.set()
 
     def close(self) -> None:
-        """Close the connections to models, and end the heartbeat. Calls in flight fail."""
+        """Close the connections to models, and end the threads of jobs that run. Calls in flight fail."""
         self._models.close()
         self._attempts.close()
         self._heartbeat.close()
+        if self._fallbacks is not None:
+            self._fallbacks.close()
 
     def run(self, job_id: str) -> Outcome:
         """Run a job until an attempt succeeds or no other attempt can help, within its deadline."""

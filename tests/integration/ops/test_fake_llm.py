@@ -90,7 +90,7 @@ def test_a_schema_without_a_parameter_is_found_in_the_prompt() -> None:
 
 
 def outcomes(texts: list[str], seed: int = 0) -> dict[tuple[str, int], tuple[int, str]]:
-    """What each text's first and second try got, asked in the order given."""
+    """Return what each text's first and second try got, asked in the order given."""
     seen: dict[tuple[str, int], tuple[int, str]] = {}
     with FakeEndpoint(faults={"429": 0.3, "500": 0.2}, seed=seed) as endpoint:
         for text in texts * 2:

@@ -79,7 +79,7 @@ def reading(address: str, page: str, query: str = "") -> dict[str, Any]:
 
 
 def figures(server: EmbeddedServer) -> dict[str, Any]:
-    """What `cogitate status --json` is made of."""
+    """Return what `cogitate status --json` is made of."""
     with server.client() as client:
         found: dict[str, Any] = msgspec.to_builtins(summarise_run(client, "town-1"))
     return found

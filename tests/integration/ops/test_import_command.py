@@ -43,7 +43,7 @@ def done(*arguments: object, data_dir: Path) -> dict[str, Any]:
 
 
 def exported(run: str, data_dir: Path) -> dict[str, list[tuple[str, int, int, str]]]:
-    """What each owner of a run remembers, by the export."""
+    """Return what each owner of a run remembers, by the export."""
     file = data_dir.parent / f"{run}-exported.jsonl"
     assert typed("export", run, "--what", "memories", "--out", file, data_dir=data_dir).returncode == 0
     streams = [json.loads(line) for line in file.read_text().splitlines()]

@@ -44,7 +44,7 @@ def shown(address: str, page: str, query: str = "") -> dict[str, Any]:
 
 
 class Journalled:
-    """What the journal says was spent."""
+    """Return what the journal says was spent."""
 
     def __init__(self, store: RunStore) -> None:
         self.tokens_of_kinds: Counter[str] = Counter()

@@ -36,7 +36,7 @@ def commands(page: str) -> list[str]:
 
 
 def run(*command: str, cwd: Path) -> str:
-    """What a command prints; it must succeed."""
+    """Return what a command prints; it must succeed."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
     done = subprocess.run(

@@ -53,7 +53,7 @@ def thought(host: Host, after: int) -> Job:
 
 
 def timed(host: Host) -> list[tuple[int, Timed]]:
-    """What the run has learned, with the boundaries that did."""
+    """Return what the run has learned, with the boundaries that did."""
     lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [(line.core.tick, fact) for line in lines for fact in line.notes.timed]
 

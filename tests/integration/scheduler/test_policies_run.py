@@ -39,7 +39,7 @@ KNOWN = Character(objectives=("reach the cylinder",), inventory=("a lantern",))
 
 
 def seen(owner: str, tick: int) -> Iterator[dict[str, Any]]:
-    """What an owner observes at a tick: nothing, or up to three events. Depends on nothing else."""
+    """Return what an owner observes at a tick: nothing, or up to three events. Depends on nothing else."""
     for part in range(crc32(f"{owner} {tick}".encode()) % 4):
         text = f"Ogilvy heard {tick} knocks inside the cylinder and promised Smith to come back by {part + 1} pm."
         yield {"text": text, "minute": tick, "importance": 1 + (tick + part) % 9}

@@ -1,4 +1,4 @@
-"""What an endpoint does when it is asked, and what comes of the one job that asks it."""
+"""Behaviours of an endpoint, and what comes of the one job that asks it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Charge = Literal["told", "estimate", "bound", "none"]
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """What an endpoint does, and what comes of the one job that asks it."""
+    """One behaviour of an endpoint, and what comes of the one job that asks it."""
 
     name: str
     replies: tuple[bytes | FakeResponse, ...]  # to the first request, the second, …; the last to all further ones

@@ -54,7 +54,7 @@ _publish_one = InlinePublisher.publish
 
 
 class Outcome(NamedTuple):
-    """What became of the one job of a kind."""
+    """The end of the one job of a kind."""
 
     note: EndNote
     end: str
@@ -91,7 +91,7 @@ def _limits() -> dict[str, int]:
 
 
 def _happen(loop: TickLoop, tick: int) -> None:
-    """What makes each kind due once."""
+    """Make each kind due once."""
     if tick == 1:
         for text in TALK:
             talk = {"type": "message", "text": text, "minute": 1, "importance": 6, "source_id": "t1"}

@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
     @property
     def events(self) -> set[str]:
-        """What is logged."""
+        """Return what is logged."""
         usual = ["llm.failed", "job.degraded"] if self.failure else []
         usual += ["endpoint.unreachable"] if self.failure in AT_ONCE else []
         return {*usual, self.also} - {""}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ class Ledger:
         return True
 
     def tokens(self, number: int) -> list[str]:
-        """The first so many, once they have come."""
+        """Return the first so many, once they have come."""
         with self.changed:
             assert self.changed.wait_for(lambda: len(self.came) >= number, FAR)
             return [token for token, _ in self.came]
@@ -57,49 +58,59 @@ def ledger() -> Ledger:
     return Ledger()
 
 
-def staging(ledger: Any) -> FallbackStaging:
-    return FallbackStaging(ledger)
+@pytest.fixture
+def staging(ledger: Any) -> Iterator[FallbackStaging]:
+    made = FallbackStaging(ledger)
+    yield made
+    made.close()
 
 
-def test_a_fallback_is_staged_while_the_model_is_asked(ledger: Ledger) -> None:
-    with staging(ledger).of(claim("t")):
+def test_a_fallback_is_staged_while_the_model_is_asked(ledger: Ledger, staging: FallbackStaging) -> None:
+    with staging.of(claim("t")):
         assert ledger.tokens(1) == ["t"]
     made = Fallbacks(kinds()).make(kind_of("plan"), claim("t").case)
     assert made
     assert ledger.came == [("t", made)]
 
 
-def test_a_job_that_is_settled_before_its_turn_needs_none(ledger: Ledger) -> None:
+def test_a_job_that_is_settled_before_its_turn_needs_none(ledger: Ledger, staging: FallbackStaging) -> None:
     ledger.lets_go.clear()
-    made = staging(ledger)
-    with made.of(claim("first")):
+    with staging.of(claim("first")):
         ledger.tokens(1)
-        with made.of(claim("settled")):
+        with staging.of(claim("settled")):
             pass
-        with made.of(claim("last")):
+        with staging.of(claim("last")):
             ledger.lets_go.set()
             assert ledger.tokens(2) == ["first", "last"]
 
 
 @pytest.mark.parametrize("unneeded", [claim("t", model=""), claim("t", kind="unknown")])
-def test_who_needs_none_gets_none(ledger: Ledger, unneeded: Claim) -> None:
-    made = staging(ledger)
-    with made.of(unneeded), made.of(claim("next")):
+def test_who_needs_none_gets_none(ledger: Ledger, staging: FallbackStaging, unneeded: Claim) -> None:
+    with staging.of(unneeded), staging.of(claim("next")):
         assert ledger.tokens(1) == ["next"]
 
 
-def test_a_repair_needs_none(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repair_needs_none(ledger: Ledger, staging: FallbackStaging, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "replaced_entry", lambda job: 7)
-    made = staging(ledger)
-    with made.of(claim("repair")):
-        assert made._thread is None
+    with staging.of(claim("repair")):
+        assert staging._thread is None
 
 
-def test_while_the_ledger_is_away_the_host_is_left_to_itself(ledger: Ledger) -> None:
+def test_while_the_ledger_is_away_the_host_is_left_to_itself(ledger: Ledger, staging: FallbackStaging) -> None:
     ledger.fails = True
-    made = staging(ledger)
-    with made.of(claim("lost")):
+    with staging.of(claim("lost")):
         assert ledger.tokens(1) == ["lost"]
         ledger.fails = False
-        with made.of(claim("next")):
+        with staging.of(claim("next")):
             assert ledger.tokens(2) == ["lost", "next"]
+
+
+def test_its_thread_ends_when_it_is_closed(ledger: Ledger, staging: FallbackStaging) -> None:
+    with staging.of(claim("t")):
+        ledger.tokens(1)
+    thread = staging._thread
+    assert thread is not None
+    assert thread.is_alive()
+    staging.close()
+    thread.join(FAR)
+    assert not thread.is_alive()

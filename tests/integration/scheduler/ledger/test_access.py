@@ -98,7 +98,7 @@ def settings_of(server: EmbeddedServer, role: str, folder: Path, **more: Any) ->
 
 
 def refusals(server: EmbeddedServer, *roles: str) -> list[tuple[str, str]]:
-    """What these users were refused so far."""
+    """Return what these users were refused so far."""
     with server.client() as admin:
         log: Any = admin.acl_log()
     return [(entry["username"], entry["object"]) for entry in log if entry["username"] in roles]

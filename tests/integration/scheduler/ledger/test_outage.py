@@ -53,7 +53,7 @@ def journal(flaky: Flaky) -> list[int]:
 
 
 def lines(flaky: Flaky) -> list[ReadLine]:
-    """What the journal has of them."""
+    """Return what the journal has of them."""
     store = flaky.host.ledger.store
     return list(read_journal(store, 1, int(flaky.client.hget(store.key("state"), "tick") or 0)))
 

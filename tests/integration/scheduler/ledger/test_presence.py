@@ -77,7 +77,7 @@ def resumed(valkey: EmbeddedServer, **more: Any) -> TickLoop:
 
 
 def states(valkey: EmbeddedServer) -> tuple[str, str, dict[str, str]]:
-    """What `status`, `runs` and `doctor` say of the run."""
+    """Return what `status`, `runs` and `doctor` say of the run."""
     status = typed("status", "mine", data_dir=valkey.data_dir).stdout
     runs = json.loads(typed("runs", "--json", data_dir=valkey.data_dir).stdout)["runs"]
     found = json.loads(typed("doctor", "--json", data_dir=valkey.data_dir).stdout)

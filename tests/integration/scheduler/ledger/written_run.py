@@ -159,7 +159,7 @@ def load(client: Redis, written: dict[str, Any]) -> None:
 
 
 def as_bytes(text: str) -> bytes:
-    """What a file's text stands for: bytes that are no text are lone surrogates in it."""
+    """Read a file's text: bytes that are no text are lone surrogates in it."""
     return text.encode(errors="surrogateescape")
 
 
