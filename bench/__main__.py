@@ -111,12 +111,12 @@ def main() -> int:
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
-        from bench import enqueue
+        from bench.ledger import enqueue
 
         print_tables([enqueue.table()], arguments.json)
         return 0
     if arguments.command == "concurrency":
-        from bench import concurrency
+        from bench.worker import concurrency
 
         print_tables([concurrency.measure()], arguments.json)
         return 0
@@ -126,17 +126,17 @@ def main() -> int:
         print_tables(fallbacks.tables(), arguments.json)
         return 0
     if arguments.command == "workers":
-        from bench import workers
+        from bench.worker import workers
 
         print_tables([workers.table()], arguments.json)
         return 0
     if arguments.command == "start":
-        from bench import start
+        from bench.worker import start
 
         print_tables([start.table()], arguments.json)
         return 0
     if arguments.command == "advance":
-        from bench import advance
+        from bench.ledger import advance
 
         print_tables([advance.table()], arguments.json)
         return 0
@@ -147,27 +147,27 @@ def main() -> int:
         print_tables((memory.table(), *retrieval.tables(arguments.entries)), arguments.json)
         return 0
     if arguments.command == "host":
-        from bench import host
+        from bench.crowd import host
 
         print_tables([host.table(arguments.agents)], arguments.json)
         return 0
     if arguments.command == "boundary":
-        from bench import boundary, due_at_once
+        from bench.crowd import boundary, due_at_once
 
         print_tables(chain([boundary.table(arguments.agents)], map(due_at_once.table, arguments.due)), arguments.json)
         return 0
     if arguments.command == "footprint":
-        from bench import footprint
+        from bench.crowd import footprint
 
         print_tables([footprint.table()], arguments.json)
         return 0
     if arguments.command == "hostile":
-        from bench import hostile
+        from bench.crowd import hostile
 
         print(hostile.table(arguments.length))
         return 0
     if arguments.command == "rate-limit":
-        from bench import rate_limit
+        from bench.worker import rate_limit
 
         return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
     if arguments.command == "barrier":
@@ -192,7 +192,7 @@ def main() -> int:
         print(paced_towns.measure(arguments.rates, arguments.latencies, arguments.seconds, arguments.before))
         return 0
     if arguments.command == "soak":
-        from bench import soak
+        from bench.soak import soak
 
         wrong = soak.soak(
             arguments.agents, arguments.days, arguments.seed, every=arguments.every, story=arguments.story,

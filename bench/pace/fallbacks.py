@@ -3,8 +3,8 @@
 The host has so many jobs due in one tick, all claimed and none answered. Their heuristics are computed at the boundary,
 or taken as fallbacks; the milliseconds are CPU of the host's own thread, from its look at the ledger to the end of the
 boundary. Each time is another run, as owners' memories grow and Python remembers what it knows of their texts; the two
-ways take turns, so that a busy machine slows both. The worker is that of `bench.concurrency`: a real one before a
-stand-in for a model.
+ways take turns, so that a busy machine slows both. The worker is that of `bench.worker.concurrency`: a real one before
+a stand-in for a model.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from redis import Redis
 
-from bench.concurrency import MEMORIES, Bench, Measured, endpoint, fill_memories, together
 from bench.table import Row, Table
+from bench.worker.concurrency import MEMORIES, Bench, Measured, endpoint, fill_memories, together
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from scheduler.config.settings import PinnedSettings

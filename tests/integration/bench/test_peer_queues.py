@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.concurrency import running_worker, until
 from bench.peers.celery_queue import CeleryQueue
 from bench.peers.queue import PEERS, Queue, queue_environment
+from bench.worker.concurrency import running_worker, until
 from tests.repository import ROOT
 from workers.processes.embedded import EmbeddedServer
 
@@ -52,7 +52,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import due_at_once
+from bench.crowd import due_at_once
 from workers.processes.embedded import EmbeddedServer
 
 folder = Path(sys.argv[1])

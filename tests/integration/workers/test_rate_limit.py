@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.rate_limit import measure
+from bench.worker.rate_limit import measure
 
 
 def test_three_workers_use_a_limit_and_never_pass_it(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Measure what stalls a paced host on the morning of a crowd whose plans are spread: collections, the ledger's reply.
 
-The host is that of `bench.host`, at ten ticks a second. Its full garbage collections fall where Python makes them, or
-into its idle time; the two take turns, so that a busy machine slows both. A tick's milliseconds are CPU of the host's
-own thread. What it stands still for the reply to its commit is time on the clock, beside that of the whole commit.
+The host is that of `bench.crowd.host`, at ten ticks a second. Its full garbage collections fall where Python makes
+them, or into its idle time; the two take turns, so that a busy machine slows both. A tick's milliseconds are CPU of
+the host's own thread. What it stands still for the reply to its commit is time on the clock, beside that of the whole commit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any, Literal
 
-from bench import host
+from bench.crowd import host
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
 

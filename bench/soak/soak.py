@@ -25,7 +25,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import RedisError
 
-from bench.soak_faults import ENDPOINT_FAULTS, Faults
+from bench.soak.soak_faults import ENDPOINT_FAULTS, Faults
 from bench.table import Row, Table
 from ops.commands.replay import scratch
 from ops.fake_llm.server import FakeEndpoint

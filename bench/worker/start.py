@@ -38,7 +38,7 @@ def _seconds(url: str) -> list[float]:
     with TemporaryDirectory() as folder:
         began = time.time()
         done = subprocess.run(
-            [sys.executable, "-m", "bench.start", folder, url], cwd=Path(__file__).parents[1], env=os.environ,
+            [sys.executable, "-m", "bench.worker.start", folder, url], cwd=Path(__file__).parents[2], env=os.environ,
             stdout=subprocess.PIPE, check=True,
         )  # fmt: skip
     clocks: list[float] = json.loads(done.stdout)

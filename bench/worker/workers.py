@@ -19,11 +19,11 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from bench import idle_kind
-from bench.concurrency import cpu_seconds, running_worker, until
+from bench.crowd import idle_kind
 from bench.peers.celery_queue import CeleryQueue
 from bench.peers.queue import Queue, open_queues, queue_environment
 from bench.table import Row, Table
+from bench.worker.concurrency import cpu_seconds, running_worker, until
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from scheduler.config.settings import PinnedSettings, Settings
@@ -69,7 +69,7 @@ class _Blocks:
         with loop.tick():  # everybody joins
             pass
         log = self._folder / "ours.log"
-        environment = worker_environment(settings) | {"PYTHONPATH": str(Path(__file__).parents[1])}
+        environment = worker_environment(settings) | {"PYTHONPATH": str(Path(__file__).parents[2])}
         worker = self._stack.enter_context(running_worker(worker_command("ours@%h"), environment, log))
         for batch in BATCHES:
             found[f"ours, batch = {batch}"] = self._ours(loop, settings, batch, worker, log)

@@ -5,7 +5,7 @@ real model has 135 million parameters; `--texts FILE` writes down all of it that
 say, the run must complete, the auditor must find nothing, and no memory may be stored that is not what its kind
 promises. Needs what `make check-local-llm` installs, and nothing of `dev`; so it has a command line of its own.
 
-    python -m bench.local_llm --calls 80
+    python -m bench.local_model.local_llm --calls 80
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.llama_server import MODEL
+from bench.local_model.llama_server import MODEL
 from bench.quality.memory_checks import bad_memories
 from bench.table import Row, Table
 from hosting import logs
@@ -192,7 +192,7 @@ def fakellm() -> Iterator[str]:
 @contextmanager
 def llama() -> Iterator[str]:
     """llama.cpp with a real model."""
-    with _process([sys.executable, "-m", "bench.llama_server"]) as process:
+    with _process([sys.executable, "-m", "bench.local_model.llama_server"]) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         if not url:
@@ -237,7 +237,7 @@ def _until_served(process: subprocess.Popen[str], url: str) -> None:
 
 def main() -> int:
     """Run both, and say what is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m bench.local_llm", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.local_model.local_llm", description=__doc__)
     parser.add_argument("--calls", type=int, default=80, help="the most for each server")
     parser.add_argument("--only", default="", help="a part of the name of the servers to take")
     parser.add_argument("--texts", type=Path, help="a file to write down in what answers changed")

@@ -15,8 +15,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench import idle_kind
-from bench.monitored_writes import MonitoredWrites
+from bench.crowd import idle_kind
+from bench.ledger.monitored_writes import MonitoredWrites
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile

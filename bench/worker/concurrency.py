@@ -216,7 +216,7 @@ def _enough(number: int) -> int:
 def running_worker(command: Sequence[str], environment: dict[str, str], log: Path) -> Iterator[psutil.Process]:
     """Run a worker in the folder of the project, and kill it with its children at the end."""
     with log.open("wb") as out:
-        started = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[1], stdout=out, stderr=out)
+        started = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2], stdout=out, stderr=out)
     try:
         yield psutil.Process(started.pid)
     finally:

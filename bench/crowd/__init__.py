@@ -1,0 +1,1 @@
+"""Measure what a crowd of agents costs its host."""

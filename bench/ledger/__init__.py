@@ -1,0 +1,1 @@
+"""Measure the ledger's steps and the publishing of hints."""

@@ -1,0 +1,1 @@
+"""Measure what a small model on this machine answers."""

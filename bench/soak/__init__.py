@@ -1,0 +1,1 @@
+"""Run a town under faults for days."""

@@ -1,0 +1,1 @@
+"""Measure what jobs and calls cost a worker."""
