@@ -2,7 +2,8 @@
 
 The host is that of `bench.crowd.host`, at ten ticks a second. Its full garbage collections fall where Python makes
 them, or into its idle time; the two take turns, so that a busy machine slows both. A tick's milliseconds are CPU of
-the host's own thread. What it stands still for the reply to its commit is time on the clock, beside that of the whole commit.
+the host's own thread. What it stands still for the reply to its commit is time on the clock, beside that of the whole
+commit.
 """
 
 from __future__ import annotations
