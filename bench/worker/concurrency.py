@@ -39,7 +39,6 @@ from workers.processes.embedded import EmbeddedServer
 from workers.processes.supervisor import worker_command, worker_environment
 from workers.publish import Publisher
 from workers.transport.broker_url import kombu_url
-from workers.transport.turns import ASKING, tickets_key
 
 LATENCY = 0.2  # seconds
 SECONDS = 6.0  # of measuring, after a warm-up
@@ -194,9 +193,8 @@ class Bench:
         begun, cpu, answers = time.monotonic(), cpu_seconds(process), self._answers()
         time.sleep(SECONDS)  # the measurement: what the worker does in this time is counted before and after it
         ended, cpu_after, answers_after = time.monotonic(), cpu_seconds(process), self._answers()
-        left = self._messages.llen(tickets_key("cogitate:" + KIND, ASKING)) or self._messages.llen("celery")
-        if queued and not left:
-            raise RuntimeError(f"with {number} in flight the queue ran empty: the figures would be too low")
+        if queued and _enough(number) - (answers_after - before) < number:
+            raise RuntimeError(f"with {number} in flight the jobs ran out: the figures would be too low")
         log = self._log.read_text()
         if "job.degraded" in log:
             raise RuntimeError(f"calls failed:\n{log[-2000:]}")
@@ -208,7 +206,7 @@ class Bench:
 
 
 def _enough(number: int) -> int:
-    """Jobs for the whole measurement, if the worker is as fast as can be or makes 700 calls a second."""
+    """Return the jobs of a whole measurement, if the worker is as fast as can be or makes 700 calls a second."""
     return 3 * number * max(4, round(min(number / LATENCY, 700) * (SECONDS + 4) / (3 * number)))
 
 
