@@ -1,0 +1,127 @@
+"""Attempts at jobs with calls that come to what a test says."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from fakeredis import FakeRedis
+
+from memory.profile import Profile
+from scheduler.config.endpoints import Endpoint, Model
+from scheduler.config.settings import Settings
+from scheduler.ledger.claims import Claim
+from tasks.job import Cost, Job, JobKey
+from tasks.kind import Case, Prompt, WorldFacts
+from tasks.registry import register
+from tests.unit.tasks.own_kind_case import Own, Said
+from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
+from workers.jobs.shared_calls import CallRefused, CallResult
+from workers.llm.answer import ModelAnswer
+from workers.llm.replies.failures import Failure, FailureKind
+
+RESERVED, USED = Cost(calls=1, tokens=500), Cost(calls=1, tokens=120)
+JOB = Job(
+    run="town", key=JobKey(3, "hum", "agent:ada", 0, 0), minute=3, due=9, reads=(), model="default", prompt_cap=1_000,
+    output_cap=50, reserved=RESERVED,
+)  # fmt: skip
+OURS = Model(name="default", model="m", endpoint="ours")
+
+
+class Calls:
+    """Calls that come to what a test says."""
+
+    def __init__(self, gives: CallResult | CallRefused | Exception) -> None:
+        self.gives = gives
+        self.unusable: list[str] = []
+
+    def count_unusable(self, model: Model) -> None:
+        self.unusable.append(model.name)
+
+    def context_of(self, model: Model) -> int:
+        return 0
+
+    def ask(self, *args: Any) -> CallResult | CallRefused:
+        if isinstance(self.gives, Exception):
+            raise self.gives
+        return self.gives
+
+
+def attempt(
+    gives: CallResult | CallRefused | Exception,
+    *,
+    number: int,
+    seconds: float = 60.0,
+    adjustment: Adjustment = NO_ADJUSTMENT,
+) -> AttemptOutcome:
+    """Return what comes of a claim of four."""
+    models: Any = None
+    chosen = Settings(endpoints={"ours": Endpoint()})
+    attempts = Attempts(FakeRedis(), chosen, models, threading.Event())
+    attempts.close()
+    calls: Any = Calls(gives)
+    attempts._calls = calls
+    case = Case(job=JOB, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
+    claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=OURS)
+    return attempts.make(claim, time.monotonic() + seconds, adjustment)
+
+
+def failed(kind: FailureKind, *, retry_after: float | None = None) -> CallResult:
+    return CallResult(ModelAnswer(usage=USED, failure=Failure(kind=kind, retry_after=retry_after)), saved=False)
+
+
+class Asked(Calls):
+    """Calls that note the prompts they are given."""
+
+    def __init__(self, gives: CallResult | CallRefused | Exception) -> None:
+        super().__init__(gives)
+        self.prompts: list[Prompt] = []
+        self.models: list[Model] = []
+        self.caps: list[int] = []
+        self.context = 0
+
+    def context_of(self, model: Model) -> int:
+        return self.context
+
+    def ask(self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> CallResult | CallRefused:
+        self.prompts.append(prompt)
+        self.models.append(model)
+        self.caps.append(output_cap)
+        return super().ask()
+
+
+class Remembers(Own):
+    """A kind whose prompt shows as much of a hundred memories as it may."""
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        shown = " ".join(["tree"] * int(100 * memory_share))
+        return Prompt(system="Hum.", user=f"A tune. {shown}", answer=Said, version="1")
+
+
+class Trying:
+    """A worker's attempts at jobs of one kind."""
+
+    def __init__(self, gives: CallResult | CallRefused | Exception, kind: Own | None = None) -> None:
+        register(kind or Own(output_cap=50))
+        models: Any = None
+        self.attempts = Attempts(FakeRedis(), Settings(endpoints={"ours": Endpoint()}), models, threading.Event())
+        self.attempts.close()
+        self.calls: Any = Asked(gives)
+        self.attempts._calls = self.calls
+
+    def make(
+        self,
+        adjustment: Adjustment = NO_ADJUSTMENT,
+        *,
+        job: Job = JOB,
+        number: int = 1,
+        model: Model | None = OURS,
+    ) -> AttemptOutcome:
+        case = Case(job=job, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
+        claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=model)
+        return self.attempts.make(claim, time.monotonic() + 60.0, adjustment)
+
+
+def unusable(kind: FailureKind, text: str = '{"zither": 1}') -> CallResult:
+    return CallResult(ModelAnswer(usage=USED, failure=Failure(kind=kind), text=text), saved=False)
