@@ -48,7 +48,7 @@ def in_own_words(text: str, name: str) -> str:
         elif _STARTS.search(out[-_NEAR:]):
             out += "I"
             pieces[index + 1] = _for_me(pieces[index + 1])
-        elif _PLURAL_SUBJECT.match(out[:_NEAR]):
+        elif _PLURAL_SUBJECT.match(out):
             out += "I"
         else:
             out += "me" if _TAKES_ME.search(out[-_NEAR:]) or not pieces[index + 1].startswith(" ") else "I"

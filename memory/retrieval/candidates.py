@@ -52,12 +52,10 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Matching:
-    """Rules of matching words: which parts of an entry are searched, the weight of a theme that an entry shares with
-    the query (a shared word weighs 1; see `memory.language.concepts`), and the settings of `scoring.bm25`."""
+    """Rules of matching words: which parts of an entry are searched, and the weight of a theme that an entry shares
+    with the query (a shared word weighs 1; see `memory.language.concepts`)."""
 
     fields: tuple[Field, ...] = ("text",)
-    k1: float = 1.2
-    b: float = 0.75
     themes: float = 0.0
 
 
@@ -87,7 +85,7 @@ class Candidates:
         terms = {term: count * (setting.themes if is_theme(term) else 1.0) for term, count in asked.items()}
         documents = self._documents()
         different = list(dict.fromkeys(documents))
-        scores = bm25([counts_of(document) for document in different], terms, k1=setting.k1, b=setting.b)
+        scores = bm25([counts_of(document) for document in different], terms)
         by_document = dict(zip(different, scores, strict=True))
         return [by_document[document] for document in documents]
 

@@ -18,6 +18,7 @@ from memory.entry import EntryType
 HALF_LIFE: Mapping[EntryType, float] = MappingProxyType(
     {"observation": 360, "message": 360, "summary": 360, "reflection": 1440, "plan": 720}
 )
+_K1, _B = 1.2, 0.75  # of BM25: what repeats of a word and the length of a text count, as usual
 #: What an entry that nobody rated yet counts as: the median of recorded ratings of ordinary events.
 ORDINARY = 3
 
@@ -58,13 +59,7 @@ def scaled(values: Sequence[float]) -> list[float]:
     return [(value - low) / (high - low) for value in values]
 
 
-def bm25(
-    documents: Sequence[Mapping[str, int]],
-    terms: Mapping[str, float],
-    *,
-    k1: float = 1.2,
-    b: float = 0.75,
-) -> list[float]:
+def bm25(documents: Sequence[Mapping[str, int]], terms: Mapping[str, float]) -> list[float]:
     """Return BM25 of each document (a count per term) for the query's terms and their weights.
 
     A score is a share of that of a document of mean length that holds every term once; 0 where no term occurs.
@@ -85,5 +80,5 @@ def bm25(
         for i in holders[term]:
             times = documents[i][term]
             if times:
-                scores[i] += weight * times * (k1 + 1) / (times + k1 * (1 - b + b * lengths[i] / mean))
+                scores[i] += weight * times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * lengths[i] / mean))
     return [score / total if score else 0.0 for score in scores]

@@ -83,7 +83,8 @@ def test_an_adverb_is_listed_or_ends_in_ly_and_has_five_letters(word: str, adver
 @pytest.mark.parametrize(
     ("word", "takes"),
     [("to", True), ("helps", True), ("miss", True), ("invite", True), ("invites", True), ("seeing", True),
-     ("house", False), ("walks", False), ("hope", False), ("", False)],
+     ("house", False), ("walks", False), ("hope", False), ("", False), ("asked", True), ("shed", False),
+     ("used", False)],
 )  # fmt: skip
 def test_a_pronoun_is_an_object_after_prepositions_and_some_verbs(word: str, takes: bool) -> None:
     assert takes_object(word) is takes

@@ -98,6 +98,28 @@ def test_a_listener_with_the_speakers_pronouns_is_named_again(speaker: str, list
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("You know your dog", "Tim knows his dog"),
+        ("You know how your dog sleeps", "Tim knows how his dog sleeps"),
+        ("You know Bo and your dog", "Tim knows Bo and Tim's dog"),
+        ("You know me and your dog", "Tim knows Jon and Tim's dog"),
+        ("You know us and your dog", "Tim knows them and Tim's dog"),
+        ("You know, your dog sleeps", "Tim knows, Tim's dog sleeps"),
+        ("With you is your dog", "With Tim is Tim's dog"),
+    ],
+)
+def test_your_is_his_only_while_it_is_plainly_his(said: str, expected: str) -> None:
+    assert told(said, listener="Tim") == expected
+
+
+@pytest.mark.parametrize("before", ["the", "an old", "that", "this", "a new", "a silver", "a gold", "a coal"])
+def test_a_mine_may_be_a_pit(before: str) -> None:
+    assert told(f"We met at {before} mine") == f"they met at {before} mine"
+    assert told("It is good, mine") == "It is good, Jon's"
+
+
 def test_they_take_the_verb_of_several_once_they_are_named() -> None:
     assert told("I was late, I have been, I know", "Zyx") == "Zyx was late, they have been, they know"
     assert told("I was late", "Zyx", named=True) == "they were late"

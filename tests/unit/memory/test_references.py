@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.references import leans_on_others, resolved
+from memory.language.references import leans_on_others, looks_like_name, resolved
 from memory.language.tense import told_after
 
 
@@ -89,3 +89,16 @@ def test_what_is_quoted_of_a_time_that_is_over_is_told_as_it_was_said() -> None:
     assert '"it is going well"' in told
     assert "Ben was going to say" in told
     assert "Ada was going" in told
+
+
+@pytest.mark.parametrize(
+    ("word", "opening", "later"),
+    [
+        ("Ada", True, True), ("Zyx", True, True), ("O’Neill", True, True), ("ada", False, False),
+        ("Went", False, True), ("Go", False, True), ("Sadly", False, True), ("Walking", False, True),
+        ("Walked", False, True), ("The", False, False), ("I", False, False), ("I’m", False, False),
+        ("Day", False, False), ("TV", False, False),
+    ],
+)  # fmt: skip
+def test_a_capital_is_of_a_name_unless_a_sentence_opens_with_it(word: str, opening: bool, later: bool) -> None:
+    assert (looks_like_name(word, first=True), looks_like_name(word, first=False)) == (opening, later)

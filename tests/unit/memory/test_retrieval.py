@@ -268,6 +268,13 @@ def test_neighbours_end_with_their_scene() -> None:
     assert part(found[1], "scene") == pytest.approx(1 / 3)
 
 
+def test_a_question_that_ends_a_scene_lends_nothing_to_its_first_line() -> None:
+    entries = talk(("ann", "Good morning"), ("bob", "Hello"), ("ann", "Nice"), ("bob", "And the museum?"))
+    found = retrieve(entries, Query(minute=0, text="museum"), DIALOGUE)
+    around = {s.entry.number: part(s, "neighbours") for s in found}
+    assert around == pytest.approx({1: 0, 2: 0.2, 3: 0.5, 4: 0})
+
+
 def speakers(entries: list[Entry], text: str) -> dict[int, float]:
     return {s.entry.number: part(s, "speaker") for s in retrieve(entries, Query(minute=0, text=text), DIALOGUE)}
 

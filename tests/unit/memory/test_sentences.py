@@ -10,7 +10,7 @@ from memory.language.courtesies import acts, is_small_talk, tell_acts
 from memory.language.entities import is_number, name_words
 from memory.language.pronouns import HE, SHE, THEY, pronouns_of
 from memory.language.reported import is_english, third_person
-from memory.language.sentences import clean, split_clauses, split_sentences
+from memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
 from memory.language.speakers import Speakers
 
 
@@ -254,3 +254,18 @@ def test_short_names_have_no_short_form() -> None:
 )
 def test_names_are_told_from_other_words_with_capitals(sentences: list[str], names: set[str]) -> None:
     assert name_words(sentences) == names
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("I am Ada, I bake.", "I bake."), ("I'm Ada, and I bake.", "I bake."), ("My name is Ada, I bake.", "I bake."),
+        ("I am Ada, the baker.", "I am the baker."), ("I'm Ada, from the mill.", "I am from the mill."),
+        ("Ada, a baker.", "I am a baker."), ("Ada, an artist.", "I am an artist."),
+        ("Ada, the mayor.", "I am the mayor."),
+        ("Ada, come here.", "Ada, come here."), ("Ada, then.", "Ada, then."), ("the mill burned.", "the mill burned."),
+        ("a mill, Ada, burned.", "a mill, Ada, burned."), ("I am Bo, I bake.", "I am Bo, I bake."),
+    ],
+)  # fmt: skip
+def test_who_tells_their_own_name_is_told_without_it(said: str, left: str) -> None:
+    assert without_own_name(said, "Ada") == left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from memory.entry import Entry
@@ -71,6 +72,14 @@ def test_the_parts_of_an_event_say_of_what_they_are() -> None:
     assert shown_line(entry, {}).text == entry.text, "prompts show it as it was"
     begun = route(Event(kind="voting_initiated", name="Bob", speaker="Bob"), minute=1).entry
     assert told_apart(begun) == begun.text
+
+
+def test_an_event_may_have_other_tags_too() -> None:
+    event = Event(kind="final_results", topic="the floor", text="It won.", earnings=9)
+    entry = route(event, minute=1).entry
+    for tags in (("vote", *entry.tags), (*entry.tags, "vote")):
+        assert told_apart(msgspec.structs.replace(entry, tags=tags)) == told_apart(entry) != entry.text
+    assert told_apart(msgspec.structs.replace(entry, tags=("vote",))) == entry.text
 
 
 def test_news_has_no_label() -> None:

@@ -82,3 +82,71 @@ def test_taste_mood_and_habit_weigh_as_they_always_have(
     drawn = {("a",): taste, ("a", "3"): mood, ("b",): other_taste, ("b", "3"): other_mood}
     monkeypatch.setattr(whereabouts, "_of_seed", lambda name, *parts: drawn[parts])
     assert choose_place("Bo", ["a", "b"], PLACES_OF_TWO, near="", visits={"a": visits}, day=3) == goes
+
+
+def test_a_place_at_the_other_end_of_the_world_counts_as_much_as_it_is_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    four = tuple(Location(id=name, name=name, type="pub") for name in "abcd")
+    for taste, goes in ((0.72, "c"), (0.71, "a")):  # two of four places away: half of the way, which is 0.5
+        drawn = {"a": taste, "b": 9.0, "c": 0.0, "d": 9.0}
+        monkeypatch.setattr(whereabouts, "_of_seed", lambda name, place, day="", of=drawn: 0.0 if day else of[place])
+        assert choose_place("Bo", "abcd", four, near="a", visits={}, day=3) == goes
+    monkeypatch.setattr(whereabouts, "_of_seed", lambda *parts: 0.0)
+    assert choose_place("Bo", "abcd", four, near="nowhere", visits={}, day=3) == "a", "of equals the first by id"
+    assert choose_place("Bo", "dcba", four, near="nowhere", visits={}, day=3) == "a"
+    assert choose_place("Bo", "bd", four, near="c", visits={}, day=3) == "b"
+
+
+def test_the_same_people_go_to_the_same_places_on_any_machine_and_in_any_version() -> None:
+    """Plans that a run goes on with were made by these draws."""
+    assert [chosen(name) for name in NAMES[:8]] == ["pub0", "pub2", "pub1", "pub1", "pub2", "pub2", "pub0", "pub1"]
+    assert [chosen("Person 30", day=day) for day in range(8)] == [
+        "pub4",
+        "pub4",
+        "pub1",
+        "pub4",
+        "pub3",
+        "pub4",
+        "pub3",
+        "pub3",
+    ]
+
+
+def test_any_name_has_its_places() -> None:
+    assert chosen("Bo \ud800") in {place.id for place in PLACES}
+    assert chosen("Bo", near="\ud800") in {place.id for place in PLACES}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "eats", "meets"),
+    [
+        ("restaurant", "Luigi's", True, False), ("", "RESTAURANT", True, False), ("diner", "Joe's", True, False),
+        ("cafe", "Hobbs", True, True), ("", "Café Luna", True, False), ("school", "Canteen", True, False),
+        ("pub", "The Crown", True, True), ("shop", "Bakery", True, False), ("bar", "Rose", False, True),
+        ("plaza", "Centre", False, True), ("", "Market Square", False, True), ("Park", "Johnson", False, True),
+        ("library", "Oak Hill", False, False), ("home", "Dorm", False, False), ("", "", False, False),
+    ],
+)  # fmt: skip
+def test_what_a_place_is_called_says_whether_people_eat_or_meet_there(
+    kind: str, name: str, eats: bool, meets: bool
+) -> None:
+    """Where the host tags no place as social."""
+    place = (Location(id="here", name=name, type=kind),) if name else ()
+    bo = Profile(name="Bo", home="house0")
+    assert eating_place(bo, place, {}, 0, "") == ("here" if eats else "house0")
+    assert social_place(bo, place, {}, 0, "") == ("here" if meets else None)
+
+
+def test_people_meet_where_the_host_says_so_rather_than_where_a_name_says_it() -> None:
+    places = (Location(id="park", name="Johnson Park", type="park"), Location(id="mill", name="Mill", tags=("social",)))
+    assert {social_place(Profile(name=name), places, {}, 0, "") for name in NAMES} == {"mill"}
+
+
+def test_people_eat_near_their_work_and_without_one_near_home() -> None:
+    working = [eating_place(Profile(name=name, home="house0"), PLACES, {}, 0, "house5") for name in NAMES]
+    assert working == [chosen(name, near="house5") for name in NAMES]
+    at_home = [eating_place(Profile(name=name, home="house0"), PLACES, {}, 0, "") for name in NAMES]
+    assert at_home == [chosen(name, near="house0") for name in NAMES]
+    assert at_home != working
+    assert eating_place(Profile(name=NAMES[0]), PLACES, {"pub3": 5}, 2, "house5") == chosen(
+        NAMES[0], day=2, near="house5", pub3=5
+    )
