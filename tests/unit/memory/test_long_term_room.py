@@ -201,3 +201,10 @@ def test_what_is_over_when_a_summary_is_written_is_not_told_as_coming() -> None:
     assert "will repair" in fold(coming, leaving, {}, 100, now=noon)
     assert "was going to repair the mast on the evening of day 3" in fold(coming, leaving, {}, 100, now=evening + 1)
     assert "was going to repair" in fold(coming, (), {}, 100, now=evening + 1)
+
+
+def test_where_nobody_says_what_time_it_is_nothing_is_over() -> None:
+    text = "Ann Lee will sell 9 mills on day 1 at 12:00 AM."
+    assert fold_or_cut(text, (), {}, 250) == (text, 0)
+    told, _ = fold_or_cut(text, (), {}, 250, now=1)
+    assert "will" not in told

@@ -77,6 +77,7 @@ def test_the_speaker_is_named_once(said: str, first: str, again: str) -> None:
         ("those guys know", "those guys know", "those guys know"),
         ("you both are late", "they both are late", "they both are late"),
         ("with you both", "with Gina both", "with her both"),
+        ("Dogs both know", "Dogs both know", "Dogs both know"),
     ],
 )
 def test_the_listener_is_named_once(said: str, first: str, again: str) -> None:
@@ -138,6 +139,9 @@ def test_they_take_the_verb_of_several_once_they_are_named() -> None:
         ("I; know", "Jon; know"),
         ("I: know", "Jon: know"),
         ("I - know", "Jon - know"),
+        ("I -know", "Jon -know"),
+        ("I- know", "Jon- knows"),
+        ("I really -", "Jon really -"),
         ("I. know", "Jon. knows"),
         ("Dogs know", "Dogs know"),
         ("you know, know", "Gina knows, know"),

@@ -81,6 +81,8 @@ NAMES = {"Benali", "Ann"}
         ("The Benali is in", "mentioned that the Benali is in", "mentioned that the Benali is in"),
         ("Loved Benali is", "mentioned that loved Benali is", "mentioned that loved Benali is"),
         ("Check Benali is in", "told Gina to check Benali is in", "mentioned that check Benali is in"),
+        ("It Benali is", "mentioned that it Benali is", "mentioned that it Benali is"),
+        ("Lucky you and me", "mentioned that lucky Gina and him", "mentioned that lucky you and him"),
         ("Ann is in", "mentioned that Ann is in", "mentioned that Ann is in"),
         ("Ann's cat is in", "mentioned that Ann's cat is in", "mentioned that Ann's cat is in"),
         ("(Dune) is good", "mentioned that (Dune) is good", "mentioned that (Dune) is good"),
@@ -127,3 +129,9 @@ def test_what_cannot_be_reworded_is_told_as_it_was_said() -> None:
         third_person("Zoë is at the cafe, and I know it", "Jon")
         == "Jon mentioned that Zoë is at the cafe, and he knows it"
     )
+
+
+@pytest.mark.parametrize("opening", ["The", "A", "These", "Some", "It", "There", "If", "When"])
+def test_what_opens_a_sentence_is_no_name_though_a_title_begins_with_it(opening: str) -> None:
+    told = third_person(f"{opening} cat is in", "Jon", names={opening, "Ann"})
+    assert told == f"Jon mentioned that {opening.lower()} cat is in"

@@ -110,8 +110,9 @@ def test_conversations_are_told_line_by_line_or_as_their_summary(view: MemoryVie
 
 def test_relationships_join_what_is_stated_with_what_is_remembered(stream: Stream, view: MemoryView) -> None:
     stream.head.character = Character(relationships={"Ben Cole": "a friend", "Dot": "her aunt"})
-    found = {one.name: one for one in view.relationships()}
-    assert list(found) == ["Ben Cole", "Cy Dale", "Dot"]
+    relationships = view.relationships()
+    assert [one.name for one in relationships] == ["Ben Cole", "Cy Dale", "Dot"]
+    found = {one.name: one for one in relationships}
     assert dataclasses.astuple(found["Ben Cole"]) == (BEN, "Ben Cole", "a friend", 4, 900)
     assert dataclasses.astuple(found["Cy Dale"]) == (CY, "Cy Dale", "", 2, 850)
     assert dataclasses.astuple(found["Dot"]) == ("Dot", "Dot", "her aunt", 0, None)

@@ -141,6 +141,14 @@ class Unreadable(Own):
         raise KeyError("mood")
 
 
+class Saying(Own):
+    """A kind that says of its class what it may."""
+
+    brief_keys = ("mood",)
+    params = None
+    latency_least, latency_most = 1, 100_000
+
+
 class Whim(msgspec.Struct, forbid_unknown_fields=True):
     """What a host may give."""
 
@@ -191,6 +199,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "latency true": (but(latency=True), "latency True is not an integer"),
     "latency_least zero": (but(latency_least=0), "latency_least 0 is not an integer from 1"),
     "latency_most a float": (but(latency_most=2.0), "latency_most 2.0 is not an integer"),
+    "latency_least far": (but(latency_least=100_001, latency_most=5), "latency_least 100001 is not an [^;]*$"),
+    "latency_least a word": (but(latency_least="x", latency_most=5), "latency_least 'x' is not an [^;]*$"),
+    "latency_most zero": (but(latency_least=5, latency_most=0), "latency_most 0 is not an [^;]*$"),
+    "latency_most a word": (but(latency_least=5, latency_most="x"), "latency_most 'x' is not an [^;]*$"),
     "latency_least above most": (but(latency_least=9, latency_most=8), "latency_least 9 is above latency_most 8"),
     "latency huge": (but(latency=10**9), "latency 1000000000 is not an integer from 1 to 100000"),
     "latency of many digits": (but(latency=10**10_000), "latency of type int is not an integer|latency 10+"),
@@ -219,6 +231,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "brief_keys of none": (but(brief_keys=[None]), "brief_keys has None: give names"),
     "brief_keys with no name": (but(brief_keys=("",)), "brief_keys has '': give names"),
     "brief_keys with half a character": (but(brief_keys=("\ud800",)), "brief_keys has '.ud800': give names"),
+    "brief_keys too long": (but(brief_keys=("y" * 501,)), "brief_keys has 'y+….*: give names of 1 to 500 printable"),
     "brief_keys that raise": (Unreadable(), "brief_keys cannot be read"),
     "params a number": (but(params=5), "params 5 is not a class of msgspec.Struct"),
     "params a word": (but(params="mood"), "params 'mood' is not a class of msgspec.Struct"),
@@ -232,6 +245,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "wake none": (but(wake=None), r"wake is a NoneType, not the method wake\(moment\)"),
     "wake yields": (but(wake=yielding), "wake yields: return a tick or None"),
     "prompt without share": (but(prompt=of_case), r"prompt cannot be called as prompt\(case, memory_share\)"),
+    "prompt yields": (but(prompt=yielding), "prompt yields: return a Prompt"),
     "prompt async": (but(prompt=awaited), "prompt is async"),
     "effects of two": (but(effects=lambda case, answer: ()), r"cannot be called as effects\(case, answer, used\)"),
     "effects yields": (but(effects=yielding), "effects yields: return a tuple of effects"),
@@ -243,7 +257,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "heuristic yields": (but(heuristic=yielding), "heuristic yields: return a tuple of effects"),
     "halve a value": (but(halve=2), r"halve is a int, not the method halve\(case\)"),
     "halve of nothing": (but(halve=of_none), r"halve cannot be called as halve\(case\)"),
-    "halve yields": (but(halve=yielding), "halve yields"),
+    "halve yields": (but(halve=yielding), "halve yields: return a tuple of effects"),
 }  # fmt: skip
 
 
@@ -259,6 +273,13 @@ def test_what_cannot_be_registered(kind: Any, why: str) -> None:
     assert kind_names() == before
 
 
+@pytest.mark.parametrize(("length", "shown"), [(78, "w" * 78), (79, f"{'w' * 78}…")])
+def test_of_a_wrong_value_eighty_characters_are_shown(length: int, shown: str) -> None:
+    quote = "" if shown.endswith("…") else "'"
+    with pytest.raises(KindError, match=f"latency '{shown}{quote} is none: give ticks"):
+        register(but(latency="w" * length))
+
+
 def test_a_kind_says_all_that_is_wrong_with_it_at_once() -> None:
     with pytest.raises(KindError, match=r"^the kind 'hum' cannot be registered: latency 0 .*; on_denied 'x' .*yields"):
         register(but(latency=0, on_denied="x", heuristic=yielding))
@@ -270,7 +291,8 @@ def test_a_kind_says_all_that_is_wrong_with_it_at_once() -> None:
         Own(), but(name="day-dream.2"), but(name="грёза"), but(due=yielding), but(halve=of_case), but(order=-5),
         but(due=partial(lambda much, moment: (), 1)), but(heuristic=lambda *case: ()), but(effects=of_three),
         but(brief_keys=("mood", "x", "y" * 500)), but(brief_keys=[]), but(params=NoParams), but(params=Whim),
-        but(params=None),
+        but(params=None), Saying(), but(latency_least=1, latency_most=1), but(order=1_000_000), but(order=-1_000_000),
+        but(name="h" * 64), but(prompt_cap=10_000_000, output_cap=10_000_000), but(prompt_cap=0, output_cap=0),
         but(prompt=lambda case, share=1.0: None), but(latency=1), but(due=print), but(output_cap=100),
     ],
 )  # fmt: skip

@@ -140,6 +140,16 @@ def test_reflections_and_plans_beyond_their_limits_go() -> None:
     assert stream.count("plan") == 7
 
 
+@pytest.mark.parametrize(("hour", "told"), [("1:24 AM", "was going to sell"), ("1:26 AM", "will sell")])
+def test_what_is_over_when_the_result_is_due_is_told_in_the_past(hour: str, told: str) -> None:
+    """It is due five ticks, here minutes, after its request."""
+    stream = stream_of(message(f"I will sell 3 cakes on day 2 at {hour}.", 500), message("Good.", 501))
+    minute = 1_440 + 80
+    params = {"routine": [], "talks": [[1, 2]]}
+    (summary,) = appended(KIND.heuristic(case_of(KIND, stream, minute, params=params)))
+    assert f"{told} 3 cakes" in summary.text
+
+
 def test_a_host_may_ask_without_naming_anything() -> None:
     stream = crowded()
     effects = KIND.heuristic(case_of(KIND, stream, 2000))

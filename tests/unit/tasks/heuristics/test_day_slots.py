@@ -26,6 +26,7 @@ def slot(minute: int, text: str = "x") -> Slot:
         ([5, 5, 5], 0, 4, [1, 2, 3]),
         ([5, 5, 5], 0, 1, [0, 0, 0]),
         ([7, 7], 7, 7, [7, 7]),
+        ([1_005, 1_005, 1_005], 1_000, 1_031, [1_005, 1_015, 1_025]),
     ],
 )
 def test_items_are_spread_within_their_window(minutes: list[int], start: int, end: int, spread: list[int]) -> None:

@@ -158,6 +158,32 @@ def test_an_invitation_is_declined_by_the_answer_of_whoever_is_invited(
     assert ("the party at Hobbs Cafe" in noticed(invitation, answer).text) is coming
 
 
+def test_a_thought_between_an_invitation_and_its_answer_changes_nothing() -> None:
+    thought = Entry(type="reflection", text="Spring was quiet.", minute=600, importance=5)
+    assert "the party at Hobbs Cafe" not in noticed(PARTY, thought, mine("I can't come.", 601)).text
+
+
+def test_what_one_told_several_is_told_to_nobody_in_particular() -> None:
+    own = message(PARTY.text, 600, importance=7, subjects=(KLAUS, MARIA, ISABELLA))
+    assert noticed(own).text == "I am to host the party at Hobbs Cafe on day 2 at 5:00 PM."
+    vow = message("I promise: I will mend the gate.", 600, subjects=(KLAUS, MARIA, ISABELLA))
+    assert "gate" not in noticed(vow, minute=1_300).text, "nobody in particular is owed it"
+
+
+@pytest.mark.parametrize(
+    ("later", "told"),
+    [
+        (0, "I still owe Maria Lopez what I promised on day 4: to mend her gate."),
+        (2, "I still owe Maria Lopez what I promised on day 4: to mend her gate."),
+        (3, "I promised Maria Lopez three days ago to mend her gate, and still have not."),
+        (4, "I promised Maria Lopez four days ago to mend her gate, and still have not."),
+    ],
+)
+def test_what_is_owed_for_three_days_is_told_by_its_age(later: int, told: str) -> None:
+    vow = mine("I promise: I will mend your gate.", 3 * DAY + 600)
+    assert noticed(vow, minute=(3 + later) * DAY + 700).text == told
+
+
 # -- bonds and people ----------------------------------------------------------------------------------
 
 

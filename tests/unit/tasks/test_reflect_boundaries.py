@@ -1,0 +1,114 @@
+"""Reflection at its boundaries: the first morning, a repair, what came of the plan, what passes before it is due."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from memory.clock import DAY
+from memory.effects import Append, Effect
+from memory.entry import Entry, PlanItem
+from prompts.answers import ReflectionAnswer
+from prompts.render import Templates
+from tasks import timing
+from tasks.heuristics.insight import QUIET
+from tasks.reflect import Reflect
+from tests.unit.tasks.kind_cases import KLAUS, WORLD, appended, case_of, message, moment_of, observation, stream_of
+
+KIND = Reflect(Templates())
+INTERVAL = WORLD.limits.reflection_interval
+LATER = timing.offset(KLAUS, INTERVAL // 6)  # what Klaus puts his first reflection off by
+
+
+@pytest.mark.parametrize(
+    ("seen", "begun"),
+    [(0, 360), (359, 360), (360, 360), (361, 361), (600, 600), (DAY - 1, DAY - 1), (DAY, DAY + 360)],
+)
+def test_the_first_interval_begins_with_the_first_entry_and_not_before_the_morning_of_its_day(
+    seen: int, begun: int
+) -> None:
+    stream = stream_of(*(observation(f"Tea {n}.", seen) for n in range(3)))
+    first = begun + LATER + INTERVAL
+    assert KIND.wake(moment_of(stream, seen)) == first
+    assert [minute for minute in (first - 1, first) if list(KIND.due(moment_of(stream, minute)))] == [first]
+    (request,) = KIND.due(moment_of(stream, first))
+    assert (request.kind, request.owner, request.priority, request.params) == ("reflect", KLAUS, 3, {})
+
+
+@pytest.mark.parametrize(("new", "quiet"), [(2, True), (3, False)])
+@pytest.mark.parametrize("since", [None, 0, 2, "x"])
+def test_three_entries_after_the_last_one_reflected_on_are_enough(new: int, quiet: bool, since: Any) -> None:
+    old = since if isinstance(since, int) else 0
+    stream = stream_of(*(observation(f"Read page {n}.", 400 + n) for n in range(old + new)))
+    params = {} if since is None else {"since": since}
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200, params=params)))
+    assert (entry.text == QUIET) is quiet
+
+
+def test_a_repair_takes_the_place_of_what_it_repairs_at_its_time_and_begins_no_new_interval() -> None:
+    provisional = Entry(type="reflection", text="Hm.", minute=700, provisional=True)
+    stream = stream_of(*(observation(f"Read page {n}.", 400 + n) for n in range(4)), provisional)
+    case = case_of(KIND, stream, 1_200, params={"replaces": 5, "minute": 700})
+    answer = ReflectionAnswer(insight="I read a lot.", significance=3, relationship_changes=[])
+    for effects in (KIND.effects(case, answer, (1, 2)), KIND.heuristic(case)):
+        (repaired,) = [effect for effect in effects if isinstance(effect, Append)]
+        assert (repaired.replaces, repaired.entry.minute) == (5, 700)
+        assert not any(name.startswith("reflect.") for name in counted(effects))
+    usual = KIND.effects(case_of(KIND, stream, 1_200), answer, (1, 2))
+    assert [effect.replaces for effect in usual if isinstance(effect, Append)] == [0]
+    assert counted(usual) == {"reflect.minute": 1_200, "reflect.number": 5}
+
+
+def test_repeats_are_counted_up_to_those_that_the_request_names() -> None:
+    stream = stream_of(*(observation(f"Read page {n}.", 400 + n) for n in range(4)))
+    for repeated, counters in ((7, {"reflect.repeated": 7}), ("x", {}), (None, {})):
+        effects = KIND.heuristic(case_of(KIND, stream, 1_200, params={"repeated": repeated}))
+        assert counted(effects) == {"reflect.minute": 1_200, "reflect.number": 4} | counters
+
+
+def counted(effects: tuple[Effect, ...]) -> dict[str, int]:
+    found = [msgspec.to_builtins(effect) for effect in effects]
+    return {effect["name"]: effect["value"] for effect in found if effect["type"] == "counter"}
+
+
+DOOR, CAT = "Repaint the front door", "Feed the cat"
+
+
+def plan_of(*described: str, minute: int) -> Entry:
+    items = tuple(PlanItem(id=f"{minute}-{n}", description=text, minute=minute) for n, text in enumerate(described))
+    return Entry(type="plan", text="Plan.", minute=minute, items=items, valid_until=minute + DAY)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "ended", "told"),
+    [
+        ([CAT], {"360-0": True}, "I found the time to repaint the front door, as I had planned."),
+        ([CAT], {"360-0": False}, "I had planned to repaint the front door, but did not get to it."),
+        ([DOOR], {"360-0": True}, None),  # as on other days
+        ([DOOR], {"360-0": False}, "I had planned to repaint the front door, but did not get to it."),
+        (None, {"360-0": True}, None),  # nobody knows what is usual
+        ([CAT], {}, None),
+        ([CAT], {"359-0": True}, None),
+        ([CAT], ["360-0"], None),
+        ([CAT], None, None),
+    ],
+)
+def test_what_came_of_a_plan_is_told_but_for_what_is_done_as_on_other_days(
+    earlier: list[str] | None, ended: Any, told: str | None
+) -> None:
+    before = [] if earlier is None else [plan_of(*earlier, minute=60)]
+    seen = [observation(f"Read page {n}.", 400 + n, importance=1) for n in range(3)]
+    stream = stream_of(*before, plan_of(DOOR, minute=360), *seen)
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200, params={"plan": ended})))
+    assert told in entry.text if told else "door" not in entry.text
+
+
+@pytest.mark.parametrize(("begins", "coming"), [(1_210, False), (1_211, True)])
+def test_what_passes_before_the_reflection_is_due_is_not_coming(begins: int, coming: bool) -> None:
+    """It comes ten ticks, here minutes, after its request."""
+    said = message(f"I am holding a party at Hobbs Cafe today at {begins // 60}:{begins % 60:02}.", 600, importance=8)
+    stream = stream_of(said, *(observation(f"Read page {n}.", 700 + n, importance=1) for n in range(3)))
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200)))
+    assert ("I am to attend the party at Hobbs Cafe" in entry.text) is coming
