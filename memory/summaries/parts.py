@@ -26,7 +26,7 @@ def sentence_in_parts(line: Utterance, most: int) -> list[Utterance]:
     parts: list[list[str]] = [[]]
     for piece in chain.from_iterable(_pieces(word, room) for word in line.text.split()):
         size = count_words(piece)
-        if parts[-1] and size > left:
+        if size > left:
             parts.append([])
             left = room
         parts[-1].append(piece)

@@ -50,6 +50,12 @@ def test_a_statement_with_reasoning_in_narrative_style() -> None:
     assert text == "Alice discussed the floor. Reasoning: it protects the weak."
 
 
+def test_a_statement_of_nobody_is_told_by_its_type() -> None:
+    assert routed("discussion_statement", topic="the floor", text="So it is.")[0] == (
+        "Discussion statement on the floor: So it is."
+    )
+
+
 def test_a_statement_in_structured_style() -> None:
     text, _ = routed(
         "discussion_statement",

@@ -81,3 +81,5 @@ def test_the_windows_around_mentions_overlap_without_repeats() -> None:
     messages = [Entry(type="message", text=t, minute=n, number=n) for n, t in enumerate(texts)]
     assert [e.number for e in around_mentions(messages, BOB, "Bob")] == [0, 1, 2, 3, 4, 6, 7]
     assert around_mentions(messages, EVE, "Eve") == []
+    many = [Entry(type="message", text="Bob!" if n in (5, 900) else "Hm.", minute=n, number=n) for n in range(1_000)]
+    assert [e.number for e in around_mentions(many, BOB, "Bob")] == [4, 5, 6, 899, 900, 901], "in their order"

@@ -87,6 +87,15 @@ def test_news_has_no_label() -> None:
     assert news_of(ballot) == "The floor won."
     begun = route(Event(kind="voting_initiated", name="Bob", speaker="Bob"), minute=1).entry
     assert news_of(begun) == "Voting initiated by Bob."
+    told = Event(kind="ballot_completed", consensus=True, text="The floor won.")
+    structured = route(told, minute=1, routing=Routing(style="structured")).entry
+    assert news_of(structured) == structured.text, "its parts are labels"
+
+
+def test_a_line_that_is_no_event_is_shown_with_its_speaker() -> None:
+    said = Entry(type="message", text="Alice Adams is late: the mill burned.", minute=1, subjects=(ALICE,))
+    assert shown_line(said, NAMES) == parse_line(said, NAMES)
+    assert shown_line(said, NAMES).speaker == "Alice Adams"
     assert news_of(Entry(type="observation", text="Ann: a name on a door.", minute=1)) == "Ann: a name on a door."
 
 

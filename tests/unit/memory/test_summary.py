@@ -62,6 +62,13 @@ def test_the_sentence_on_courtesies_takes_at_most_a_fourth_of_the_room() -> None
         assert summarise(talk, max_words=room + 2, header="At noon.") == f"At noon. {text}"
 
 
+def test_what_is_told_leaves_room_for_the_sentence_on_courtesies() -> None:
+    talk = [Utterance("Jon", "Thanks! I sold 7 goats.", 1), Utterance("Gina", "I met Zoe in Paris. I saw Max.", 2)]
+    texts = [summarise(talk, max_words=room) for room in range(30)]
+    assert all(len(text.split()) <= room for room, text in enumerate(texts))
+    assert texts[-1].endswith("Jon thanked Gina.")
+
+
 def test_a_further_clause_of_a_line_that_is_told_counts_less() -> None:
     talk = [Utterance("", "Zoe met Max. Zoe met Kim.", 1), Utterance("", "Zoe met Lou.", 2)]
     assert summarise(talk, max_words=3) == "Zoe met Max."
