@@ -120,7 +120,7 @@ class Summarise:
                 "participants": [resolve_name(s, names) for s in dict.fromkeys(s for e in group for s in e.subjects)],
                 "day": day_number(first.minute),
                 "time": clock_time(first.minute),
-                "place": resolve_name(first.location, names) if first.location else "",
+                "place": resolve_name(first.location, names),
                 "lines": [
                     {"when": day_and_time(e.minute), "speaker": told[e.number].speaker, "text": text}
                     for e, text, _ in pieces

@@ -66,7 +66,7 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     free = min(waiting, max(0, limits.cells - taken))
     over = waiting - free - most_waiting(limits)
     if taken > limits.cells or (over > 0 and limits.on_failure == "heuristic"):
-        return _let_in(stream, limits, names, waiting)
+        return _let_in(stream, limits, names)
     effects: list[Effect] = [TakeWaiting(stream.owner, free)] if free else []
     if over > 0:
         effects.append(ForgetWaiting(stream.owner, over, start=most_waiting(limits)))
@@ -78,10 +78,10 @@ def update_summary(summary: str, gone: Sequence[Entry], names: Mapping[str, str]
     return fold_or_cut(summary, gone, names, SUMMARY_TOKENS, now=now)
 
 
-def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], count: int) -> tuple[Effect, ...]:
-    """Return effects that append the oldest `count` waiting memories and write surplus cells into the summary."""
-    head, owner = stream.head, stream.owner
-    arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting[:count], start=1)]
+def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:
+    """Return effects that append all memories that wait and write surplus cells into the summary."""
+    head, owner, count = stream.head, stream.owner, len(stream.head.waiting)
+    arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting, start=1)]
     all_cells = [(entry.number, entry) for entry in reversed(cells(stream))] + arriving
     surplus = all_cells[: len(all_cells) - limits.cells]
     text, cut = update_summary(head.summary, [entry for _, entry in surplus], names)

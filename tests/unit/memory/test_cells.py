@@ -11,7 +11,7 @@ from memory.apply import unmet
 from memory.effects import Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
 from memory.entry import Entry
 from memory.limits import MemoryLimits
-from memory.policies.cells import SUMMARY_TOKENS, cells, has_space, surplus_cells, update_summary
+from memory.policies.cells import SUMMARY_TOKENS, cells, enforce, has_space, surplus_cells, update_summary
 from memory.stream import Stream
 from memory.summaries.long_term import estimate_tokens
 from prompts.answers import SummaryAnswer
@@ -160,3 +160,14 @@ def test_a_summary_without_a_model_keeps_what_stood_and_tells_what_is_gone() -> 
     assert cut > estimate_tokens(endless[0].text) / 2, "and the rest is counted"
     assert estimate_tokens(told) <= SUMMARY_TOKENS
     assert update_summary("", [], {}) == ("", 0)
+
+
+def test_what_the_boundary_cuts_from_the_summary_is_counted() -> None:
+    stream = Stream(OGILVY)
+    for number in range(1, LIMITS.cells + 2):
+        stream.append(Entry(type="observation", text=f"Saw {number} " + "geese " * 600, minute=number), number)
+    archived, replaced = enforce(stream, LIMITS, {})
+    assert archived == Archive(OGILVY, (1,), into_summary=True)
+    assert isinstance(replaced, ReplaceSummary)
+    assert (replaced.text, replaced.cut) == update_summary("", [stream.entries[1]], {})
+    assert replaced.cut > 0

@@ -308,3 +308,11 @@ def test_the_style_of_a_digest_chooses_what_it_tells() -> None:
         == summarise_entries(entries, {}, style="facts")
         != summarise_entries(entries, {}, style="gist")
     )
+
+
+def test_of_a_name_without_end_sixty_characters_are_told() -> None:
+    names = {MARIA: "M" * 80, KLAUS: "K" * 80}
+    said = message("I am late, and I will tell you.", 600)
+    assert first_person(said, KLAUS, names).text == f"{'M' * 60} is late, and {'M' * 60} will tell {'M' * 60}."
+    mine = message("I will tell you.", 600, speaker=KLAUS, hearer=MARIA)
+    assert first_person(mine, KLAUS, names).text == f"I will tell {'M' * 60}."

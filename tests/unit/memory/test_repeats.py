@@ -144,6 +144,21 @@ def test_what_is_counted_is_how_often_when_last_and_how_much_it_mattered() -> No
     assert stream.head.counters == {"repeated": 7}
 
 
+def test_what_is_appended_between_a_look_and_its_entry_is_found_too() -> None:
+    stream = Stream("agent:a")
+    index = RepeatIndex(stream)
+    assert index.find(seen("Tom sings")) is None
+    stream.append(seen("Ann dances"), 1)
+    stream.append(seen("Tom sings"), 1)
+    index.note_appended()
+    assert [index.find(seen(text)) for text in ("Ann dances", "Tom sings")] == [1, 2]
+    assert index.find(Entry(type="message", text="Hi.", minute=1)) is None, "it is never a repeat"
+    stream.append(Entry(type="message", text="Hi.", minute=1), 1)
+    index.note_appended()
+    stream.append(seen("Bo sleeps"), 1)
+    assert index.find(seen("Bo sleeps")) == 4
+
+
 def test_an_event_that_is_to_be_integrated_is_never_a_repeat() -> None:
     assert repeat_key(msgspec.structs.replace(seen("Tom sings"), tags=("integrate",))) is None
 

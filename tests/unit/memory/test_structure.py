@@ -20,6 +20,11 @@ FLOOR = "I believe we should maximize the floor because it protects vulnerable m
         (FLOOR, Parts("maximize the floor", "it protects vulnerable members", "medium")),
         ("Maybe we should wait. The bridge is old.", Parts("wait", "The bridge is old", "low")),
         ("We must mend the arch, since ice will break it. Soon.", Parts("mend the arch", "ice will break it", "high")),
+        (
+            "We wait. The bridge is old. It may break. So.",
+            Parts("We wait", "The bridge is old. It may break. So", "medium"),
+        ),
+        ("We wait because it is old. It may break.", Parts("We wait", "it is old", "medium")),
         ("Nothing changes!", Parts("Nothing changes", "", "medium")),
         ("", Parts("", "", "")),
     ],
@@ -65,5 +70,7 @@ def test_the_latest_event_says_the_phase_stage_and_round() -> None:
     entries = [told(10, 1, phase="one", stage="talk", round=1), told(20, 2, phase="two", round=3), told(20, 3)]
     assert stage_of(entries, 25) == "phase two, round 3"
     assert stage_of(entries, 15) == "phase one, stage talk, round 1"
+    assert [stage_of(entries, minute)[:9] for minute in (9, 10, 19, 20)] == ["", "phase one", "phase one", "phase two"]
+    assert stage_of(entries, 20 + 1439) == "phase two, round 3"
     assert stage_of(entries, 20 + 1440) == "", "a day later it is over"
     assert stage_of([], 5) == ""

@@ -80,6 +80,23 @@ def test_rules_come_first(situation: dict[str, Any], minute: int, kind: str, loc
 
 
 @pytest.mark.parametrize(
+    ("situation", "minute", "kind", "location"),
+    [
+        ({"location": "park"}, 1380, "sleep", "park"),
+        ({}, 1380, "sleep", ""),
+        ({"status": {"energy": 5}, "location": "park"}, NOON, "sleep", "park"),
+        ({"status": {"hunger": 5}, "location": "park"}, NOON, "stay", "park"),
+    ],
+)
+def test_who_has_neither_home_nor_a_place_to_eat_stays(
+    situation: dict[str, Any], minute: int, kind: str, location: str
+) -> None:
+    action = by_rule(situation, minute, home="", food="")
+    assert action is not None
+    assert (action["type"], action["location"]) == (kind, location)
+
+
+@pytest.mark.parametrize(
     "situation",
     [
         {},

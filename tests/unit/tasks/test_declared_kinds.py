@@ -21,7 +21,11 @@ from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, observation, 
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")
 
-SEEN = [observation(f"Saw heron number {number}.", 100 * number) for number in range(1, 9)]
+SEEN = [observation(f"Saw heron number {number}.", 100 * number) for number in range(1, 7)]
+SEEN += [
+    observation("Saw heron number 7.", 700, subjects=(KLAUS, "agent:maria")),
+    observation("Saw heron number 8.", 800, subjects=("agent:ben", KLAUS)),
+]
 
 
 class Told(BaseModel):
@@ -140,6 +144,7 @@ def test_what_is_told_is_remembered_with_its_evidence() -> None:
     entry = append.entry
     assert (entry.text, entry.importance, entry.minute) == ("Herons come in pairs.", 7, 900)
     assert (entry.evidence, entry.tags, entry.source) == ((7, 8), ("tell",), "internal")
+    assert entry.subjects == (KLAUS, "agent:maria", "agent:ben"), "each once, in the order of the memories"
     assert marked == MarkAccessed(owner=KLAUS, numbers=(7, 8), minute=900)
     without, _ = kind.heuristic(case)
     assert isinstance(without, Append)
@@ -273,7 +278,8 @@ def test_what_is_no_span_has_no_minutes(span: object) -> None:
 @pytest.mark.parametrize(
     ("latency", "rate", "minutes", "ticks"),
     [(7, None, 1, 7), ("5s", 1.0, 1, 5), ("5s", 20.0, 1, 100), ("5s", 0.1, 1, 1), ("0.1s", 30.0, 1, 3),
-     ("5s", 1 / 3, 1, 2), ("5s", None, 1, 1), ("90s", None, 1, 2), ("90 s", None, 10, 1)],
+     ("5s", 1 / 3, 1, 2), ("5s", None, 1, 1), ("90s", None, 1, 2), ("90 s", None, 10, 1), ("60s", None, 1, 1),
+     ("61s", None, 1, 2), ("600s", None, 10, 1), ("601s", None, 10, 2), (0, None, 1, 1), ("99999s", 20.0, 1, 100_000)],
 )  # fmt: skip
 def test_a_latency_in_seconds_follows_the_clock_of_the_ticks(
     latency: int | str, rate: float | None, minutes: int, ticks: int

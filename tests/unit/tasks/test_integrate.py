@@ -308,3 +308,18 @@ def test_the_first_tier_has_a_limit_and_the_newest_go_first() -> None:
     assert shown == list(range(28 - len(shown), 28))
     assert 5 <= len(shown) < 20, "12,000 characters hold about thirteen of these"
     assert "Consensus reached on Floor." in prompt.user
+
+
+def test_what_a_prompt_leaves_out_is_done_only_up_to_the_tick_before_it() -> None:
+    stream = stream_of()
+    for tick in (3, 5, 8):
+        happened(stream, Event(kind="final_results", text=f"Result {tick}: " + f"w{tick} " * 200), tick)
+    asked = case(stream, 9)
+    assert asked.job.params == {"start": 0, "end": 3, "done": 9}
+    answer = IntegratedAnswer(summary="Results came.")
+    seen: dict[int, int] = {}
+    for share in (0.25, 0.2, 0.1):
+        effects = effects_of(INTEGRATE, asked, answer, INTEGRATE.prompt(asked, share))
+        (end,) = [effect.end for effect in effects if isinstance(effect, AdvanceCursor)]
+        (seen[end],) = [effect.value for effect in effects if isinstance(effect, SetCounter) and effect.name == DONE]
+    assert seen == {3: 9, 2: 7, 1: 4}

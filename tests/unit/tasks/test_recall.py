@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from tasks.recall import (
     MAX_SHOWN,
     access_marks,
     brief,
+    long_term_context,
     replaced_entry,
     result_minute,
     share_of,
@@ -132,3 +134,19 @@ def test_who_has_no_home_means_a_place_by_that_name() -> None:
     case = Case(job=job(), profile=homeless, world=WorldFacts(locations=(CAFE,)), memories={KLAUS: []})
     with pytest.raises(ValueError, match="no place is called 'home'"):
         place_meant("home", case)
+
+
+@pytest.mark.parametrize(
+    ("share", "summary"),
+    [
+        (1.0, "One is told. Two are told. Three are told."),
+        (0.25, "One is told. Two are told. Three are told."),
+        (0.24, "Two are told. Three are told."),
+        (0.12, "Three are told."),
+        (0.0, ""),
+    ],
+)
+def test_the_oldest_of_the_long_term_summary_gives_way_where_hardly_a_memory_fits(share: float, summary: str) -> None:
+    case = case_in()
+    whole = msgspec.structs.replace(case.job, summary="One is told. Two are told. Three are told.")
+    assert long_term_context(replace(case, job=whole), share) == {"summary": summary, "known": []}

@@ -114,6 +114,16 @@ def test_the_oldest_are_shown_first_and_never_one_beyond_one_that_is_left_out() 
     assert oldest_first([], 1.0) == []
 
 
+@pytest.mark.parametrize(("share", "numbers"), [(1.0, [1, 2]), (0.5, [1]), (0.99, [1])])
+def test_of_a_memory_that_was_begun_only_the_rest_takes_room(share: float, numbers: list[int]) -> None:
+    sizes = (1_000, 300)
+    entries = [(observation("x" * size, at, number=at + 1), "x" * size) for at, size in enumerate(sizes)]
+    pieces = oldest_first(entries, share, Begun(1, 700))
+    assert [piece.entry.number for piece in pieces] == numbers
+    assert pieces[0].text == "…" + "x" * 300
+    assert pieces[0].whole
+
+
 def test_a_memory_that_does_not_fit_is_shown_in_parts_that_end_with_sentences() -> None:
     text = "One is told. " * 50  # 650 characters
     entry, begun, parts = observation(text, 1, number=7), NOT_BEGUN, []

@@ -33,7 +33,8 @@ def test_what_another_promises_is_told_as_it_concerns_oneself(said: str, deed: s
 @pytest.mark.parametrize(
     "said",
     [
-        "Will I carry your crate?", "I will be there for you.", "I will never help you.",
+        "Will I carry your crate?", "I'll carry your crate, shall I?", "Should I promise to carry your crate?",
+        "I will be there for you.", "I will never help you.",
         "If it rains, I'll drive you.", "I will sell the boat.", "Maybe I will call you.", "They promise much.",
     ],
 )  # fmt: skip
@@ -66,6 +67,21 @@ def test_a_promise_that_was_noted_is_found() -> None:
     assert [(p.giver, p.taker, p.deed) for p in found(noted, other, without, strangers)] == [
         (KLAUS, MARIA, "mend the gate"), (MARIA, KLAUS, "cook"), (KLAUS, MARIA, "fix her lamp"),
     ]  # fmt: skip
+
+
+def test_a_question_notes_no_promise() -> None:
+    asked = observation("Has Klaus Mueller promised Maria Lopez to cook?", 5, subjects=(KLAUS, MARIA))
+    assert found(asked) == []
+
+
+def test_a_promise_that_was_noted_is_to_whom_it_names_whoever_was_there() -> None:
+    known = observation("Tea.", 1, subjects=(MARIA,))
+    noted = observation("I promised Maria Lopez to mend the gate.", 5, subjects=(KLAUS, ISABELLA))
+    assert [(p.giver, p.taker) for p in found(known, noted)] == [(KLAUS, MARIA)]
+    nobody = observation("I promised to mend the gate.", 5, subjects=(KLAUS, ISABELLA))
+    assert [(p.giver, p.taker) for p in found(known, nobody)] == [(KLAUS, ISABELLA)]
+    several = observation("I promised to mend the gate.", 5, subjects=(KLAUS, ISABELLA, MARIA))
+    assert [(p.giver, p.taker) for p in found(known, several)] == [(KLAUS, "")]
 
 
 GIVEN = message("I promise to lend you my ladder.", 600)
