@@ -116,7 +116,7 @@ class Recount:
         place = span.location or (messages[0].location if messages else "")
         values: dict[str, Any] = {
             "name": case.profile.name,
-            "place": resolve_name(place, names) if place else "",
+            "place": resolve_name(place, names),
             "day": day_number(span.minute),
             "time": clock_time(span.minute),
             "lines": [

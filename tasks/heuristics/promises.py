@@ -103,7 +103,7 @@ def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, 
         if not is_dialogue(entry) or not told.speaker:
             if (match := _TOLD.search(sentence)) and not _BROKEN.search(sentence):
                 giver = owner if match["giver"] in ("I", resolve_name(owner, names)) else ids.get(match["giver"], "")
-                said = match["taker"] or ""
+                said = match["taker"]
                 taker = owner if said in ("me", resolve_name(owner, names)) else ids.get(said, "")
                 others = [s for s in entry.subjects if s != owner]
                 if not taker and giver == owner and len(others) == 1:
@@ -170,7 +170,7 @@ def _settle_as_told(reflection: Entry, found: list[Promise]) -> None:
 
 def _without_name(deed: str, name: str) -> str:
     """Return a deed for somebody who is named before it with pronouns: "bring Ada her book" is "bring her her book"."""
-    if not name or name not in deed:
+    if not name:
         return deed
     theirs = pronouns_of(name)
     found = re.escape(name)

@@ -53,6 +53,9 @@ def test_what_was_seen_ends_with_one_full_stop(seen: str, ended: str) -> None:
         ("In Louvre.", ["Jon mentioned in Louvre."]),
         ("The 9 gardens.", ["Jon mentioned the 9 gardens."]),
         ("The garden is old.", ["Jon mentioned that the garden is old."]),
+        ("It broke.", []),  # what broke, nobody knows
+        ("It broke in Louvre.", ["Jon mentioned that it broke in Louvre."]),
+        ("It cost 9 silver.", ["Jon mentioned that it cost 9 silver."]),
     ],
 )
 def test_speech_is_reported_where_it_says_something(said: str, reported: list[str]) -> None:

@@ -40,6 +40,14 @@ def test_what_a_plan_completed_is_done() -> None:
     assert request.params["done"] == ["Repaint the front door"]
 
 
+def test_what_goes_on_is_never_done() -> None:
+    item = PlanItem(id="1-0", description="Spend time writing a research paper on gentrification", minute=960)
+    stream = stream_of(Entry(type="plan", text="Plan.", minute=360, items=(item,), valid_until=MORNING))
+    stream.head.plan_status[item.id] = "completed"
+    (request,) = KIND.due(moment_of(stream, MORNING))
+    assert "done" not in request.params
+
+
 def test_a_promise_of_the_day_before_is_planned_once() -> None:
     given = message("I promise: I will mend your gate.", 900, speaker=KLAUS, hearer=MARIA)
     owed = "Keep the promise to Maria Lopez: mend her gate"

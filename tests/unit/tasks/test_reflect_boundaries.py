@@ -9,7 +9,8 @@ import pytest
 
 from memory.clock import DAY
 from memory.effects import Append, Effect
-from memory.entry import Entry, PlanItem
+from memory.entry import Entry, Marks, PlanItem
+from memory.routing.repeats import count_repeat
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
 from tasks import timing
@@ -66,6 +67,14 @@ def test_repeats_are_counted_up_to_those_that_the_request_names() -> None:
     for repeated, counters in ((7, {"reflect.repeated": 7}), ("x", {}), (None, {})):
         effects = KIND.heuristic(case_of(KIND, stream, 1_200, params={"repeated": repeated}))
         assert counted(effects) == {"reflect.minute": 1_200, "reflect.number": 4} | counters
+
+
+def test_a_request_names_what_was_repeated_and_not_what_was_only_read() -> None:
+    stream = stream_of(*(observation(f"Read page {n}.", 400 + n, importance=9) for n in range(4)))
+    stream.mark(1, Marks(accesses=3, last_accessed=500))
+    count_repeat(stream, 2, 500, importance=9)
+    (request,) = KIND.due(moment_of(stream, 400 + 2 * INTERVAL + LATER))
+    assert request.params == {"repeated": 9, "repeats": {"2": 1}}
 
 
 def counted(effects: tuple[Effect, ...]) -> dict[str, int]:

@@ -1,0 +1,70 @@
+"""What an agent does by rule at the edges of the night, where it eats and meets people, and what of a brief counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from memory.clock import DAY
+from memory.effects import Tell
+from memory.entry import Entry
+from memory.profile import Location
+from prompts.render import Templates
+from tasks.act import Act, by_rule
+from tests.unit.tasks.kind_cases import WORLD, case_of, moment_of, observation, stream_of
+
+KIND = Act(Templates())
+NOON = 720
+
+
+def told(*memories: Entry, places: tuple[Location, ...] = WORLD.locations, **situation: Any) -> dict[str, Any]:
+    """The action that an agent at no place in particular takes at noon."""
+    case = case_of(KIND, stream_of(*memories), NOON, params=situation, world=replace(WORLD, locations=places))
+    (action,) = [effect for effect in KIND.heuristic(case) if isinstance(effect, Tell)]
+    return dict(action.data)
+
+
+@pytest.mark.parametrize(
+    ("minute", "asleep"),
+    [(0, True), (359, True), (360, False), (1_319, False), (1_320, True), (DAY + 359, True), (DAY + 360, False),
+     (DAY + 1_319, False), (DAY + 1_320, True)],
+)  # fmt: skip
+def test_the_night_is_from_ten_to_six(minute: int, asleep: bool) -> None:
+    action = by_rule({"location": "dorm"}, minute, home="dorm", food="")
+    assert (action is not None) is asleep
+
+
+def test_who_is_hungry_goes_to_the_best_kind_of_place_and_of_equals_to_the_first_by_id() -> None:
+    def eats(*places: tuple[str, str]) -> str:
+        locations = tuple(Location(id=name, name=name.title(), type=kind) for name, kind in places)
+        return str(told(places=locations, status={"hunger": 5})["location"])
+
+    kinds = ["restaurant", "cafe", "café", "diner", "pub"]
+    for best in range(len(kinds)):
+        assert eats(*((f"{len(kinds) - n}", kinds[n]) for n in range(best, len(kinds)))) == f"{len(kinds) - best}"
+    assert eats(("c", "cafe"), ("b", "cafe"), ("a", "pub")) == "b"
+    assert eats(("a", "library")) == "dorm", "at home where there is none"
+
+
+def test_who_has_nothing_to_do_seeks_the_company_that_is_remembered_best() -> None:
+    park, bar = (Location(id=name, name=name.title(), tags=("social",)) for name in ("park", "bar"))
+    assert told(places=(park, bar))["location"] == "bar", "of equals the first by id"
+    seen = observation("Met Bo.", 600, location="park", importance=3)
+    assert told(seen, places=(bar, park))["location"] == "park"
+    more = observation("Met Cy.", 610, location="bar", importance=4)
+    assert told(seen, more, places=(bar, park))["location"] == "bar"
+    thought = Entry(type="reflection", text="The park is good.", minute=620, location="park", importance=9)
+    assert told(seen, more, thought, places=(bar, park))["location"] == "bar", "only what happened there counts"
+    assert told(seen, places=(park,), location="park")["type"] == "idle", "it is there already"
+
+
+@pytest.mark.parametrize("given", [[], (), "agent:maria", 7, None, {"agent:maria": 1}])
+def test_of_a_brief_only_lists_name_who_is_near_and_what_may_be_done(given: Any) -> None:
+    moments = [
+        moment_of(stream_of(), tick, world=replace(WORLD, act_interval=30), free=True, near=given, actions=given)
+        for tick in range(NOON, NOON + 30)
+    ]
+    ((request,),) = filter(None, (list(KIND.due(moment)) for moment in moments))
+    assert request.params == {}
