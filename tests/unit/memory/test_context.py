@@ -173,3 +173,18 @@ def test_items_of_the_plan_are_shown_with_their_time_and_place_as_far_as_they_ha
     assert lines(now=PlanItem(id="2", description="Write"), later=timed) == [
         "Now: Write", "Next: 12:05 PM Have lunch (Hobbs Cafe)",
     ]  # fmt: skip
+
+
+def test_a_line_shows_three_hundred_characters_of_a_memory() -> None:
+    assert memory_line(entry("x" * 300, 60)) == f"- day 1, 1:00 AM: {'x' * 300}"
+    longer = memory_line(entry("x" * 301, 60)).removeprefix("- day 1, 1:00 AM: ")
+    assert len(longer) <= 300
+    assert longer.startswith("xxx")
+    assert longer.endswith("...")
+
+
+def test_three_memories_of_a_scope_are_shown_and_none_where_none_is_asked_for() -> None:
+    told = [entry(f"Part {n}.", n, type="summary") for n in (4, 1, 3, 2)]
+    assert [e.minute for e in latest(told)] == [2, 3, 4]
+    assert [e.minute for e in latest(told, 1)] == [4]
+    assert latest(told, 0) == latest([OWN[0]]) == []

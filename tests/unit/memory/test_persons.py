@@ -115,6 +115,20 @@ def test_your_is_his_only_while_it_is_plainly_his(said: str, expected: str) -> N
     assert told(said, listener="Tim") == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("I said thank you", "Jon said thank you"),
+        ("I say thank you", "Jon says thank you"),
+        ("They are saying thank you", "They are saying thank you"),
+        ("I want to thank you", "Jon wants to thank Gina"),
+        ("I said so and thank you", "Jon said so and thank Gina"),
+    ],
+)
+def test_who_says_thank_you_names_nobody(said: str, expected: str) -> None:
+    assert told(said) == expected
+
+
 @pytest.mark.parametrize("before", ["the", "an old", "that", "this", "a new", "a silver", "a gold", "a coal"])
 def test_a_mine_may_be_a_pit(before: str) -> None:
     assert told(f"We met at {before} mine") == f"they met at {before} mine"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from memory.entry import MAX_TEXT
 from memory.errors import InputError
@@ -221,3 +222,12 @@ def test_only_what_is_stated_is_dialogue_whoever_caused_the_event(speaker: str) 
     assert (entry.type, entry.source) == ("observation", "social")
     stated, _ = route(Event(kind="discussion_statement", speaker=speaker, text="So it is."), minute=60)
     assert (stated.type == "message") is bool(speaker)
+
+
+def test_an_event_stays_as_it_was_checked() -> None:
+    event = Event(kind="sneeze", earnings=1.5)
+    with pytest.raises(ValidationError, match="frozen"):
+        event.text = "x"  # type: ignore[misc]  # the point of the test
+    for amount in (float("nan"), float("inf")):
+        with pytest.raises(InputError, match="earnings"):
+            Event(kind="sneeze", earnings=amount)
