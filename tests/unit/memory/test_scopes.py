@@ -26,6 +26,7 @@ def test_memory_service_location_exit_creates_entries_and_updates_cursors() -> N
     assert memory.text == ANSWER.summary
     assert memory.tags == ("session", INN)
     assert (memory.since_minute, memory.since_number, memory.location) == (1, 5, "inn")
+    assert (memory.importance, memory.source) == (5, "internal"), "no limit drops it without a summary"
     assert realm.cursor(INN) == 6
     assert realm.cursor(BOB) == realm.cursor(WORLD) == 0
 

@@ -318,6 +318,16 @@ def test_all_that_a_stream_holds_can_be_noted_as_new() -> None:
     assert (changes.deleted, changes.deleted_marks, changes.rated) == ([], [], set()), "it never came to that ledger"
 
 
+def test_marks_that_are_forgotten_are_no_change_to_be_written() -> None:
+    stream = Stream(ANN)
+    stream.append(seen("Tea."), 1)
+    stream.take_changes()
+    stream.mark(1, Marks(accesses=1))
+    stream.forget_marks(1)
+    changes = stream.take_changes()
+    assert (changes.marked, changes.deleted_marks) == (set(), [1])
+
+
 @given(st.lists(st.tuples(st.sampled_from(["say", "see", "archive"]), st.integers(0, 50)), max_size=40))
 def test_the_oldest_line_is_that_of_all_live_ones(steps: list[tuple[str, int]]) -> None:
     stream = Stream(ANN)

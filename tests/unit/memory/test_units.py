@@ -53,6 +53,7 @@ def test_what_was_seen_ends_with_one_full_stop(seen: str, ended: str) -> None:
         ("In Louvre.", ["Jon mentioned in Louvre."]),
         ("The 9 gardens.", ["Jon mentioned the 9 gardens."]),
         ("The garden is old.", ["Jon mentioned that the garden is old."]),
+        ("I say thank you to Zoe.", ["Jon says thank you to Zoe."]),
         ("It broke.", []),  # what broke, nobody knows
         ("It broke in Louvre.", ["Jon mentioned that it broke in Louvre."]),
         ("It cost 9 silver.", ["Jon mentioned that it cost 9 silver."]),

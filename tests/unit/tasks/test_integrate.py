@@ -323,3 +323,11 @@ def test_what_a_prompt_leaves_out_is_done_only_up_to_the_tick_before_it() -> Non
         (end,) = [effect.end for effect in effects if isinstance(effect, AdvanceCursor)]
         (seen[end],) = [effect.value for effect in effects if isinstance(effect, SetCounter) and effect.name == DONE]
     assert seen == {3: 9, 2: 7, 1: 4}
+
+
+def test_a_group_is_not_shown_its_own_history_beside_its_memories() -> None:
+    stream = stream_of(observation("The hall is cold.", 1), owner="group:one")
+    happened(stream, RESULT, 3)
+    prompt = INTEGRATE.prompt(case(stream, 9))
+    assert prompt.user.count("The hall is cold.") == 1
+    assert prompt.user.count("Consensus reached on Floor.") == 1

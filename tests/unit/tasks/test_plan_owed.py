@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
+
 from memory.effects import Append
 from memory.entry import Entry, PlanItem
 from memory.profile import Profile
@@ -58,6 +62,19 @@ def test_a_promise_of_the_day_before_is_planned_once() -> None:
     assert owed not in planned(stream_of(today)), "it may still be kept without a plan"
     earlier = Entry(type="plan", text="Plan.", minute=360, items=(PlanItem(id="1-0", description=owed, minute=700),))
     assert owed not in planned(stream_of(given, earlier))
+
+
+def test_of_the_long_term_summary_only_what_names_its_day_is_planned() -> None:
+    def plan(summary: str) -> list[str]:
+        case = case_of(KIND, stream_of(), MORNING)
+        job = msgspec.structs.replace(case.job, summary=summary)
+        (append, *_) = KIND.heuristic(replace(case, job=job))
+        assert isinstance(append, Append)
+        return [item.description for item in append.entry.items]
+
+    party = "Attend the party at Hobbs Cafe"
+    assert party in plan("It rained. There is a party at Hobbs Cafe on day 2 at 5:00 PM.")
+    assert party not in plan("It rained on day 2. There is a party at Hobbs Cafe at 5:00 PM.")
 
 
 def test_who_holds_a_party_hosts_it() -> None:

@@ -86,6 +86,7 @@ def test_one_request_for_each_conversation_and_none_for_what_an_open_job_reads()
     minute = START + SETTLED + 20
     both = due_turn(KIND, stream, minute)
     assert [r.numbers for r in both] == [tuple(range(1, 11)), tuple(range(11, 21))]
+    assert {r.priority for r in both} == {2}, "before pruning, and after plans and reflections"
     rest = due_turn(KIND, stream, minute, open_numbers=frozenset(range(1, 11)))
     assert [r.numbers for r in rest] == [tuple(range(11, 21))]
     assert due_turn(KIND, stream, minute, open_numbers=frozenset(range(1, 21))) == []

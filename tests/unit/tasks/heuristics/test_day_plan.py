@@ -199,6 +199,17 @@ def test_of_promises_the_oldest_is_taken_up_first() -> None:
     assert not any("hens" in item for item in plan)
 
 
+def test_who_goes_somewhere_often_goes_there_again() -> None:
+    places = tuple(Location(id=name, name=name.title(), type="cafe", tags=("social",)) for name in "abcd")
+
+    def goes(**visits: int) -> list[str]:
+        return [at(ANN, clock, places=places, visits=visits) for clock in ("12:00", "17:30")]
+
+    assert goes() == ["Have lunch at B", "Relax and meet people at B"]
+    for often in "ac":
+        assert goes(**{often: 5}) == [f"Have lunch at {often.upper()}", f"Relax and meet people at {often.upper()}"]
+
+
 def test_what_was_wished_and_is_done_is_wished_no_more() -> None:
     wishing = BAKER | {"currently": "Klaus hopes to repaint the door."}
     assert times(wishing, "Repaint the door") == ["19:15"]

@@ -146,7 +146,7 @@ def test_what_a_reflection_told_of_a_promise_holds_when_what_showed_it_is_archiv
 ) -> None:
     (promise,) = found(GIVEN, Entry(type="reflection", text=reflected, minute=900))
     assert promise.outcome == outcome
-    assert promise.evidence == ((1,) if outcome == "open" else (1, 2))
+    assert (promise.evidence, promise.settled) == (((1,), 0) if outcome == "open" else ((1, 2), 900))
 
 
 def test_a_promise_that_is_repeated_is_one() -> None:
