@@ -229,6 +229,8 @@ def test_a_summary_keeps_what_its_entries_have_in_common() -> None:
     assert (summary.minute, summary.since_minute, summary.since_number, summary.source) == (9, 5, 2, "dialogue")
     again = summary_entry([summary, *group], "Said again.", 4)
     assert (again.since_minute, again.source) == (5, "internal")
+    whole = summary_entry([summary], "S", 3)
+    assert (whole.minute, whole.since_minute) == (9, 5), "it covers what the summary covered"
 
 
 def test_a_summary_of_a_crowd_names_those_of_most_of_its_entries() -> None:

@@ -41,6 +41,12 @@ def test_a_kind_declares_what_runs_were_made_with(kind: Kind, figures: tuple[Any
     )  # fmt: skip
 
 
+def test_only_acting_needs_a_brief_and_acting_and_planning_recall_by_the_runs_profile() -> None:
+    kinds = [kind for kind, _ in FIGURES]
+    assert [kind.name for kind in kinds if getattr(kind, "needs_brief", False)] == ["act"]
+    assert [kind.name for kind in kinds if getattr(kind, "recalls", False)] == ["plan", "act"]
+
+
 def test_what_a_host_leaves_out_of_a_request_is_nothing() -> None:
     assert msgspec.json.decode("{}", type=ActParams) == ActParams(location="", activity="", status={})
     assert msgspec.json.decode("{}", type=PlanParams) == PlanParams(status={}, unfinished=())

@@ -69,6 +69,8 @@ def at(profile: dict[str, Any], clock: str, **given: Any) -> str:
     ("start", "first"),
     [
         (660, "12:00 Have lunch at Hobbs Cafe | cafe 4 3"),
+        (700, "12:00 Have lunch at Hobbs Cafe | cafe 4 3"),
+        (750, "13:00 Continue working at Hobbs Cafe | cafe 5 2"),
         (780, "13:00 Continue working at Hobbs Cafe | cafe 5 2"),
         (781, "13:01 Continue working at Hobbs Cafe | cafe 5 2"),
         (959, "15:59 Continue working at Hobbs Cafe | cafe 5 2"),

@@ -69,6 +69,11 @@ def test_a_promise_that_was_noted_is_found() -> None:
     ]  # fmt: skip
 
 
+def test_a_promise_that_a_line_of_nobody_known_tells_of_is_found() -> None:
+    told = observation("Maria Lopez promised Klaus Mueller to cook.", 6, subjects=(KLAUS, MARIA), source="dialogue")
+    assert [(p.giver, p.taker, p.deed) for p in found(told)] == [(MARIA, KLAUS, "cook")]
+
+
 def test_a_question_notes_no_promise() -> None:
     asked = observation("Has Klaus Mueller promised Maria Lopez to cook?", 5, subjects=(KLAUS, MARIA))
     assert found(asked) == []
