@@ -135,3 +135,10 @@ def test_what_cannot_be_reworded_is_told_as_it_was_said() -> None:
 def test_what_opens_a_sentence_is_no_name_though_a_title_begins_with_it(opening: str) -> None:
     told = third_person(f"{opening} cat is in", "Jon", names={opening, "Ann"})
     assert told == f"Jon mentioned that {opening.lower()} cat is in"
+
+
+def test_whose_sentence_it_is_shows_within_four_words() -> None:
+    assert third_person("Sadly badly madly I know", "Jon", "Gina") == "Sadly badly madly Jon knows"
+    assert third_person("Sadly badly madly gladly I know", "Jon", "Gina") == (
+        "Jon mentioned that sadly badly madly gladly he knows"
+    )

@@ -121,6 +121,7 @@ def test_what_others_must_explain_is_not_told(said: str) -> None:
     [
         ("Two classes had to share one room.", "I was at Oak Library when two classes had to share one room."),
         ("Maria Lopez sold the mill.", "I was at Oak Library when Maria Lopez sold the mill."),
+        ("The mill was sold, which is sad.", "I was at Oak Library when the mill was sold, which is sad."),
         ("A lamp was stolen from Oak Library.", "A lamp was stolen from Oak Library."),  # names it already
         ("Old Simon Tull died.", "Old Simon Tull died."),  # may open with a name
         ("The mill will be sold.", "The mill will be sold."),
