@@ -113,6 +113,8 @@ def test_names_are_known_by_capitals_inside_sentences() -> None:
     )
     assert names == {"Anna", "Paris", "Oliver", "Luna", "NASA"}
     assert name_words(["Wow, I said OK."]) == frozenset()
+    assert name_words(["Ask Ada Bo."]) == {"Ada", "Bo"}, "three words are no title"
+    assert name_words(["Ask Ada, Bo, Cy."]) == frozenset()
     assert is_number("18:00")
     assert is_number("Seven")
     assert not is_number("often")

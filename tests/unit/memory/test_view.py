@@ -400,3 +400,18 @@ def test_an_argument_that_cannot_be_used_is_named(view: MemoryView, call: Any, s
     with pytest.raises(InputError) as refused:
         call(view)
     assert says in str(refused.value)
+
+
+def test_a_view_is_asked_for_times_that_json_can_hold_and_a_million_memories_at_most(view: MemoryView) -> None:
+    assert view.recall("fair", since=2**53 - 1, limit=1_000_000) == ()
+    assert view.between(2**53 - 1, 2**53 - 1) == ()
+    for ask in (
+        lambda: view.recall("fair", since=2**53),
+        lambda: view.recall("fair", limit=1_000_001),
+        lambda: view.between(2**53, 2**53),
+        lambda: view.between(0, 2**53),
+        lambda: view.between(5, 4),
+        lambda: view.between(-1, 4),
+    ):
+        with pytest.raises(InputError, match="give an integer from"):
+            ask()

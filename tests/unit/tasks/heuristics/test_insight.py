@@ -123,7 +123,7 @@ def test_what_others_must_explain_is_not_told(said: str) -> None:
         ("Maria Lopez sold the mill.", "I was at Oak Library when Maria Lopez sold the mill."),
         ("The mill was sold, which is sad.", "I was at Oak Library when the mill was sold, which is sad."),
         ("A lamp was stolen from Oak Library.", "A lamp was stolen from Oak Library."),  # names it already
-        ("Old Simon Tull died.", "Old Simon Tull died."),  # may open with a name
+        ("Old Simon Tull vanished.", "Old Simon Tull vanished."),  # may open with a name
         ("The mill will be sold.", "The mill will be sold."),
         ("The mill is sold.", "The mill is sold."),
         ("A stranger asked me to make a key.", "A stranger asked me to make a key."),  # it says where one was

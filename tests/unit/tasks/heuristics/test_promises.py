@@ -215,6 +215,11 @@ def test_a_promise_is_kept_when_its_giver_or_an_onlooker_tells_of_the_deed(said:
     assert promise.outcome == outcome
 
 
+def test_a_promise_whose_deed_only_another_sentence_names_is_kept_in_its_own_words() -> None:
+    (promise,) = found(message("I'll bring them to you.", 600), message("I brought them to you last night.", 900))
+    assert (promise.deed, promise.outcome) == ("", "kept")
+
+
 def test_a_promise_to_nobody_who_is_named_is_settled_by_its_giver_alone() -> None:
     noted = observation("I promised to fix the lamp.", 5, subjects=(KLAUS,))
     fixed = observation("I fixed the lamp as promised.", 99, subjects=(KLAUS,))
