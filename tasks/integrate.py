@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 
+import msgspec
 from pydantic import BaseModel
 
 from memory.clock import clock_time, day_and_time, day_number
@@ -24,6 +25,7 @@ from memory.stream import Stream
 from memory.summaries.long_term import estimate_tokens, fold_or_cut
 from memory.summaries.size import SummarySize
 from memory.summaries.statements import told_apart
+from memory.summaries.votes import OwnVotes
 from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
@@ -143,9 +145,11 @@ class Integrate:
         return (self._replaced(case, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the old summary followed by the events, word for word where there is room."""
+        """Return the old summary followed by the events, in full where there is room; votes from the owner's side."""
         events = self._events(case)
-        text, cut = merged(case.job.summary, events, case.world.display_names) if events else ("", 0)
+        votes = OwnVotes(case.profile.name, case.entries)
+        told = [msgspec.structs.replace(entry, text=votes.told(entry) or entry.text) for entry in events]
+        text, cut = merged(case.job.summary, told, case.world.display_names) if events else ("", 0)
         replaced = (self._replaced(case, text, cut),) if text else ()
         return *replaced, *self._passed(case, everything(events))
 

@@ -151,7 +151,8 @@ class Recount:
         if not messages or (failed and case.world.limits.recount_on_failure == "unchanged"):
             return ()
         when = case.job.minute + delay_of(case)
-        told = self._recorded(case, messages, summarise_entries(messages, case.world.display_names, minute=when))
+        owner, names = case.job.key.owner, case.world.display_names
+        told = self._recorded(case, messages, summarise_entries(messages, names, minute=when, owner=owner))
         return told, *_passed(case, everything(messages))
 
     def _recorded(self, case: Case, messages: Sequence[Entry], text: str) -> Append:

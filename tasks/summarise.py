@@ -152,7 +152,8 @@ class Summarise:
         group = self._group(case)
         if not group:
             return ()
-        text = summarise_entries(group, case.world.display_names, minute=case.job.minute + delay_of(case))
+        when, owner = case.job.minute + delay_of(case), case.job.key.owner
+        text = summarise_entries(group, case.world.display_names, minute=when, owner=owner)
         return self._told(case, group, text), *self._passed(case, everything(group))
 
     def _latest(self, moment: Moment) -> int:

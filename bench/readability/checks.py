@@ -25,7 +25,11 @@ _THAT = re.compile(
     re.I,
 )
 _IT = re.compile(r"^(?:it|its)\b(?!['’]s been| (?:is|was|has been|rained|snowed|seems?|turned out))", re.I)
-_SPEECH_FORMULA = re.compile(r"^[^,;]*\b(?:mentioned|said|told \S+(?: \S+)?) (?:that )?(?=it\b)", re.I)
+_SPEECH_FORMULA = re.compile(
+    r"^[^,;]*\b(?:mentioned|said|reported|recalled|explained|remarked|observed|noticed|thought|argued|predicted|announced|"
+    r"relayed|told \S+(?: \S+)?) (?:that )?(?=it\b)",
+    re.I,
+)
 _KIN = re.compile(
     r"\b(?:mother|father|brother|sister|wife|husband|son|daughter|friend|boss|aunt|uncle|neighbour|neighbor|child|"
     r"woman|man|girl|boy|captain|doctor|somebody|someone|everybody|everyone|nobody|host|people)\b",

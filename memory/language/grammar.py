@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from memory.language.irregular import BASE_FORMS
 
@@ -52,6 +53,16 @@ _FINITE = (
 )
 _SAME_PAST = word_set("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past
 _VOWELS = frozenset("aeiouy")
+#: Base form -> past: the first of its irregular forms.
+_PASTS = {"have": "had", "be": "was", "do": "did", "leave": "left", "rise": "rose"} | {
+    base: form for form, base in reversed(list(BASE_FORMS.items()))
+}
+#: Irregular forms of nouns and adjectives, and of the present.
+_NO_PASTS = word_set(
+    "children feet geese knives leaves lives men mice people shelves thieves teeth wives wolves women better best "
+    "worse worst goes"
+)
+_STRESSED = word_set("prefer refer infer confer transfer defer admit commit permit submit omit compel expel propel")
 _PAST_IN_EED = word_set("agreed disagreed freed guaranteed decreed refereed treed")
 _NO_VERBS = word_set(
     "guys all both two and or to in at so too for with on as but is was has who that the a an this these those my your "
@@ -90,6 +101,34 @@ def is_inflected(word: str) -> bool:
     if word.endswith("ing"):
         return any(letter in _VOWELS for letter in word[:-3])
     return word.endswith("ed") and (not word.endswith("eed") or word in _PAST_IN_EED)
+
+
+@lru_cache(maxsize=4_096)
+def is_past(word: str) -> bool:
+    """Return whether a word in small letters is the past of a verb, or may be."""
+    return (
+        word == "had"
+        or (word in BASE_FORMS and word not in _NO_PASTS and word.islower())
+        or (word.endswith("ed") and is_inflected(word) and len(word) > 4)
+    )
+
+
+def past_of(verb: str) -> str:
+    """Return the past of a verb (lower case); "" where its spelling is not plain."""
+    known = _PASTS.get(verb)
+    if known or verb in _SAME_PAST:
+        return known or verb
+    if verb.endswith("e"):
+        return verb + "d"
+    if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
+        return verb[:-1] + "ied"
+    if not (verb[-1:] not in _VOWELS and verb[-1:] not in "wx" and verb[-2:-1] in _VOWELS):
+        return verb + "ed"
+    if verb[-3:-2] in _VOWELS:  # two vowels before the last letter: "look", "wait"
+        return verb + "ed"
+    if sum(letter in _VOWELS for letter in verb) > 1:  # "visited", but "admitted": by the stress, which is not written
+        return verb + "ed" if verb.endswith(("en", "er", "it", "op", "el")) and verb not in _STRESSED else ""
+    return verb + verb[-1] + "ed"
 
 
 def is_adverb(word: str) -> bool:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
 
-from memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, is_inflected
-from memory.language.irregular import BASE_FORMS
+from memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, is_past
 from memory.language.persons import tokens_of
 from memory.language.pronouns import pronouns_of
 from memory.language.references import looks_like_name, names_person
@@ -166,16 +164,6 @@ def _for_one(verb: str) -> str:
 
 def _for_several(verb: str) -> str:
     return agree(verb, PLURAL)
-
-
-@lru_cache(maxsize=4_096)
-def is_past(word: str) -> bool:
-    """Return whether a word in small letters is the past of a verb, or may be."""
-    return (
-        word == "had"
-        or (word in BASE_FORMS and word.islower())
-        or (word.endswith("ed") and is_inflected(word) and len(word) > 4)
-    )
 
 
 def _has_no_subject(first: str, rest: str) -> bool:

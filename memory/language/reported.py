@@ -1,7 +1,8 @@
 """Speech reported: "Lost my job" becomes "Jon lost his job", "Keep going!" "Gina told Jon to keep going".
 
 Rules for English only; speech in another language is given as it was said. What is no clause is told as what it is:
-a request, a proposal ("Jon suggested that they meet"), thanks, or a thing ("Jon mentioned a festival next month").
+a request, advice, a proposal ("Jon suggested that they meet"), thanks, or a thing ("Jon mentioned a festival next
+month"). Of a clause, the verb that reports it says what it is: "Jon predicted that it will rain".
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Collection, Sequence
 
 from memory.language.grammar import IMPERSONAL, STATES, has_verb, is_adverb, word_set
 from memory.language.persons import replace_persons, tokens_of
+from memory.language.reporting_verbs import reporting_verb
 from memory.language.text import FUNCTION_WORDS, words
 
 _FIRST = word_set("i im my")
@@ -21,6 +23,7 @@ _FEELINGS = word_set(
 )
 _VERY = word_set("so super really pretty very")
 _DOING = word_set("going looking working trying planning thinking hoping feeling wishing finishing getting")
+_WISHES = word_set("hope wish bet")
 _TOWARDS = word_set("to forward on about for up")
 _OTHER_SUBJECTS = word_set("i you we the and or is")
 _REQUESTS = word_set(
@@ -31,6 +34,20 @@ _OPENS_THING = word_set("a an the my our your this these those some another")
 _ABOUT_THAT = word_set("is was would will must really sounds looks makes made helped means meant could can")
 _AND_I = re.compile(r"(?P<other>[A-Z][\w'-]*+(?: [A-Z][\w'-]*+)?) and I (?P<rest>\w.*)", re.DOTALL)
 _QUOTES = word_set("' \" “ ‘ « (")
+_LET_US = re.compile(r"(?<=[:;,]) let(?:['’]s| us)\b")
+#: "You sat together": said to the listener and others.
+_SEVERAL_OF_YOU = re.compile(
+    r"you (?!and\b)[^,;:]{0,80}?\b(?:together|each other|one another|among yourselves)\b", re.I
+)
+_THEY = {"you": "they", "your": "their", "yours": "theirs", "yourselves": "themselves"}
+_ADVISES = re.compile(
+    r"you (?:should|ought to|had better)(?P<not> not|n['’]t)? (?!have\b|know\b|see\b|hear\b)(?P<deed>\w.*)",
+    re.I | re.DOTALL,
+)
+_REMINDS = re.compile(
+    r"you (?:all )?(?:know|remember) (?P<what>(?:where|when|why|how|what|who|which|that)\b.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _COURTESIES = tuple(
     (re.compile(pattern, re.IGNORECASE), act)
     for pattern, act in (
@@ -50,7 +67,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     `names` are words that keep their capital. The result starts with the speaker, or with whom the speaker names
     beside "I", unless there are no words at all.
     """
-    tokens = tokens_of(sentence)
+    tokens = tokens_of(_LET_US.sub(" we should", sentence))
     start = next((i for i, token in enumerate(tokens) if token[0].isalnum()), None)
     if start is None:
         return sentence
@@ -59,6 +76,8 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     opening = "".join(tokens[:start]).strip()
     opening = opening if opening in _QUOTES else ""
     tokens = tokens[start:]
+    if listener and _SEVERAL_OF_YOU.match("".join(tokens)):
+        tokens = [_THEY.get(token.lower(), token) for token in tokens]
     lowered = [token.lower() for token in tokens if token[0].isalnum()]
     courtesy = _courtesy(tokens, speaker, listener)
     if courtesy:
@@ -71,6 +90,8 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     if lead:
         tokens = [*tokens_of(lead), " ", _uncapital(tokens[0]), *tokens[1:]]
         first = lead.lower().split()[0]
+    if first == "you" and (spoken := _to_you("".join(tokens), speaker, listener)):
+        return spoken
     subject = next((low for low in lowered[:4] if not is_adverb(low)), first)
     if first in _FIRST or (not lead and subject == "i"):
         told = replace_persons(tokens, speaker, listener, named=False)
@@ -91,7 +112,23 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
         return f"{speaker} told {listener} " + (f"not to{told[refusal:]}" if refusal else f"to {told}")
     if not lead and not has_verb(lowered) and (first not in _OPENS_THING or len(lowered) < 6):
         return f"{speaker} mentioned {told}"
-    return f"{speaker} mentioned that {told}"
+    verb = reporting_verb("".join(tokens), lowered, named=told[:1].isupper() and first not in _YOU)
+    return f"{speaker} {verb} that {told}"
+
+
+def _to_you(said: str, speaker: str, listener: str) -> str:
+    """Return advice, or what the listener is reminded of, as an act towards the listener; "" for all else."""
+    if not listener:
+        return ""
+    advice = _ADVISES.match(said)
+    if advice:
+        deed = replace_persons(tokens_of(advice["deed"]), speaker, listener, named=True, heard=True)
+        return f"{speaker} advised {listener} {'not to' if advice['not'] else 'to'} {deed}"
+    reminded = _REMINDS.match(said)
+    if reminded:
+        what = replace_persons(tokens_of(reminded["what"]), speaker, listener, named=True, heard=True)
+        return f"{speaker} reminded {listener} {what}"
+    return ""
 
 
 def is_request(lowered: Sequence[str]) -> bool:
@@ -150,6 +187,8 @@ def _left_out(lowered: list[str]) -> str:
         return "I am"
     if first == "been":
         return "It has" if second in {"a", "an", "the"} else "I have"
+    if first in _WISHES and second and second not in {"is", "was", "and", "or"}:
+        return "I"
     if first in STATES and second and second not in _OTHER_SUBJECTS:
         if is_adverb(first) and not has_verb(lowered[1:]):
             return ""

@@ -38,7 +38,8 @@ _TITLE = r"(?:captain|doctor|sir|madam|ma'am|boss|mum|mom|dad|officer|professor|
 _TITLE_AT_START = re.compile(rf"^{_TITLE}[,!] ", re.IGNORECASE)
 _TITLE_AT_END = re.compile(rf", {_TITLE}(?=[.!?…]*+$)", re.IGNORECASE)
 _OPENING = re.compile(
-    rf"^(?:{_CALL}\b[,.!\s]*|(?:and|but|plus|also|anyway|by the way|btw|guess what|tell me)\b[,.!\s]+|"
+    rf"^(?:{_CALL}\b[,.!\s]*|what a (?:pity|shame|surprise|relief)[,.!\s]+|"
+    r"(?:and|but|plus|also|anyway|by the way|btw|guess what|tell me)\b[,.!\s]+|"
     rf"(?:{_POLITE}|man|totally|definitely|absolutely|exactly|right|so|actually|honestly|of course|for sure|"
     r"unfortunately|hopefully|you know|i mean)\b(?:[,.!]+\s*|\s+(?=(?:I|we|my|our)\b)))+",
     re.IGNORECASE,

@@ -103,7 +103,9 @@ def carry_out(
     effects: list[Effect] = []
     for talk in cut.talks:
         if group := present(talk):
-            effects += _replace(owner, group, summarise_entries(group, names, minute=minute), max(map(rating, group)))
+            effects += _replace(
+                owner, group, summarise_entries(group, names, minute=minute, owner=owner), max(map(rating, group))
+            )
     if routine := present(cut.routine):
         effects += _replace(owner, routine, by_place(routine, names, owner), MUNDANE)
     effects += _cut_reflections(owner, present(cut.reflections), limits, names)
@@ -221,7 +223,7 @@ def _cut_observed(
         important = [e for e in live if rating(e) >= limits.importance_threshold]
         important.sort(key=lambda e: (e.minute, e.number))
         oldest = important[: left + 1]  # one more, for the summary itself
-        text = summarise_entries(oldest, names, minute=minute)
+        text = summarise_entries(oldest, names, minute=minute, owner=owner)
         effects += _replace(owner, oldest, text, max(map(rating, oldest)))
     return effects
 
@@ -235,7 +237,9 @@ def _cut_reflections(
     effects: list[Effect] = [Archive(owner=owner, numbers=rest)] if rest else []
     if important:
         importance = max(map(rating, important))
-        effects += _replace(owner, important, summarise_entries(important, names), importance, "reflection")
+        effects += _replace(
+            owner, important, summarise_entries(important, names, owner=owner), importance, "reflection"
+        )
     return effects
 
 

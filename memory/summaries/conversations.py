@@ -134,19 +134,25 @@ def format_list(parts: Sequence[str]) -> str:
 
 
 def summarise_entries(
-    entries: Sequence[Entry], names: Mapping[str, str], *, style: Style = "facts", minute: int | None = None
+    entries: Sequence[Entry],
+    names: Mapping[str, str],
+    *,
+    style: Style = "facts",
+    minute: int | None = None,
+    owner: str = "",
 ) -> str:
     """Return a summary of entries in about a third of their words (30 to 90), without a model. It is never empty.
 
-    It follows the order of time; a summary of dialogue begins with the speakers, place and time. `minute` is the game
-    time at which it is written, if that is known: what is over by then is told in the past.
+    It follows the order of time; a summary of dialogue begins with the speakers, place and time, `owner` first if it is
+    one of them. `minute` is the game time at which it is written, if that is known: what is over by then is told in the
+    past.
     """
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
     lines = [
         said._replace(text=anchor_days(said.text, said.minute)) for said in (parse_line(e, names) for e in ordered)
     ]
     words = sum(count_words(item.text) for item in lines)
-    header = _header(ordered, names)
+    header = _header(ordered, names, owner)
     room = max(30, min(90, words // 3)) + count_words(header)
     text = summarise(lines, max_words=room, style=style, header=header, minute=minute)
     if not text:
@@ -154,12 +160,18 @@ def summarise_entries(
     return text[:MAX_TEXT] or "Nothing worth keeping was said."
 
 
-def _header(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
+def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> str:
     if not entries or not all(is_dialogue(e) for e in entries):
         return ""
-    people = [resolve_name(s, names) for s in dict.fromkeys(s for e in entries for s in e.subjects)]
-    if not people:
+    subjects = dict.fromkeys(s for e in entries for s in e.subjects)
+    people = [resolve_name(s, names) for s in subjects if s != owner]
+    if not subjects:
         return ""
     place = f" at {resolve_name(entries[0].location, names)}" if entries[0].location else ""
-    talk = f"{format_list(people)} talked" if len(people) > 1 else f"Conversation with {people[0]}"
+    if owner in subjects and people:
+        talk = f"{resolve_name(owner, names)} talked with {format_list(people)}"
+    elif len(people) > 1:
+        talk = f"{format_list(people)} talked"
+    else:
+        talk = f"Conversation with {people[0] if people else resolve_name(owner, names)}"
     return f"{talk}{place} on {day_and_time(entries[0].minute)}."

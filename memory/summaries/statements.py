@@ -13,7 +13,9 @@ from memory.summaries.units import Utterance
 
 _PARTS = re.compile(r" \| (?=[A-Z][a-z]+: )")
 _TOPIC = re.compile(r" on (\S.*)$")
-_PART = re.compile(r"(?<=[.!?…] )(?:Earnings|Otherwise)(?=: )")
+_COUNTED = re.compile(r"(?:The|Our) [\w'’ -]{1,60} voted \d{1,6} to \d{1,6} (?:to|for|against) \w")
+_PART = re.compile(r"(?<=[.!?…] )(Earnings|Otherwise):(?= )")
+_JOINS = {"Earnings": " were", "Otherwise": ":"}
 _REASONING = re.compile(r"(?:^|(?<=[.!?…] ))Reasoning: ")
 
 
@@ -40,14 +42,19 @@ def statement_of(entry: Entry, speaker: str) -> Utterance | None:
 
 
 def told_apart(entry: Entry) -> str:
-    """Return what an event told, in sentences that stand alone: "Earnings on the mill weir: 9." for "Earnings: 9."."""
+    """Return what an event told, in sentences that stand alone: "Earnings on the mill were 9." for "Earnings: 9.".
+
+    A vote that tells its count stands alone without the label that routing set before it.
+    """
     if entry.type != "observation" or not is_of_event(entry):
         return entry.text
+    if _COUNTED.match(news := news_of(entry)):
+        return news
     head, _, told = entry.text.partition(": ")
     topic = _TOPIC.search(head)
     if topic is None or not told:
         return entry.text
-    return f"{head}: {_PART.sub(lambda label: f'{label[0]}{topic[0]}', told)}"
+    return f"{head}: {_PART.sub(lambda label: f'{label[1]}{topic[0]}{_JOINS[label[1]]}', told)}"
 
 
 def news_of(entry: Entry) -> str:
@@ -56,6 +63,14 @@ def news_of(entry: Entry) -> str:
         return entry.text
     _, colon, news = entry.text.partition(": ")
     return news if colon and news[:1].isupper() and not entry.text.startswith("Event: ") else entry.text
+
+
+def topic_of(entry: Entry) -> str:
+    """Return the topic that routing wrote into the label of an event; "" where there is none."""
+    if not is_of_event(entry):
+        return ""
+    head = entry.text.partition(": ")[0]
+    return head.partition(" discussed " if entry.type == "message" else " on ")[2]
 
 
 def _ended(sentence: str) -> str:

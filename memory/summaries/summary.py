@@ -8,6 +8,7 @@ Courtesies are not quoted but told together in one closing sentence.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
@@ -29,6 +30,7 @@ from memory.summaries.units import (
 __all__ = ["Style", "Utterance", "summarise"]
 
 _SAME_LINE = 0.75  # each further clause of a line already told counts this much less
+_QUOTE = re.compile(r"[“”\"«»]")
 _CLOSING = 4  # the closing sentence takes at most a fourth of the room
 
 
@@ -44,8 +46,8 @@ def summarise(
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
     if there is room for it. What is over at game time `minute` is told in the past. Of a sentence that has no room a
-    part is told; where no line can be told in other words, one is quoted. The same lines give the same summary; no
-    lines, or no room, give "".
+    part is told; where no line can be told in other words, one is quoted, and never a second. The same lines give the
+    same summary; no lines, or no room, give "".
     """
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
@@ -54,7 +56,7 @@ def summarise(
         closing = ""
     room -= count_words(closing)
     parts = [part for line in lines for part in line_in_parts(line, room)]
-    chosen = choose_units(units(parts, style, minute), room, WEIGHTINGS[style].brevity)
+    chosen = choose_units(units(parts, style, minute), room, WEIGHTINGS[style].brevity, most_quotes=1)
     told = " ".join(unit.text for unit in chosen) or _quoted(lines, room)
     return " ".join(part for part in (head, told, closing) if part)
 
@@ -80,8 +82,12 @@ def _closing(lines: Sequence[Utterance]) -> str:
     return tell_acts(counts, list(counts))
 
 
-def choose_units(candidates: Sequence[Unit], room: int, brevity: float) -> list[Unit]:
+def choose_units(
+    candidates: Sequence[Unit], room: int, brevity: float, *, most_quotes: int | None = None
+) -> list[Unit]:
     """Return the units that add most weight for their size, until nothing fits in `room` words, in order of lines.
+
+    At most `most_quotes` of them, if that is given, hold a quote: who reads quote after quote reads no summary.
 
     What a unit adds only shrinks as others are chosen, so a unit whose value is still the best after it was looked
     at again is the best of all ("lazy greedy", Minoux 1978); ties go to the earlier unit.
@@ -89,6 +95,7 @@ def choose_units(candidates: Sequence[Unit], room: int, brevity: float) -> list[
     covered: set[str] = set()
     told: Counter[int] = Counter()
     chosen: list[int] = []
+    quoted = 0
 
     def value(unit: Unit) -> float:
         new = 0.0  # and no `sum`, which adds floats in another way since Python 3.12
@@ -103,7 +110,8 @@ def choose_units(candidates: Sequence[Unit], room: int, brevity: float) -> list[
     while queue:
         promised, at = heappop(queue)
         unit = candidates[at]
-        if unit.size > room or promised == 0:
+        quotes = most_quotes is not None and _QUOTE.search(unit.text) is not None
+        if unit.size > room or promised == 0 or (quotes and quoted == most_quotes):
             continue
         present = -value(unit)
         if present != promised:
@@ -113,4 +121,5 @@ def choose_units(candidates: Sequence[Unit], room: int, brevity: float) -> list[
         covered.update(unit.weights)
         told[unit.line] += 1
         room -= unit.size
+        quoted += quotes
     return [candidates[at] for at in sorted(chosen)]

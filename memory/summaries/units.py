@@ -11,8 +11,10 @@ from typing import Literal, NamedTuple
 from memory.language.courtesies import is_small_talk
 from memory.language.entities import is_number, is_time, name_words
 from memory.language.grammar import has_verb
+from memory.language.questions import reported_question
 from memory.language.references import leans_on_somebody, leans_on_something, resolved
 from memory.language.reported import third_person
+from memory.language.reporting_verbs import REPORTING_WORDS
 from memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
 from memory.language.speakers import Speakers
 from memory.language.tense import told_after
@@ -45,7 +47,6 @@ _SUBORDINATE = frozenset(
         "such"
     )
 )
-_REPORTING = frozenset(words("mentioned told suggested asked showed"))
 
 
 class Utterance(NamedTuple):
@@ -143,6 +144,8 @@ def _ended(text: str) -> str:
 
 
 _BARE_VOW = re.compile(r"(?:But |And |Yes, )?I (?:do )?(?:promise|swear|agree)(?: (?:you|it|that))?[.!]?")
+#: "A vote is a vote": true by its words alone.
+_TAUTOLOGY = re.compile(r"((?:a|an|the) \w+|\w+) (?:is|are|was|were|will be) \1[.!]?", re.IGNORECASE)
 
 
 def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[str]) -> str:
@@ -152,26 +155,35 @@ def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[st
     addressed = [name for name in (*speakers.perhaps_in(clause), called) if name not in ("", speaker)]
     text = _VOW.sub("I promised to ", clean(clause, addressed))
     text = without_own_name(text, speaker)
-    if _BARE_VOW.fullmatch(text):
+    if _BARE_VOW.fullmatch(text) or _TAUTOLOGY.fullmatch(text):
         return ""
     text = _HEARSAY.sub(r"I heard \g<where>that ", text)
     if is_small_talk(text, speakers):
         return ""
     said = _WORD.findall(text)
     named = any(w in names or _has_digit(w) for w in said if w not in speakers)
+    listener = called or line.listener or speakers.other_than(speaker)
     if text.endswith("?"):
-        return f'{speaker} asked "{text[0].upper()}{text[1:]}"' if named and len(said) > 2 else ""
+        return _asked(text, speaker, listener) if named and len(said) > 2 else ""
     verbal = has_verb([w.lower() for w in _TOKEN.findall(text)])
-    if said[0].lower() in _SUBORDINATE and "," not in text:
+    opening = next((w for w in map(str.lower, said) if w != "only"), "")
+    if opening in _SUBORDINATE and "," not in text:
         return ""
     # A name or a figure is worth more than an "it" that is left open; who is meant must be clear in any case.
     if (not verbal and (not named or len(said) < 2)) or leans_on_somebody(text):
         return ""
     if leans_on_something(text) and not named:
         return ""
-    listener = called or line.listener or speakers.other_than(speaker)
     told = third_person(text, speaker, listener, names)
     return "" if not listener and _YOU.search(told) else told
+
+
+def _asked(question: str, speaker: str, listener: str) -> str:
+    """Return a question as reported speech, or as a quote where that is not plain, or leaves open who is meant."""
+    told = "" if leans_on_somebody(question) else reported_question(question, speaker, listener)
+    if not told or (not listener and _YOU.search(told)):
+        return f'{speaker} asked "{question[0].upper()}{question[1:]}"'
+    return told
 
 
 def _weights(
@@ -206,7 +218,7 @@ def _parts(written: str) -> tuple[_Part, ...]:
     return tuple(
         _Part(word, stem(word), numeral, is_number(word) or is_time(word))
         for word in words(written)
-        if word not in FUNCTION_WORDS and word not in _REPORTING
+        if word not in FUNCTION_WORDS and word not in REPORTING_WORDS
     )
 
 

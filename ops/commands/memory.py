@@ -25,6 +25,7 @@ from ops.formatting.unreadable_entries import print_left_out
 from ops.open_state import open_state
 from scheduler.inspection.stored_memory import StoredMemory, read_memory
 
+NOTHING = "no memory matches"
 EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at the market?'"
 
 
@@ -80,7 +81,16 @@ def memory(
     entries = kept.entries(about=named, types=wanted, since=since)
     console = Terminal(stderr=as_json)
     _print_head(console, kept)
-    console.print(_entries_table(kept, entries, salience, last) if query is None else _found_table(found))
+    if query is None:
+        console.print(_entries_table(kept, entries, salience, last) if entries else NOTHING)
+        if last and len(entries) > last:
+            console.print(f"the newest {last:,} of {len(entries):,}; --last 0 shows all", highlight=False)
+    else:
+        console.print(_found_table(found) if found else NOTHING)
+        if found and not any(part.name == "relevance" and part.value for one in found for part in one.parts):
+            console.print(
+                "None of these has to do with the query: they are what comes to mind anyway.", highlight=False
+            )
     if as_json:
         facts = _json(kept, entries, salience)
         if query is not None:
@@ -94,9 +104,10 @@ def _print_head(console: Terminal, kept: StoredMemory) -> None:
     types = Counter(e.type for e in live)
     repeats = sum(marks.repeats for marks in kept.stream.marks.values())
     left = ", has left" if kept.retired else ""
+    named = "entry" if len(live) == 1 else "entries"
     console.print(
         f"{kept.owner} of run {kept.run}{left}: tick {kept.tick:,}, {day_and_time(kept.minute)}\n"
-        f"{len(live):,} live entries ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
+        f"{len(live):,} live {named} ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
         f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted",
         highlight=False, soft_wrap=True,
     )  # fmt: skip

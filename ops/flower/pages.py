@@ -42,6 +42,10 @@ COLUMNS = (
 STATIC = Path(__file__).parent / "static"
 INTERVAL = 2000  # milliseconds between two readings of an open page
 NO_ANSWER = 3000  # milliseconds after which an open page says that it has no answer
+GONE = (
+    "The server that a host had started here has ended with that host. Start a host again and then Flower anew, or "
+    "stop Flower; what the host did is kept"
+)
 WHAT_TO_DO = "runs wait or go on by heuristic until it does. See whether its process and machine live: cogitate doctor"
 
 
@@ -86,7 +90,10 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         except RedisTimeoutError as error:
             raise Unreadable(503, f"Redis does not answer within {PATIENCE:g} s; {WHAT_TO_DO}") from error
         except (RedisError, OSError, ConfigurationError) as error:
-            raise Unreadable(503, f"Redis does not answer: {type(error).__name__}: {error}; {WHAT_TO_DO}") from error
+            if isinstance(error.__context__, FileNotFoundError):  # the socket of a server that has ended
+                raise Unreadable(503, GONE) from error
+            why = f"{type(error).__name__}: {error}".rstrip(".")
+            raise Unreadable(503, f"Redis does not answer: {why}; {WHAT_TO_DO}") from error
         return found
 
     def _read(self) -> Callable[[], dict[str, Any]]:

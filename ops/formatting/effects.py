@@ -38,7 +38,8 @@ def format_effects(effects: Sequence[Effect], appended: Sequence[int], *, texts:
                 kept = ", provisional" if entry.provisional else ""
                 instead = f", in place of entry {replaces}" if replaces else ""
                 said = f": {entry.text}" if texts else ""
-                text = f"append a {entry.type}{named}{kept}{instead}{said}"
+                article = "an" if entry.type == "observation" else "a"
+                text = f"append {article} {entry.type}{named}{kept}{instead}{said}"
                 if entry.items:
                     text += f" ({len(entry.items)} items)"
             case Archive():

@@ -157,9 +157,10 @@ def _events(recalled: Recalled) -> Iterable[Finding]:
             continue  # what the owner knows all along is nothing that happened
         if _appointed(recalled, entry):
             continue
-        text = as_told(recalled, entry)
+        voted = recalled.own_votes.told(entry)
+        text = in_first_person(recalled, voted) if voted else as_told(recalled, entry)
         if text:
-            text = text if is_dialogue(entry) or entry.source == "internal" else _placed(recalled, entry, text)
+            text = text if voted or is_dialogue(entry) or entry.source == "internal" else _placed(recalled, entry, text)
             yield Finding(worth - (1.5 if is_dialogue(entry) else 0.5), "changed", ended(text), (entry.number,))
 
 

@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 
 from memory.entry import Entry
 from memory.language.courtesies import is_small_talk
-from memory.language.own_view import in_own_words, is_past, told_to
+from memory.language.grammar import is_past
+from memory.language.own_view import in_own_words, told_to
 from memory.language.references import leans_on_others
 from memory.language.sentences import clean, split_sentences, without_own_name
 from memory.language.speakers import Speakers
@@ -19,6 +20,7 @@ from memory.language.times import anchor_days
 from memory.profile import Location
 from memory.summaries.conversations import parse_line, resolve_name
 from memory.summaries.statements import news_of
+from memory.summaries.votes import OwnVotes
 from tasks.heuristics.promises import is_vow
 
 LONGEST = 240  # characters of one sentence
@@ -70,6 +72,11 @@ class Recalled:
     def name_words(self) -> frozenset[str]:
         """Return the words of all names, as written."""
         return frozenset(word for name in self.names.values() for word in name.split() if word[:1].isupper())
+
+    @cached_property
+    def own_votes(self) -> OwnVotes:
+        """Return the owner's part in what was voted on."""
+        return OwnVotes(self.name, [*self.before, *self.recent])
 
     def of(self, subject: str) -> str:
         """Return the name of somebody or of a place."""

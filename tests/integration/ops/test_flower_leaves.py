@@ -1,14 +1,16 @@
-"""Flower ends at a signal, also while Redis does not answer."""
+"""Flower beside a server that is frozen or has ended: it ends at a signal, and says what to do."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.live_flower import get, started, until
+from tests.live_flower import flower, get, started, until
 from tests.ports import free_ports
 from workers.processes.embedded import EmbeddedServer
 
@@ -38,3 +40,15 @@ def test_a_signal_ends_flower_while_redis_is_frozen(tmp_path: Path, stop: signal
         finally:
             os.kill(server.pid, signal.SIGCONT)
     assert process.returncode == 0, log.read_text()
+
+
+def test_a_server_that_ended_with_its_host_is_said_to_have(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    server = EmbeddedServer(data_dir)
+    with ExitStack() as stack:
+        with server:
+            address = stack.enter_context(flower(data_dir))
+            assert get(f"{address}/overview/data")[0] == 200
+        status, said = get(f"{address}/overview/data")
+    assert status == 503
+    assert "has ended with that host. Start a host again and then Flower anew" in json.loads(said)["error"]

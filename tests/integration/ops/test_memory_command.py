@@ -145,6 +145,20 @@ def test_people_can_read_it(lived: Path, owner: str) -> None:
     assert "importance 0.25×" in found.stdout
 
 
+def test_it_says_what_it_does_not_show(lived: Path, owner: str) -> None:
+    def said(*options: object) -> str:
+        return typed("memory", RUN, owner, *options, data_dir=lived, COLUMNS="250").stdout
+
+    of_all = f"of {len(remembered(lived, owner)['entries']):,}; --last 0 shows all"
+    assert f"the newest 2 {of_all}" in said("--last", 2)
+    assert "shows all" not in said("--last", 0)
+    assert "no memory matches" in said("--about", "Nobody Known")
+    assert "no memory matches" in said("--about", "Nobody Known", "--query", "work")
+    none_of_them = "None of these has to do with the query"
+    assert none_of_them in said("--query", "xylophone")
+    assert none_of_them not in said("--query", "work")
+
+
 def test_the_text_has_room_on_a_narrow_terminal(lived: Path, owner: str) -> None:
     longest = max((entry["text"] for entry in remembered(lived, owner)["entries"]), key=len)
     shown = typed("memory", RUN, owner, "--last", 0, data_dir=lived, COLUMNS="80").stdout

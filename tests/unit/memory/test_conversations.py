@@ -241,6 +241,22 @@ def test_a_digest_opens_with_who_talked_where_and_when(entries: list[Entry], tol
 
 
 @pytest.mark.parametrize(
+    ("owner", "header"),
+    [
+        (MARIA, "Maria Lopez talked with Klaus Mueller and Isabella Rodriguez at cafe on day 1, 10:00 AM."),
+        (ISABELLA, "Isabella Rodriguez talked with Maria Lopez and Klaus Mueller at cafe on day 1, 10:00 AM."),
+        ("location:cafe", "Maria Lopez, Klaus Mueller and Isabella Rodriguez talked at cafe on day 1, 10:00 AM."),
+    ],
+)
+def test_a_digest_of_a_talk_opens_with_its_owner(owner: str, header: str) -> None:
+    said = message("Hm?", 600, subjects=(MARIA, KLAUS, ISABELLA))
+    assert summarise_entries(stream_of(said).live(), WORLD.names, owner=owner) == header
+    alone = message("Hm?", 600, subjects=(KLAUS,))
+    opening = "Conversation with Klaus Mueller at cafe on day 1, 10:00 AM."
+    assert summarise_entries(stream_of(alone).live(), WORLD.names, owner=KLAUS) == opening
+
+
+@pytest.mark.parametrize(
     ("words", "kept"),
     [(29, 29), (30, 30), (31, 30), (92, 30), (93, 31), (150, 50), (269, 89), (270, 90), (273, 90), (400, 90)],
 )

@@ -23,7 +23,7 @@ NAMES = {"Benali", "Ann"}
         ("Let's meet you", "suggested that they meet Gina", "suggested that they meet you"),
         ("lets go", "suggested that they go", "suggested that they go"),
         # requests, which need somebody who is asked
-        ("Look at how I do", "told Gina to look at how he does", "mentioned that look at how he does"),
+        ("Look at how I do", "told Gina to look at how he does", "noticed that look at how he does"),
         ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
         ("Don't eat my cat", "told Gina not to eat his cat", "doesn't eat his cat"),
         ("Never eat", "told Gina to never eat", "mentioned never eat"),
@@ -33,7 +33,7 @@ NAMES = {"Benali", "Ann"}
         # what spoken English leaves out
         ("Going to work", "is going to work", "is going to work"),
         ("Looking forward to you", "is looking forward to Gina", "is looking forward to you"),
-        ("Looking to be loved", "mentioned that it is looking to be loved", "mentioned that it is looking to be loved"),
+        ("Looking to be loved", "reported that it is looking to be loved", "reported that it is looking to be loved"),
         ("Going home", "mentioned going home", "mentioned going home"),
         ("Excited for you", "is excited for Gina", "is excited for you"),
         ("Excited", "is excited", "is excited"),
@@ -45,48 +45,48 @@ NAMES = {"Benali", "Ann"}
         ("Been a while", "mentioned that it has been a while", "mentioned that it has been a while"),
         ("Been to Rome", "has been to Rome", "has been to Rome"),
         ("Hope for you to win", "hopes for Gina to win", "hopes for you to win"),
-        ("Hope you win", "mentioned that hope Gina wins", "mentioned that hope you win"),
-        ("Hope", "mentioned that hope", "mentioned that hope"),
+        ("Hope you win", "hopes Gina wins", "hopes you win"),
+        ("Hope", "remarked that hope", "remarked that hope"),
         ("Just saw a cat", "just saw a cat", "just saw a cat"),
         ("Just a cat", "mentioned just a cat", "mentioned just a cat"),
-        ("Got me a cat", "mentioned that it got him a cat", "mentioned that it got him a cat"),
-        ("Got for me a cat", "mentioned that it got for him a cat", "mentioned that it got for him a cat"),
+        ("Got me a cat", "reported that it got him a cat", "reported that it got him a cat"),
+        ("Got for me a cat", "reported that it got for him a cat", "reported that it got for him a cat"),
         ("Made a day for me", "made a day for him", "made a day for him"),
-        ("Sounds good", "mentioned that it sounds good", "mentioned that it sounds good"),
-        ("Sounds", "mentioned that sounds", "mentioned that sounds"),
+        ("Sounds good", "noticed that it sounds good", "noticed that it sounds good"),
+        ("Sounds", "noticed that sounds", "noticed that sounds"),
         # the speaker's own
         ("i know", "knows", "knows"),
         ("My cat", "'s cat", "'s cat"),
         ("Im late", "is late", "is late"),
         ("Really, just always I know", "really, just always he knows", "really, just always he knows"),
-        # the rest is mentioned: a thing, or that something is so
+        # the rest is mentioned, if it is a thing, or told by what it is
         ("The cat", "mentioned the cat", "mentioned the cat"),
         ("A cat on the mat", "mentioned a cat on the mat", "mentioned a cat on the mat"),
         ("A cat on the old mat", "mentioned that a cat on the old mat", "mentioned that a cat on the old mat"),
         ("Cat on the old mat here", "mentioned cat on the old mat here", "mentioned cat on the old mat here"),
-        ("The cat is on it", "mentioned that the cat is on it", "mentioned that the cat is on it"),
-        ("That is good", "mentioned that it is good", "mentioned that it is good"),
-        ("That's good", "mentioned that it's good", "mentioned that it's good"),
-        ("That cat is good", "mentioned that the cat is good", "mentioned that the cat is good"),
-        ("You win", "mentioned that Gina wins", "mentioned that You win"),
+        ("The cat is on it", "remarked that the cat is on it", "remarked that the cat is on it"),
+        ("That is good", "thought that it is good", "thought that it is good"),
+        ("That's good", "thought that it's good", "thought that it's good"),
+        ("That cat is good", "thought that the cat is good", "thought that the cat is good"),
+        ("You win", "said that Gina wins", "said that You win"),
         ("Your cat", "mentioned Gina's cat", "mentioned Your cat"),
-        ("NASA is big", "mentioned that NASA is big", "mentioned that NASA is big"),
-        ("Is it", "mentioned that it is it", "mentioned that it is it"),
-        ("Fatima Benali is in", "mentioned that Fatima Benali is in", "mentioned that Fatima Benali is in"),
-        ("Fatima's Benali is in", "mentioned that Fatima's Benali is in", "mentioned that Fatima's Benali is in"),
-        ("Fatima, Benali is in", "mentioned that fatima, Benali is in", "mentioned that fatima, Benali is in"),
-        ("Fatima was Benali", "mentioned that fatima was Benali", "mentioned that fatima was Benali"),
-        ("Fatima Lopez is in", "mentioned that fatima Lopez is in", "mentioned that fatima Lopez is in"),
+        ("NASA is big", "remarked that NASA is big", "remarked that NASA is big"),
+        ("Is it", "remarked that it is it", "remarked that it is it"),
+        ("Fatima Benali is in", "remarked that Fatima Benali is in", "remarked that Fatima Benali is in"),
+        ("Fatima's Benali is in", "remarked that Fatima's Benali is in", "remarked that Fatima's Benali is in"),
+        ("Fatima, Benali is in", "remarked that fatima, Benali is in", "remarked that fatima, Benali is in"),
+        ("Fatima was Benali", "reported that fatima was Benali", "reported that fatima was Benali"),
+        ("Fatima Lopez is in", "remarked that fatima Lopez is in", "remarked that fatima Lopez is in"),
         ("That", "mentioned the", "mentioned the"),
-        ("The Benali is in", "mentioned that the Benali is in", "mentioned that the Benali is in"),
-        ("Loved Benali is", "mentioned that loved Benali is", "mentioned that loved Benali is"),
-        ("Check Benali is in", "told Gina to check Benali is in", "mentioned that check Benali is in"),
-        ("It Benali is", "mentioned that it Benali is", "mentioned that it Benali is"),
-        ("Lucky you and me", "mentioned that lucky Gina and him", "mentioned that lucky you and him"),
-        ("Ann is in", "mentioned that Ann is in", "mentioned that Ann is in"),
-        ("Ann's cat is in", "mentioned that Ann's cat is in", "mentioned that Ann's cat is in"),
-        ("(Dune) is good", "mentioned that (Dune) is good", "mentioned that (Dune) is good"),
-        ("... The cat is in", "mentioned that the cat is in", "mentioned that the cat is in"),
+        ("The Benali is in", "remarked that the Benali is in", "remarked that the Benali is in"),
+        ("Loved Benali is", "reported that loved Benali is", "reported that loved Benali is"),
+        ("Check Benali is in", "told Gina to check Benali is in", "remarked that check Benali is in"),
+        ("Ann is in", "remarked that Ann is in", "remarked that Ann is in"),
+        ("Ann's cat is in", "remarked that Ann's cat is in", "remarked that Ann's cat is in"),
+        ("(Dune) is good", "thought that (Dune) is good", "thought that (Dune) is good"),
+        ("... The cat is in", "remarked that the cat is in", "remarked that the cat is in"),
+        ("It Benali is", "remarked that it Benali is", "remarked that it Benali is"),
+        ("Lucky you and me", "remarked that lucky Gina and him", "remarked that lucky you and him"),
     ],
 )
 def test_speech_is_told_of_its_speaker(said: str, to_gina: str, to_nobody: str) -> None:
@@ -127,18 +127,18 @@ def test_what_cannot_be_reworded_is_told_as_it_was_said() -> None:
     assert third_person("uno dos tres quatro", "Jon") == "Jon: uno dos tres quatro"
     assert (
         third_person("Zoë is at the cafe, and I know it", "Jon")
-        == "Jon mentioned that Zoë is at the cafe, and he knows it"
+        == "Jon remarked that Zoë is at the cafe, and he knows it"
     )
 
 
 @pytest.mark.parametrize("opening", ["The", "A", "These", "Some", "It", "There", "If", "When"])
 def test_what_opens_a_sentence_is_no_name_though_a_title_begins_with_it(opening: str) -> None:
     told = third_person(f"{opening} cat is in", "Jon", names={opening, "Ann"})
-    assert told == f"Jon mentioned that {opening.lower()} cat is in"
+    assert told == f"Jon remarked that {opening.lower()} cat is in"
 
 
 def test_whose_sentence_it_is_shows_within_four_words() -> None:
     assert third_person("Sadly badly madly I know", "Jon", "Gina") == "Sadly badly madly Jon knows"
     assert third_person("Sadly badly madly gladly I know", "Jon", "Gina") == (
-        "Jon mentioned that sadly badly madly gladly he knows"
+        "Jon remarked that sadly badly madly gladly he knows"
     )

@@ -95,11 +95,19 @@ def test_a_talk_of_two_townspeople_reads_well() -> None:
         Utterance("Bo", "So had I. Have a good day, Ann Lee.", 6),
     ]
     assert summarise(talk, max_words=80) == (
-        "Ann Lee mentioned that Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. "
+        "Ann Lee announced that Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. "
         "Bo promised to lend Ann Lee the tall ladder. "
-        'Ann Lee asked "What do you think of Henrik Vestergaard?" '
-        "Bo mentioned that Björn is the first they would ask for help."
+        "Ann Lee asked what Bo thinks of Henrik Vestergaard. "
+        "Bo thought that Björn is the first they would ask for help."
     )
+
+
+def test_at_most_one_line_is_quoted() -> None:
+    asked = [Utterance("Ann", f"Is the cat of Zoe{n} ill?", n) for n in range(3)]
+    told = summarise([*asked, Utterance("Bo", "I fed 3 ducks.", 4)], max_words=80)
+    assert told == 'Ann asked "Is the cat of Zoe0 ill?" Bo fed 3 ducks.'
+    seen = [Utterance("", f"Bo said “go {n}”.", n) for n in range(3)]
+    assert summarise(seen, max_words=80) == "Bo said “go 0”."
 
 
 def test_what_was_seen_is_not_reworded() -> None:

@@ -331,7 +331,7 @@ def test_an_insight_is_told_in_the_first_person() -> None:
         observation("Klaus Mueller is asking his neighbours to join him at his stall.", 710, importance=8),
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
-    assert entry.text == ("Maria Lopez mentioned that the mayor is ill and the party is off.")
+    assert entry.text == ("Maria Lopez remarked that the mayor is ill and the party is off.")
 
 
 def test_an_uneventful_time_is_told_by_place_and_company() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,6 +42,7 @@ class StandIn:
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any, dict[str, str]]] = [(200, ANSWER, {})]
         self.asked: list[tuple[str, str, Any, Message]] = []
+        self.connections: list[socket.socket] = []
         self.answering = threading.Semaphore(0)
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -47,6 +50,10 @@ class StandIn:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                stand_in.connections.append(self.connection)
 
             def do_GET(self) -> None:
                 stand_in.answer(self)
@@ -89,6 +96,9 @@ def stand_in() -> Iterator[StandIn]:
     made.may_answer.set()
     made.server.shutdown()
     thread.join()
+    for connection in made.connections:  # of a client that a failed test has left open
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
     made.server.server_close()
 
 

@@ -88,8 +88,8 @@ def test_what_was_seen_is_told_as_the_owner_would(seen: str, told: str) -> None:
     ("said", "told"),
     [
         ("I sold the old mill. Where is it?", "Maria Lopez sold the old mill."),
-        ("The baker sold your bicycle.", "Maria Lopez mentioned that the baker sold my bicycle."),
-        ("You sing like a bird in spring.", "Maria Lopez mentioned that I sing like a bird in spring."),
+        ("The baker sold your bicycle.", "Maria Lopez reported that the baker sold my bicycle."),
+        ("You sing like a bird in spring.", "Maria Lopez said that I sing like a bird in spring."),
         ("I do not think we have talked before. I am Maria Lopez, I work as a baker.", "Maria Lopez works as a baker."),
         ("Keep the key of the garden.", "Maria Lopez told me to keep the key of the garden."),
     ],
@@ -100,12 +100,25 @@ def test_what_others_say_is_reported(said: str, told: str) -> None:
 
 def test_whoever_is_called_by_name_is_the_one_spoken_to() -> None:
     said = message("Nine silver is what you promised me, Oswin Pike.", 5, importance=8)
-    assert noticed(said).text == "Maria Lopez mentioned that nine silver is what Oswin Pike promised her."
+    assert noticed(said).text == "Maria Lopez remarked that nine silver is what Oswin Pike promised her."
 
 
 def test_ones_own_words_are_told_with_whom_they_were_said_to() -> None:
     said = mine("My brother and I argued about your money.", 5, importance=8)
     assert noticed(said).text == "I told Maria Lopez that my brother and I argued about her money."
+
+
+@pytest.mark.parametrize(
+    ("remembered", "told"),
+    [
+        ("Klaus Mueller voted to wait.", "I voted to wait, but the council voted 4 to 1 to mop the floor."),
+        ("Klaus Mueller voted to mop the floor.", "I voted to mop the floor, as the council did, 4 to 1."),
+        ("Maria Lopez voted to wait.", "The council voted 4 to 1 to mop the floor."),
+    ],
+)
+def test_a_vote_is_told_from_ones_own_side(remembered: str, told: str) -> None:
+    decided = observation("The council voted 4 to 1 to mop the floor.", 5, importance=8)
+    assert noticed(observation(remembered, 4), decided).text == told
 
 
 @pytest.mark.parametrize(

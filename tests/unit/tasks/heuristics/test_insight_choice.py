@@ -196,10 +196,10 @@ def test_who_looks_on_while_somebody_is_kind_to_another_comes_no_closer() -> Non
 def test_praise_from_the_other_twice_brings_two_closer() -> None:
     praised = message("Well done, Klaus! The baker sold your bicycle.", 5)
     again = message("Well done! The miller praised the bread.", 6)
-    assert noticed(praised).text == "Maria Lopez mentioned that the baker sold my bicycle."
+    assert noticed(praised).text == "Maria Lopez reported that the baker sold my bicycle."
     told = noticed(praised, again)
     assert told == (
-        "I think more of Maria Lopez now: Maria Lopez mentioned that the miller praised the bread.", (1, 2),
+        "I think more of Maria Lopez now: Maria Lopez reported that the miller praised the bread.", (1, 2),
     )  # fmt: skip
     own = [mine(entry.text, entry.minute) for entry in (praised, again)]
     assert "more of" not in noticed(*own).text

@@ -1,0 +1,73 @@
+"""Questions, invitations and polite wishes, reported."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.language.grammar import past_of
+from memory.language.questions import LONGEST, reported_question
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("What do you think of Luca Moretti?", "Jon asked what Gina thinks of Luca Moretti"),
+        ("Have you tried the soup?", "Jon asked whether Gina has tried the soup"),
+        ("Did you ever stop smoking?", "Jon asked whether Gina ever stopped smoking"),
+        ("Did Gina hear the bells?", "Jon asked whether Gina heard the bells"),
+        ("Does Gina like my cat?", "Jon asked whether Gina likes his cat"),
+        ("What time does she leave?", "Jon asked what time she leaves"),
+        ("How many sacks did they carry?", "Jon asked how many sacks they carried"),
+        ("Shall I bring wine?", "Jon asked whether he should bring wine"),
+        ("Luca, do you believe it?", "Jon asked whether Luca believes it"),
+        ("Who took my hat?", "Jon asked who took his hat"),
+        ("Where is the old ferry?", "Jon asked where the old ferry is"),
+        ("Who was the rider that stopped?", "Jon asked who was the rider that stopped"),
+        # what is no question
+        ("Shall we play dominoes on day 3?", "Jon invited Gina to play dominoes on day 3"),
+        ("Would you like to see my cat?", "Jon invited Gina to see his cat"),
+        ("Could you please bring me your hat?", "Jon asked Gina to bring him her hat"),
+        ("Why don't we meet?", "Jon suggested that they meet"),
+    ],
+)
+def test_a_question_is_told_in_other_words(asked: str, told: str) -> None:
+    assert reported_question(asked, "Jon", "Gina") == told
+
+
+def test_without_a_listener_a_proposal_is_suggested() -> None:
+    assert reported_question("Shall we dance?", "Jon") == "Jon suggested that they dance"
+    assert reported_question("Could you dance?", "Jon") == "Jon asked whether you could dance"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Don't you like it?",
+        "Did a cart cross here?",
+        "Is Luca ill?",
+        "What is the matter with you?",
+        "Where is nearly everybody?",
+        "Do you like Luca or do you hate him?",
+        "Did you admit it?",
+        "Do you?",
+        "Who is?",
+        "Is?",
+        "Louvre?",
+        "?",
+        f"Do you {'sing ' * LONGEST}?",
+    ],
+)
+def test_a_question_that_has_no_plain_order_is_left_to_a_quote(asked: str) -> None:
+    assert reported_question(asked, "Jon", "Gina") == ""
+
+
+@pytest.mark.parametrize(
+    ("verb", "past"),
+    [
+        ("go", "went"), ("put", "put"), ("have", "had"), ("bake", "baked"), ("carry", "carried"), ("play", "played"),
+        ("look", "looked"), ("stop", "stopped"), ("fix", "fixed"), ("visit", "visited"), ("remember", "remembered"),
+        ("admit", ""), ("kidnap", ""), ("help", "helped"),
+    ],
+)  # fmt: skip
+def test_the_past_of_a_verb_is_known_where_its_spelling_is_plain(verb: str, past: str) -> None:
+    assert past_of(verb) == past
