@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from memory.entry import Entry
 from tasks.kind import Case
+from tasks.kind_check import KindError
 from tasks.own.cadences import minutes_in
 from tasks.recall import without_repeats
 
@@ -17,7 +18,7 @@ def newest(count: int) -> Choice:
     """Return a choice of the newest memories, in the order in which they were made.
 
     Raises:
-        ValueError: when the count is none.
+        KindError: when the count is none.
     """
     _check_count("newest", count)
     return lambda case: without_repeats(reversed(case.entries))[:count][::-1]
@@ -30,12 +31,12 @@ def drawn(count: int, *, older: str = "") -> Choice:
         older: leaves out what is younger than that span of game time, such as "12h" or "1d".
 
     Raises:
-        ValueError: when the count or the span is none.
+        KindError: when the count or the span is none.
     """
     _check_count("drawn", count)
     least = minutes_in(older)
     if older and not least:
-        raise ValueError(f'drawn(…, older={older!r}): give a span of game time such as "12h" or "1d"')
+        raise KindError(f'drawn(…, older={older!r}): give a span of game time such as "12h" or "1d"')
 
     def draw(case: Case) -> list[Entry]:
         job = case.job.key.text()
@@ -48,4 +49,4 @@ def drawn(count: int, *, older: str = "") -> Choice:
 
 def _check_count(name: str, count: object) -> None:
     if type(count) is not int or not 1 <= count <= 1_000:
-        raise ValueError(f"{name}({count!r}): give a number of memories from 1 to 1,000")
+        raise KindError(f"{name}({count!r}): give a number of memories from 1 to 1,000")

@@ -254,7 +254,7 @@ def test_everything_that_is_wrong_is_said_at_once_with_the_line() -> None:
      lambda: every("6"), lambda: newest(0), lambda: drawn(3, older="old"), lambda: drawn(True)],
 )  # fmt: skip
 def test_times_spans_and_counts_that_are_none_are_refused(wrong: Any) -> None:
-    with pytest.raises(ValueError, match=r": give (a|game minutes)"):
+    with pytest.raises(KindError, match=r": give (a|game minutes)"):
         wrong()
 
 
