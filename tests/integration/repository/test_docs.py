@@ -135,6 +135,9 @@ def test_the_memories_that_are_read_are_those_that_the_page_shows(tmp_path: Path
     page = "docs/how-to/reading-memories.md"
     (tmp_path / "read.py").write_text(blocks("python", page)[0])
     assert run(sys.executable, "read.py", cwd=tmp_path) == blocks("text", page)[0]
+    printed, more = (run("bash", "-euc", script, cwd=tmp_path) for script in blocks("sh", page))
+    assert [line.rstrip() for line in printed.splitlines()] == blocks("text", page)[1].splitlines()
+    assert '"run": "memories"' in more
 
 
 def test_every_command_and_option_that_is_shown_exists() -> None:
