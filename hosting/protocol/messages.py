@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -110,7 +111,7 @@ class Seen(ObservationFields):
 class Happened(Message):
     """An event that one owner remembers, or without `owner` everybody whom it concerns, and those in `also`."""
 
-    event: Event
+    event: Annotated[Event, BeforeValidator(partial(with_known_fields, Event))]
     owner: Owner | None = None
     also: Owners = ()
 
