@@ -75,7 +75,7 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
         line = f"{_subject(cause, servers)} {when}. {kinds.total():,} by heuristic for that: {jobs}"
         if cause.why:
             unasked = sum(one.jobs for one in found if one.because)
-            line += f"; its breaker was open at the last for {unasked:,} of them" if unasked else ""
+            line += f"; the breaker was already open for {unasked:,} of them" if unasked else ""
         else:
             classes: Counter[str] = Counter()
             for one in found:

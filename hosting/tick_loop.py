@@ -53,7 +53,7 @@ from scheduler.tick.commit_thread import Carried
 from scheduler.tick.garbage import full_collections
 from scheduler.tick.loop import RunLoop, Tick, Watcher
 from scheduler.tick.result_collector import Publish
-from scheduler.tick.unused_arguments import tell_ignored, tell_strangers, unused_arguments
+from scheduler.tick.unused_arguments import tell_ignored, tell_strangers, tell_unasked, unused_arguments
 from tasks.registry import kind_names, kinds
 
 if TYPE_CHECKING:
@@ -202,6 +202,7 @@ class TickLoop(BodyCalls):
             if resumed:
                 tell_ignored(self.state, [*unused, *unused_arguments(self.state, given, description_of(client, run))])
             tell_strangers(self.state, settings, given.owners)
+            tell_unasked(run, settings, given.settings)
             if settings.metrics_port is not None:
                 from hosting.metrics import serve_metrics
 

@@ -43,6 +43,11 @@ class HostInput(BaseModel):
                 raise InputError(f"{self._label}: {first_fault(error)}") from None
 
 
+def how_to_install(extra: str) -> str:
+    """Return the commands that install the packages of an extra, from an index and in a clone."""
+    return f"pip install 'cogitate[{extra}]', or in a clone pip install -e '.[{extra}]'"
+
+
 def quoted(value: object) -> str:
     """Return any value as an error shows it: shortened, in printable ASCII."""
     try:

@@ -11,13 +11,14 @@ from typing import Any, Self
 import msgspec
 import structlog
 from redis import Redis
+from redis.exceptions import RedisError
 
 from hosting.opening import check_model, description_of
 from hosting.protocol.answers import Closed, Opened, Status, Steered, Ticked
 from hosting.protocol.hosted_run import HostedRun
 from hosting.protocol.messages import OpenRun, Steer, Turn
 from hosting.protocol.posted_loop import PostedLoop
-from hosting.protocol.refusals import Refusal, not_open
+from hosting.protocol.refusals import Refusal, missing, not_open
 from hosting.protocol.run_settings import settings_of_run
 from hosting.protocol.steering import control_of
 from hosting.services import Processes, open_processes
@@ -115,12 +116,18 @@ class HostTable:
         """Return a run that is open for a host.
 
         Raises:
-            Refusal: when it is not open, or belongs to another host.
+            Refusal: when it is not there or not open, or belongs to another host.
         """
         found = self._found(host, run)
         if found is None:
-            raise not_open(run)
+            raise not_open(run) if self._is_there(run) else missing(run)
         return found
+
+    def _is_there(self, run: str) -> bool:
+        try:
+            return run_exists(self._client, run)
+        except RedisError:
+            return True  # nobody knows, and opening it says what is wrong
 
     def _found(self, host: str, run: str) -> HostedRun | None:
         found = self._runs.get(run)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Literal
+from functools import partial
+from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
+from hosting.protocol.unknown_fields import with_known_fields
 from memory.effects import Effect
 from memory.errors import InputError, quoted, require_list
 from memory.profile import Location, Profile
@@ -32,6 +34,11 @@ class Message(BaseModel):
     """A message of a host. A field that nobody reads is refused, since it may be a misspelt one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, given: Any) -> Any:
+        return with_known_fields(cls, given)
 
     def digest(self) -> str:
         """Return a digest of what the message says, whatever the order and the spaces of its JSON."""
@@ -95,11 +102,16 @@ class Seen(ObservationFields):
     owner: Owner
     minute: Figure | None = None  # type: ignore[assignment]  # null: the tick's
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, given: Any) -> Any:
+        return with_known_fields(cls, given)
+
 
 class Happened(Message):
     """An event that one owner remembers, or without `owner` everybody whom it concerns, and those in `also`."""
 
-    event: Event
+    event: Annotated[Event, BeforeValidator(partial(with_known_fields, Event))]
     owner: Owner | None = None
     also: Owners = ()
 

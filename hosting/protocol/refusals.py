@@ -21,9 +21,12 @@ from scheduler.ledger.errors import (
     RunRolledBack,
 )
 from scheduler.steering.operators import RunCancelled, TooManyRequests
+from scheduler.tick.world_calls import NoSuchOwner
 
 SAY_AGAIN = "correct it and send the message again; the run is as it was"
+CORRECT_OR_CREATE = 'correct its name, or create it with "exist": "create"'
 OPEN_AGAIN = 'open the run again with "exist": "resume"'
+JOIN = 'correct its name, or have it join: in "joins" of a turn, or in "owners" when the run begins'
 
 
 class Refusal(CogitateError):
@@ -47,7 +50,7 @@ _RULES = (  # the first that fits
     _Rule(InputError, 422, "input_refused", SAY_AGAIN),
     _Rule(RunExists, 409, "run_exists", 'take another name, or give "exist": "resume" or "exist": "replace"'),
     _Rule(RunHeld, 409, "run_held", 'wait until that host has left it, or give "take_over": true'),
-    _Rule(RunMissing, 404, "run_missing", 'correct its name, or create it with "exist": "create"'),
+    _Rule(RunMissing, 404, "run_missing", CORRECT_OR_CREATE),
     _Rule(RunCancelled, 409, "run_cancelled", "begin a run of another name"),
     _Rule(TooManyRequests, 429, "too_many_requests", "post a tick, which takes the requests that wait"),
     _Rule(Fenced, 409, "fenced", "stop: another host has taken this run over and goes on with it"),
@@ -67,6 +70,8 @@ def refusal_of(error: BaseException) -> Refusal:
         return error
     if isinstance(error, ValidationError):
         return malformed(first_fault(error))
+    if isinstance(error, NoSuchOwner):
+        return Refusal(422, "input_refused", error.missing, JOIN)
     for rule in _RULES:
         if isinstance(error, rule.error):
             return Refusal(rule.status, rule.code, text_of(error), rule.do)
@@ -92,6 +97,11 @@ def another_turn(run: str, tick: int, expected: int) -> Refusal:
         f"go on with tick {expected}; a host that starts anew must do what it did, or begin from its checkpoint",
         expected,
     )  # fmt: skip
+
+
+def missing(run: str) -> Refusal:
+    """Return the refusal of a message about a run that does not exist."""
+    return Refusal(404, "run_missing", f"there is no run {run!r}", CORRECT_OR_CREATE)
 
 
 def not_open(run: str) -> Refusal:

@@ -10,6 +10,7 @@ import typer
 
 from hosting import logs
 from hosting.terminal import Terminal
+from memory.errors import how_to_install
 from ops.command_options import DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
 from ops.signals import interruptible
 from scheduler.config.settings import ConfigurationError
@@ -42,7 +43,7 @@ def gateway(
     """Serve hosts in any language: open a run, post a turn for each tick, and apply what comes back."""
     logs.configure(verbose)
     if find_spec("uvicorn") is None or find_spec("fastapi") is None:
-        raise ConfigurationError("the gateway needs packages of its own: pip install 'cogitate[gateway]'")
+        raise ConfigurationError(f"the gateway needs packages of its own: {how_to_install('gateway')}")
     from ops.gateway.server import serve
     from ops.gateway.tokens import read_tokens
 

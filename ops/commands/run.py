@@ -228,9 +228,8 @@ def _print_next_steps(print_line: Callable[..., object], summary: RunSummary, se
     lines.append(("verify it", f"{name} replay {summary.run} --verify{data_dir_option(settings)}"))
     if settings.llm == "heuristic":
         lines.append(("let a model think", f"OPENAI_API_KEY=… {name} run --llm openai --limit-usd 0.50"))
-        lines.append(
-            ("or one of your own", f"COGITATE_BASE_URL=http://localhost:11434/v1 COGITATE_MODEL=… {name} run …")
-        )
+        of_your_own = "COGITATE_BASE_URL=http://localhost:11434/v1 COGITATE_MODEL=… COGITATE_API_KEY=none"
+        lines.append(("or one of your own", f"{of_your_own} {name} run --llm openai --limit-tokens 100000"))
     lines.append(("see all settings", f"{name} config"))
     print_line("\nWhat to try next", style="bold")
     for what, command in lines:

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from memory.errors import InputError
+from memory.errors import InputError, how_to_install
 from memory.stream import Stream
 from ops.formatting.amounts import by_unit
 from scheduler.inspection.job_history import JobRecord
@@ -89,7 +89,7 @@ def write_parquet(file: BinaryIO, what: str, rows: Iterable[Row]) -> int:
         import pyarrow  # here, as only this format needs it, and it is large
         from pyarrow import parquet
     except ImportError as error:
-        raise InputError("--format parquet needs pyarrow: pip install 'cogitate[parquet]'") from error
+        raise InputError(f"--format parquet needs pyarrow: {how_to_install('parquet')}") from error
     columns = COLUMNS[what]
     schema = pyarrow.schema([(name, _type(pyarrow, of)) for name, of in columns.items()])
     count, waiting = 0, iter(rows)

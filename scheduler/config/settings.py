@@ -215,7 +215,9 @@ class Settings(BaseSettings):
             try:
                 super().__init__(**given)
             except UNREADABLE as error:
-                raise refusal(error, given, type(self).model_fields) from None
+                raise refusal(
+                    error, given, {name: one.annotation for name, one in type(self).model_fields.items()}
+                ) from None
 
     @field_validator("*", mode="before")
     @classmethod

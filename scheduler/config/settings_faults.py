@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -87,17 +88,17 @@ def misspelt_variables(known: Collection[str]) -> list[tuple[str, str]]:
     return found
 
 
-def refusal(error: Exception, given: Mapping[str, object], known: Collection[str]) -> ConfigurationError:
+def refusal(error: Exception, given: Mapping[str, object], known: Mapping[str, object]) -> ConfigurationError:
     """Return the error to raise instead of one of `UNREADABLE`; it holds no value that may be secret.
 
     Args:
         given: the settings passed as arguments.
-        known: the names of all settings.
+        known: the types of all settings by name.
     """
     if isinstance(error, ValidationError):
         return SettingsRefused([_fault(found, given, known) for found in error.errors(include_url=False)])
     if isinstance(error, SettingsError):
-        return ConfigurationError(_unreadable(error))
+        return ConfigurationError(_unreadable(error, known))
     path = Path(TOML).absolute()
     if isinstance(error, UnicodeDecodeError):
         return ConfigurationError(f"{path} is not UTF-8 (at byte {error.start}): save it as UTF-8")
@@ -122,9 +123,13 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
     return Fault(field, name, f"{value} {message[:1].lower()}{message[1:]}")
 
 
-def _unreadable(error: SettingsError) -> str:
+def _unreadable(error: SettingsError, known: Mapping[str, object]) -> str:
     found = re.search(r'field "(\w+)"', str(error))
     field = found[1] if found else "settings"
     variable = f"COGITATE_{field.upper()}"
-    value = "" if field in SECRET else f"={quoted(os.environ.get(variable, ''))}"
-    return f"{variable}{value} cannot be read: it must be JSON, such as '{{\"a\": 1}}'"
+    given = os.environ.get(variable, "")
+    value = "" if field in SECRET else f"={quoted(given)}"
+    if get_origin(known.get(field)) in (list, tuple):
+        names = re.findall(r"[\w.-]+", given)[:3] or ["a"]
+        return f"{variable}{value} cannot be read: it must be a list in JSON, such as '{json.dumps(names)}'"
+    return f"{variable}{value} cannot be read: it must be a table in JSON, such as '{{\"a\": 1}}'"

@@ -95,7 +95,9 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
     if owner not in present and owner not in retired:
         near = [name for name in sorted({*present, *retired}) if owner.partition(":")[2].lower() in name.lower()]
         shown = near or sorted({*present, *retired})
-        raise InputError(f"run {run!r} has no owner {owner[:80]!r}; there are {', '.join(shown[:10])}" + _more(shown))
+        listed = ", ".join(shown[:10]) + _more(shown)
+        others = f"did you mean {listed}?" if near else f"there are {listed}"
+        raise InputError(f"run {run!r} has no owner {owner[:80]!r}; {others}")
     now = store.tick()
     if tick is not None and not 0 <= tick <= now:
         raise InputError(f"run {run!r} stands at tick {now}: tick {tick} is none of its past")

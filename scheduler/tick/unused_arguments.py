@@ -63,6 +63,18 @@ def tell_strangers(state: RunState, settings: Settings, owners: Iterable[str]) -
         state.warnings["settings.unknown_owner"] += len(names)
 
 
+def tell_unasked(run: str, settings: Settings, given: Settings) -> None:
+    """Warn of a model or an endpoint that a host sets for a run in which no model thinks."""
+    names: list[str] = [name for name in ("base_url", "model") if name in given.model_fields_set]
+    if given.embeddings is not None:
+        names = [name for name in names if name != "base_url"]  # which embeddings may use
+    if names and settings.llm == "heuristic":
+        log.warning(
+            "model.unused", run=run, what=_listed(names), why='llm is "heuristic"',
+            then='set llm = "openai" and limit_tokens or limit_usd',
+        )  # fmt: skip
+
+
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return "; ".join(names[:_MOST]) + more

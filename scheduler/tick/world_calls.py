@@ -43,6 +43,14 @@ MAX_KIND = 100  # characters of the kind of a story's event
 MAX_RELATED = 100  # keys
 
 
+class NoSuchOwner(InputError):
+    """A host names an owner that its run does not have."""
+
+    def __init__(self, owner: object) -> None:
+        self.missing = f"there is no owner {quoted(owner)} in this run"  # for a host that calls nothing of ours
+        super().__init__(f"{self.missing}; owners join with loop.join(owner, profile)")
+
+
 class Mark(NamedTuple):
     """A turn as it was at some moment."""
 
@@ -260,13 +268,11 @@ class WorldCalls:
         """Return the name of an owner of this run.
 
         Raises:
-            InputError: when there is none of that name.
+            NoSuchOwner: when there is none of that name.
         """
         there = isinstance(owner, str) and self._is_here(owner)
         if not there and not (self.redelivering and isinstance(owner, str)):
-            raise InputError(
-                f"there is no owner {quoted(owner)} in this run; owners join with loop.join(owner, profile)"
-            )
+            raise NoSuchOwner(owner)
         return str.__str__(owner)
 
     def _is_here(self, owner: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from memory.clock import DAY
 from tasks.kind import Moment
+from tasks.kind_check import KindError
 from tasks.timing import offset, tick_at
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
@@ -44,13 +45,13 @@ def daily(time: str, *, spread: int = 0) -> Cadence:
         spread: game minutes after it over which owners are distributed, each at a time of its own.
 
     Raises:
-        ValueError: when the time or the spread is none.
+        KindError: when the time or the spread is none.
     """
     found = _TIME.fullmatch(time) if isinstance(time, str) else None
     if found is None:
-        raise ValueError(f'daily({time!r}): give a time from "00:00" to "23:59"')
+        raise KindError(f'daily({time!r}): give a time from "00:00" to "23:59"')
     if type(spread) is not int or not 0 <= spread <= DAY:
-        raise ValueError(f"daily(…, spread={spread!r}): give game minutes from 0 to {DAY}")
+        raise KindError(f"daily(…, spread={spread!r}): give game minutes from 0 to {DAY}")
     return Repeating(DAY, int(found[1]) * 60 + int(found[2]), spread)
 
 
@@ -61,11 +62,11 @@ def every(span: str) -> Cadence:
         span: such as "90m", "6h" or "2d".
 
     Raises:
-        ValueError: when the span is none.
+        KindError: when the span is none.
     """
     minutes = minutes_in(span)
     if not minutes:
-        raise ValueError(f'every({span!r}): give a span of game time such as "90m", "6h" or "2d"')
+        raise KindError(f'every({span!r}): give a span of game time such as "90m", "6h" or "2d"')
     return Repeating(minutes, spread=minutes)
 
 

@@ -3,49 +3,61 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import get_args
 
-from memory.entry import Entry
+from memory.entry import Entry, EntryType
 from tasks.kind import Case
+from tasks.kind_check import KindError
 from tasks.own.cadences import minutes_in
 from tasks.recall import without_repeats
 
 Choice = Callable[[Case], Sequence[Entry]]
 
 
-def newest(count: int) -> Choice:
+def newest(count: int, *, types: Collection[EntryType] = ()) -> Choice:
     """Return a choice of the newest memories, in the order in which they were made.
 
+    Args:
+        types: leaves out memories of other types, such as ("observation",); empty: every type.
+
     Raises:
-        ValueError: when the count is none.
+        KindError: when the count or a type is none.
     """
-    _check_count("newest", count)
-    return lambda case: without_repeats(reversed(case.entries))[:count][::-1]
+    _check("newest", count, types)
+    return lambda case: without_repeats(_of(types, reversed(case.entries)))[:count][::-1]
 
 
-def drawn(count: int, *, older: str = "") -> Choice:
+def drawn(count: int, *, older: str = "", types: Collection[EntryType] = ()) -> Choice:
     """Return a choice by lot, oldest first: another for each job, the same for a job wherever it is computed.
 
     Args:
         older: leaves out what is younger than that span of game time, such as "12h" or "1d".
+        types: leaves out memories of other types, such as ("observation",); empty: every type.
 
     Raises:
-        ValueError: when the count or the span is none.
+        KindError: when the count, the span or a type is none.
     """
-    _check_count("drawn", count)
+    _check("drawn", count, types)
     least = minutes_in(older)
     if older and not least:
-        raise ValueError(f'drawn(…, older={older!r}): give a span of game time such as "12h" or "1d"')
+        raise KindError(f'drawn(…, older={older!r}): give a span of game time such as "12h" or "1d"')
 
     def draw(case: Case) -> list[Entry]:
         job = case.job.key.text()
-        known = without_repeats(entry for entry in case.entries if entry.minute <= case.job.minute - least)
+        known = without_repeats(one for one in _of(types, case.entries) if one.minute <= case.job.minute - least)
         lots = sorted(known, key=lambda entry: hashlib.blake2b(f"{job} {entry.number}".encode()).digest())
         return sorted(lots[:count], key=lambda entry: entry.number)
 
     return draw
 
 
-def _check_count(name: str, count: object) -> None:
+def _of(types: Collection[EntryType], entries: Iterable[Entry]) -> Iterable[Entry]:
+    return (entry for entry in entries if entry.type in types) if types else entries
+
+
+def _check(name: str, count: object, types: object) -> None:
     if type(count) is not int or not 1 <= count <= 1_000:
-        raise ValueError(f"{name}({count!r}): give a number of memories from 1 to 1,000")
+        raise KindError(f"{name}({count!r}): give a number of memories from 1 to 1,000")
+    if not isinstance(types, tuple | list | set | frozenset) or not set(types) <= set(get_args(EntryType)):
+        raise KindError(f"{name}(…, types={types!r}): give a tuple of {', '.join(get_args(EntryType))}")

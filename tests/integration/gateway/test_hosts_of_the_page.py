@@ -6,9 +6,12 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import playwright
+import pytest
 
 from cogitate import Observation, Profile, Settings, TickLoop
 from tests.conftest import Eventually
@@ -69,16 +72,64 @@ def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually
 
 def test_a_host_in_javascript_on_a_pipe(tmp_path: Path) -> None:
     (tmp_path / "host.mjs").write_text(block("javascript"))
-    assert len(block("javascript").strip().splitlines()) <= 20
+    assert len(block("javascript").strip().splitlines()) <= 24
     for _ in range(2):
         done = subprocess.run(
             [str(NODE), "host.mjs"], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120,
             check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert "agent:ada plan" in done.stdout
+        *changes, digest = done.stdout.splitlines()
+        assert any(line.startswith("agent:ada plan ") for line in changes)
+        assert re.fullmatch(r"[0-9a-f]{16,}", digest)
 
 
 def test_a_host_in_python_on_a_pipe_is_short() -> None:
     """That it runs is among the examples of all pages."""
-    assert len(block("python").strip().splitlines()) <= 20
+    assert len(block("python").strip().splitlines()) <= 24
+
+
+@pytest.mark.parametrize(("language", "program"), [("python", sys.executable), ("javascript", str(NODE))])
+def test_a_host_on_a_pipe_says_what_was_refused_and_what_to_do(tmp_path: Path, language: str, program: str) -> None:
+    path = tmp_path / {"python": "host.py", "javascript": "host.mjs"}[language]
+    path.write_text(block(language).replace('"replace"', '"renew"'))
+    done = subprocess.run(
+        [program, str(path)], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 1
+    assert "exist 'renew': Input should be 'create', 'resume' or 'replace'; correct it" in done.stderr
+
+
+def test_a_host_in_typescript_says_where_it_waits_and_who_is_no_gateway(tmp_path: Path, eventually: Eventually) -> None:
+    (tmp_path / "village.mts").write_text(block("typescript"))
+    port = free_ports(1)
+    where = f"http://127.0.0.1:{port}"
+    with (tmp_path / "said").open("w") as said:
+        host = subprocess.Popen(
+            [str(NODE), "--disable-warning=ExperimentalWarning", "village.mts"],
+            cwd=tmp_path, env=environment(GATEWAY=where), stdout=said, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            eventually(lambda: (tmp_path / "said").read_text() != "", "it says something")
+            with HTTPServer(("127.0.0.1", port), Elsewhere) as server:
+                threading.Thread(target=server.serve_forever, daemon=True).start()
+                assert host.wait(60) == 1
+                server.shutdown()
+        finally:
+            host.kill()
+            host.wait()
+    lines = (tmp_path / "said").read_text()
+    assert lines.count(f"waiting for the gateway at {where}") == 1
+    assert f"what answers at {where} is no gateway; it says Welcome" in lines
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """Something else that listens where a gateway should."""
+
+    def do_POST(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"Welcome")
+
+    def log_message(self, *_: object) -> None:
+        pass

@@ -155,6 +155,19 @@ def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, even
     eventually(lambda: not left_behind(data_dir), "its processes to be gone")
 
 
+def test_the_command_for_a_model_of_ones_own_is_complete(
+    finished: tuple[Path, dict[str, Any], str], tmp_path: Path
+) -> None:
+    shown = re.search(r"or one of your own +(.*) \S+ -m ops run (.*)", finished[2])
+    assert shown is not None
+    model = dict(pair.split("=") for pair in shown[1].split()) | {"COGITATE_BASE_URL": "http://127.0.0.1:9/v1"}
+    short = ("run", "--town", 1, "--ticks", 3, "--workers", 1)
+    done = cogitate(*short, *shown[2].split(), data_dir=tmp_path / "data", **model)
+    assert (done.returncode, done.stderr.count("model.unused")) == (0, 0), done.stderr
+    without = cogitate(*short, data_dir=tmp_path / "data", **model)
+    assert (without.returncode, without.stderr.count("model.unused")) == (0, 1), without.stderr
+
+
 def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> None:
     (demo,) = re.findall(
         r"COGITATE_LIMITS='(.*)' \$\(BIN\)/cogitate run --town 25 --days 1\n", Path("Makefile").read_text()

@@ -75,6 +75,7 @@ def test_the_configuration_file_of_the_readme_can_be_read() -> None:
 
 PLOTTING = "docs/how-to/plotting.md"  # whose example reads what its commands have written
 IMPORTING = "docs/how-to/importing.md"  # so here
+HOSTING = "docs/how-to/hosting.md"  # whose hosts each print what they do
 CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
 
 
@@ -90,7 +91,7 @@ CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
 def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: Path) -> None:
     (tmp_path / "example.py").write_text(blocks("python", page)[number])
     for _ in range(2):
-        run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
+        assert run(sys.executable, "-W", "error", "example.py", cwd=tmp_path) or page != HOSTING
 
 
 def test_an_agent_of_concordia_goes_on_where_it_stood(tmp_path: Path) -> None:
@@ -135,6 +136,9 @@ def test_the_memories_that_are_read_are_those_that_the_page_shows(tmp_path: Path
     page = "docs/how-to/reading-memories.md"
     (tmp_path / "read.py").write_text(blocks("python", page)[0])
     assert run(sys.executable, "read.py", cwd=tmp_path) == blocks("text", page)[0]
+    printed, more = (run("bash", "-euc", script, cwd=tmp_path) for script in blocks("sh", page))
+    assert [line.rstrip() for line in printed.splitlines()] == blocks("text", page)[1].splitlines()
+    assert '"run": "memories"' in more
 
 
 def test_every_command_and_option_that_is_shown_exists() -> None:

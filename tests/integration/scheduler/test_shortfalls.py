@@ -77,7 +77,7 @@ def test_an_endpoint_that_is_not_there_is_named_with_what_it_cost(client: Redis,
     assert "user:pass" not in said
     assert f"could not be reached: first at tick {connection.first} (day 1, 12:0{connection.first} AM), last at" in said
     assert "8 by heuristic for that: 4 plan, 4 reflect" in said
-    assert f"its breaker was open at the last for {breaker.jobs} of them" in said
+    assert f"the breaker was already open for {breaker.jobs} of them" in said
     assert not any("gave no usable answer" in line for line in lines)
     assert [(entry["endpoint"], entry["why"], entry["tick"]) for entry in warned] == [
         ("home", "connection", connection.first)

@@ -84,6 +84,39 @@ def test_a_question_that_cannot_be_is_refused(lived: Served, question: dict[str,
     assert (found.status, found.body["code"]) == (422, code)
 
 
+@pytest.mark.parametrize(
+    ("path", "message", "says"),
+    [
+        ("/runs/v/ticks/400", {"observation": []},
+         "observation []: there is no such field; did you mean observations?"),
+        ("/runs/v/ticks/400", {"observations": [{"owner": ADA, "texts": "x"}]},
+         "observations.0.texts 'x': there is no such field; did you mean text?"),
+        ("/runs/v/ticks/400", {"events": [{"event": STATEMENT | {"speakers": BEN}}]},
+         f"events.0.event.speakers {BEN!r}: there is no such field; did you mean speaker?"),
+        ("/runs/v/memory", {"read": "summary", "owner": ADA, "zzz": 1},
+         "summary.zzz 1: there is no such field; there are owner, read"),
+    ],
+)  # fmt: skip
+def test_a_field_that_no_message_has_is_refused_with_those_that_there_are(
+    lived: Served, path: str, message: dict[str, Any], says: str
+) -> None:
+    found = lived.client.post(path, message)
+    assert (found.status, found.body["code"], found.body["message"]) == (422, "malformed", says)
+
+
+def test_an_owner_that_is_not_there_joins_by_a_message_not_by_a_call(lived: Served) -> None:
+    unknown = {"owner": "agent:zoe", "text": "A bell rang."}
+    found = lived.client.post("/runs/v/ticks/400", {"observations": [unknown]}).body
+    assert found["message"] == "there is no owner 'agent:zoe' in this run"
+    assert '"joins" of a turn' in found["do"]
+
+
+def test_a_run_that_never_was_is_not_to_be_opened_again(lived: Served) -> None:
+    found = lived.client.get("/runs/nope")
+    assert (found.status, found.body["code"]) == (404, "run_missing")
+    assert "create" in found.body["do"]
+
+
 def connected(client: Client) -> closing[http.client.HTTPConnection]:
     """Return a connection to the gateway."""
     return closing(http.client.HTTPConnection(client.where.hostname or "", client.where.port, timeout=60))

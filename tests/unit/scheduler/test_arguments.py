@@ -19,7 +19,13 @@ from scheduler.config.kept_settings import keep_settings
 from scheduler.config.settings import PinnedSettings, Settings
 from scheduler.config.tiers import usual_tier
 from scheduler.tick.arguments import Arguments, check_arguments, check_client, check_settings
-from scheduler.tick.unused_arguments import tell_ignored, tell_strangers, unused_arguments, unused_settings
+from scheduler.tick.unused_arguments import (
+    tell_ignored,
+    tell_strangers,
+    tell_unasked,
+    unused_arguments,
+    unused_settings,
+)
 
 ADA, BEN, GONE = "agent:ada", "agent:ben", "agent:gone"
 OWNERS = {ADA: Profile(name="Ada"), BEN: Profile(name="Ben")}
@@ -166,3 +172,21 @@ def test_owners_that_joined_or_left_or_will_be_there_are_no_strangers() -> None:
         tell_strangers(ours, settings, ["agent:new"])
     assert [log["what"] for log in logs] == ["limits: agent:zoe"]
     assert ours.warnings == {"settings.unknown_owner": 1}
+
+
+EMBEDDINGS = {"endpoint": "default", "model": "small"}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, []), ({"base_url": "http://x/v1", "model": "m"}, ["base_url; model"]), ({"model": "m"}, ["model"]),
+        ({"base_url": "http://x/v1", "embeddings": EMBEDDINGS}, []),
+        ({"model": "m", "llm": "openai", "limit_tokens": 9}, []),
+    ],
+)  # fmt: skip
+def test_a_model_that_a_run_of_heuristics_is_given_is_said_to_be_unused(given: dict[str, Any], told: list[str]) -> None:
+    settings = PinnedSettings(**given)
+    with capture_logs() as logs:
+        tell_unasked("test", settings, settings)
+    assert [log["what"] for log in logs] == told

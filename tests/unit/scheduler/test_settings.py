@@ -47,6 +47,24 @@ def test_limits_can_be_set_as_json_in_a_variable(monkeypatch: pytest.MonkeyPatch
     assert Settings().limit_table().of("day", "run", "calls") == 7
 
 
+@pytest.mark.parametrize(
+    ("setting", "given", "such_as"),
+    [
+        ("KINDS", "dreams", """a list in JSON, such as '["dreams"]'"""),
+        ("DISABLE", "[act, prune", """a list in JSON, such as '["act", "prune"]'"""),
+        ("FAILOVER", "", """a list in JSON, such as '["a"]'"""),
+        ("LIMITS", "many", """a table in JSON, such as '{"a": 1}'"""),
+    ],
+)
+def test_what_is_no_json_is_refused_with_an_example_of_the_right_shape(
+    monkeypatch: pytest.MonkeyPatch, setting: str, given: str, such_as: str
+) -> None:
+    monkeypatch.setenv(f"COGITATE_{setting}", given)
+    with pytest.raises(ConfigurationError) as refused:
+        Settings()
+    assert str(refused.value).endswith(such_as)
+
+
 def test_a_retrieval_profile_can_be_set_in_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("cogitate.toml").write_text('[retrieval]\nrelevance = 1\n[kind_retrieval]\nact = "dialogue"\n')
     assert (Settings().retrieval, Settings().kind_retrieval) == ({"relevance": 1.0}, {"act": "dialogue"})

@@ -121,7 +121,7 @@ def test_a_run_without_facts_has_the_usual_ones(store: RunStore) -> None:
 @pytest.mark.parametrize(
     ("asked", "shown"),
     [
-        ("agent:AN", f"there are {ANN}$"), ("agent:y", f"there are {CY}$"),
+        ("agent:AN", rf"did you mean {ANN}\?$"), ("agent:y", rf"did you mean {CY}\?$"),
         ("agent:zoe", f"there are {ANN}, {BOB}, {CY}$"), ("x" * 99, f"no owner '{'x' * 80}';"),
     ],
 )  # fmt: skip

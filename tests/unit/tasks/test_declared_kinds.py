@@ -17,7 +17,7 @@ from tasks.kind import WorldFacts
 from tasks.own.cadences import minutes_in
 from tasks.own.declared_kind import declaring_modules
 from tasks.registry import kind_of, kinds, register_builtin
-from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, observation, stream_of
+from tests.unit.tasks.kind_cases import KLAUS, case_of, message, moment_of, observation, stream_of
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")
 
@@ -153,6 +153,14 @@ def test_what_is_told_is_remembered_with_its_evidence() -> None:
     assert kind.heuristic(case_of(kind, stream_of(), 900)) == ()
 
 
+def test_only_memories_of_the_types_that_are_asked_for_are_read() -> None:
+    kind, told = declared(), message("I have seen a heron.", 250)
+    case = case_of(kind, stream_of(*SEEN[:2], told, *SEEN[2:4]), 840)
+    for choice in (newest(9, types=("observation",)), drawn(9, types=("observation",))):
+        assert list(choice(case)) == [one for one in case.entries if one.type == "observation"]
+    assert [one.text for one in newest(1, types=("message", "reflection"))(case)] == [told.text]
+
+
 def test_a_lot_is_another_for_each_job_and_the_same_for_one() -> None:
     draw, kind = drawn(3, older="2h"), declared()
     cases = [case_of(kind, stream_of(*SEEN), minute) for minute in range(820, 840)]
@@ -257,10 +265,11 @@ def test_everything_that_is_wrong_is_said_at_once_with_the_line() -> None:
     "wrong",
     [lambda: daily("25:00"), lambda: daily("2"), lambda: daily("02:00", spread=-1),
      lambda: daily("02:00", spread=DAY + 1), lambda: every("0h"),
-     lambda: every("6"), lambda: newest(0), lambda: drawn(3, older="old"), lambda: drawn(True)],
+     lambda: every("6"), lambda: newest(0), lambda: drawn(3, older="old"), lambda: drawn(True),
+     lambda: newest(3, types="observation"), lambda: drawn(3, types=("dream",))],
 )  # fmt: skip
 def test_times_spans_and_counts_that_are_none_are_refused(wrong: Any) -> None:
-    with pytest.raises(ValueError, match=r": give (a|game minutes)"):
+    with pytest.raises(KindError, match=r": give (a|game minutes)"):
         wrong()
 
 
