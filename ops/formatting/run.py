@@ -79,7 +79,7 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     """Return sentences on degraded jobs, with the limits that refused and the endpoints that did not answer.
 
     Args:
-        servers: the addresses of the endpoints that are known here.
+        servers: the addresses of the endpoints, known to the run's host alone: a run keeps only their names.
     """
     reasons, total = degraded(summary)
     if not total:
