@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from ops.flower.card import Card, Grade, graded
 from ops.flower.spending_cards import money_card, spenders_card
 from ops.formatting.endpoints import format_breaker
+from ops.formatting.slow_kinds import format_slow_kind
 from ops.formatting.steering import format_by, format_pressure
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.overview import RunOverview, Spenders
@@ -15,6 +16,7 @@ from scheduler.ledger.real_day import DaySpending
 from scheduler.ledger.worker_signs import WorkersSeen
 
 LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the alerts
+SHOWN = 2  # kinds that the card explains
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only say: not so fast
 OF_ENDED = "of the jobs that ended in the last game hour"
 
@@ -132,6 +134,7 @@ def late_card(run: RunOverview) -> Card:
     lines = _kinds(run, ("late", "too_slow"))
     if slow:
         lines.append(f"{late:,} late; {slow:,} not asked, since answers took longer than they may wait")
+        lines += [format_slow_kind(one) for one in run.slow_kinds[:SHOWN]]
     return Card(
         name="late", label="Late or too slow", value=f"{late + slow:,} of {run.ended:,}",
         grade=graded(late + slow, run.ended), lines=[*lines, OF_ENDED],

@@ -14,6 +14,7 @@ from rich.text import Text
 from hosting.shortfall_lines import shortfall_lines
 from memory.clock import day_and_time
 from ops.formatting.budget import budget_table, denied_requests, format_refusals
+from ops.formatting.slow_kinds import format_slow_kind
 from ops.formatting.steering import format_cadence, format_mode, format_pace
 from scheduler.inspection.summary import RunSummary
 
@@ -92,6 +93,8 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
         if reason == "denied" and refused:
             line += f" ({'; '.join(refused)})"
         lines.append(line)
+        if reason == "too_slow":
+            lines += [f"    {format_slow_kind(one)}" for one in summary.slow_kinds]
     lines += shortfall_lines(summary.shortfalls, servers or {})
     replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())
     if replaced:

@@ -20,12 +20,14 @@ from ops.flower.cards import (
 )
 from ops.flower.readings import refusals_of
 from ops.flower.spending_cards import money_card, spenders_card
+from ops.formatting.slow_kinds import format_slow_kind
 from scheduler.budget.budget_lines import BudgetLine
 from scheduler.budget.forecast import forecast
 from scheduler.config.limits import LimitUnit
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.overview import RunOverview, Spenders
 from scheduler.inspection.recent import KindTally, Recent
+from scheduler.inspection.slow_kinds import SlowKind
 from scheduler.inspection.steering_vitals import SteeringVitals
 from scheduler.inspection.vitals import OpenKind, Window
 from scheduler.ledger.real_day import DaySpending
@@ -307,6 +309,14 @@ def test_jobs_for_which_the_model_is_too_slow_count_with_the_late_ones() -> None
     assert (card.value, card.grade) == ("4 of 9", "bad")
     assert "0 late; 4 not asked, since answers took longer than they may wait" in card.lines
     assert card.lines[0] == "act 4"
+
+
+def test_too_slow_is_explained_by_its_figures() -> None:
+    kinds = [
+        SlowKind(kind=name, jobs=4, model="default", ticks=130, most=60, tick_rate=None) for name in ("act", "a", "b")
+    ]
+    card = late_card(run(hour=hour(reasons={"too_slow": 12}), slow_kinds=kinds))
+    assert [line for line in card.lines if "130" in line] == [format_slow_kind(one) for one in kinds[:2]]
 
 
 def test_failing_names_its_first_cause() -> None:
