@@ -136,8 +136,8 @@ def late_card(run: RunOverview) -> Card:
         lines.append(f"{late:,} late; {slow:,} not asked, since answers took longer than they may wait")
         lines += [format_slow_kind(one) for one in run.slow_kinds[:SHOWN]]
     return Card(
-        name="late", label="Late or too slow", value=f"{late + slow:,} of {run.ended:,}",
-        grade=graded(late + slow, run.ended), lines=[*lines, OF_ENDED],
+        name="late", label="Late or too slow", value=f"{run.late:,} of {run.ended:,}",
+        grade=graded(run.late, run.ended), lines=[*lines, OF_ENDED],
         figures={"late": late, "too_slow": slow, "ended": run.ended},
     )  # fmt: skip
 

@@ -284,7 +284,7 @@ def row_of(run: RunOverview) -> dict[str, Any]:
     unit: LimitUnit = shown.line.unit if (shown := money_window(run)) is not None else "usd_micros"
     today = [w.line.spent for w in run.windows if w.line.window == run_day(run) and w.line.unit == unit]
     gone = run.status in HELD and not run.held
-    late, refused = run.short("late"), sum(denied_requests(run.hour.refused).values())
+    refused = sum(denied_requests(run.hour.refused).values())
     thinking = f"{run.thought:,} of {run.wanted:,}" if run.asks_model else "not asked"
     return {
         "run": run.run,
@@ -295,7 +295,7 @@ def row_of(run: RunOverview) -> dict[str, Any]:
             [thinking, "bad" if run.asks_model and run.wanted >= FEW and not run.thought else ""],
             [amount(sum(today), unit), ""],
             [f"{refused:,}", "warn" if refused else ""],
-            [f"{late:,} of {run.ended:,}", graded(late, run.ended)],
+            [f"{run.late:,} of {run.ended:,}", graded(run.late, run.ended)],
             [f"{100 * run.steering.cadence:.0f}%", "warn" if run.steering.cadence < 1 else ""],
         ],
     }

@@ -72,6 +72,11 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
         return sum(kind.reasons[reason] for kind in self.hour.kinds.values())
 
     @property
+    def late(self) -> int:
+        """Return how many jobs of the last hour were late, or not asked as they would have been."""
+        return self.short("late") + self.short("too_slow")
+
+    @property
     def waiting(self) -> int:
         """Return how many jobs wait for a worker."""
         return sum(kind.waiting for kind in self.open.values())

@@ -18,7 +18,7 @@ from ops.flower.cards import (
     reflections_card,
     workers_card,
 )
-from ops.flower.readings import refusals_of
+from ops.flower.readings import refusals_of, row_of
 from ops.flower.spending_cards import money_card, spenders_card
 from ops.formatting.slow_kinds import format_slow_kind
 from scheduler.budget.budget_lines import BudgetLine
@@ -309,6 +309,11 @@ def test_jobs_for_which_the_model_is_too_slow_count_with_the_late_ones() -> None
     assert (card.value, card.grade) == ("4 of 9", "bad")
     assert "0 late; 4 not asked, since answers took longer than they may wait" in card.lines
     assert card.lines[0] == "act 4"
+
+
+def test_the_row_of_a_run_counts_late_jobs_as_its_card_does() -> None:
+    seen = run(hour=hour(ends={"applied": 10}, reasons={"too_slow": 4, "late": 1}))
+    assert [late_card(seen).value, late_card(seen).grade] in row_of(seen)["cells"]
 
 
 def test_too_slow_is_explained_by_its_figures() -> None:
