@@ -18,8 +18,8 @@ def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
     table.add_row("breaker", *map(format_breaker, endpoints))
     for name in ("calls", "tokens", "reasoning", "in_flight", "waits", "openings"):
         table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
-    table.add_row("failures", *(_counts(one.failures) for one in endpoints))
-    table.add_row("not called", *(_counts(one.refused) for one in endpoints))
+    table.add_row("failures", *(format_counts(one.failures) for one in endpoints))
+    table.add_row("not called", *(format_counts(one.refused) for one in endpoints))
     return table
 
 
@@ -39,5 +39,6 @@ def format_breaker(one: EndpointVitals) -> str:
     return ", ".join(words)
 
 
-def _counts(counts: dict[str, int]) -> str:
+def format_counts(counts: dict[str, int]) -> str:
+    """Return counts by name, such as "server 3, timeout 1"."""
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())
