@@ -21,6 +21,7 @@ from ops.flower.spending_cards import money_window, run_day
 from ops.formatting.amounts import format_cost
 from ops.formatting.budget import denied_requests
 from ops.formatting.endpoints import format_breaker
+from ops.formatting.failures import format_class
 from ops.formatting.job_life import job_life
 from ops.operator_requests import format_control, is_retryable
 from scheduler.budget.budget import format_limit, format_refusal
@@ -32,7 +33,7 @@ from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.figure_history import Span, figure_history
 from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.overview import SHORT, RunOverview, Spenders, run_overview, spenders_today
-from scheduler.inspection.recent import recent_ticks
+from scheduler.inspection.recent import Recent, recent_ticks
 from scheduler.inspection.redis_problems import refused_writes
 from scheduler.inspection.steering_history import steering_history
 from scheduler.inspection.steering_vitals import steering_of
@@ -102,7 +103,7 @@ class Readings:
                 "status": of.status,
                 "tick": of.tick,
                 "minute": of.minute,
-                "recent": msgspec.to_builtins(of.hour),
+                "recent": _recent(of.hour),
                 "refused": refusals_of(of, {name.text(): limit for name, limit in limits.now}),
                 "spenders": msgspec.to_builtins(most) | {"clock": clock_time(most.since)},
             }
@@ -157,7 +158,8 @@ class Readings:
         """Return one run's open jobs, queues, workers and failures, and all endpoints; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
-            found: dict[str, Any] = msgspec.to_builtins(cadence_vitals(self._state, chosen))
+            vitals = cadence_vitals(self._state, chosen)
+            found: dict[str, Any] = msgspec.to_builtins(vitals) | {"recent": _recent(vitals.recent)}
             pipeline = self._messages.pipeline(transaction=False)
             for key in self._queues.values():
                 for priority in TICKETS:
@@ -165,7 +167,8 @@ class Readings:
             lengths = iter(pipeline.execute())
             found["queues"] = {kind: sum(islice(lengths, len(TICKETS))) for kind in self._queues}
             found["endpoints"] = [
-                {**msgspec.to_builtins(one), "words": format_breaker(one)} for one in endpoint_vitals(self._state)
+                {**msgspec.to_builtins(one), "words": format_breaker(one), "failures": _classes(one.failures)}
+                for one in endpoint_vitals(self._state)
             ]
             return found
 
@@ -277,6 +280,19 @@ class Readings:
         found["status"] = next((head.state for head in heads if head.run == chosen), found["status"])
         found["clock"] = day_and_time(found["minute"])
         return found
+
+
+def _recent(recent: Recent) -> dict[str, Any]:
+    """Return the newest ticks with the classes of failure as people read them."""
+    found: dict[str, Any] = msgspec.to_builtins(recent)
+    found["failures"] = _classes(recent.failures)
+    for job in found["failed"]:
+        job["failure"] = format_class(job["failure"])
+    return found
+
+
+def _classes(counts: dict[str, int]) -> dict[str, int]:
+    return {format_class(name): count for name, count in counts.items()}
 
 
 def row_of(run: RunOverview) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from ops.formatting.failures import format_class
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 
 
@@ -29,7 +30,7 @@ def format_breaker(one: EndpointVitals) -> str:
     if one.breaker == "closed":
         words.append("closed")
     else:
-        words.append(f"{one.breaker} for {one.changed or 0:.0f} s ({one.why})")
+        words.append(f"{one.breaker} for {one.changed or 0:.0f} s ({format_class(one.why)})")
         if one.breaker == "open":
             words.append(f"next call in {one.next_probe or 0:.0f} s")
     if one.held:
@@ -40,5 +41,5 @@ def format_breaker(one: EndpointVitals) -> str:
 
 
 def format_counts(counts: dict[str, int]) -> str:
-    """Return counts by name, such as "server 3, timeout 1"."""
-    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    """Return counts by class of failure, such as "server error 5xx 3×, timeout 1×"."""
+    return ", ".join(f"{format_class(name)} {count:,}×" for name, count in counts.items())

@@ -13,6 +13,7 @@ from ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
 from ops.formatting.budget import budget_rows, denied_requests
 from ops.formatting.charts import Series, bar_chart, line_chart
 from ops.formatting.endpoints import format_breaker
+from ops.formatting.failures import format_class
 from ops.formatting.run import degraded_lines
 from ops.formatting.steering import format_cadence, format_pace
 from ops.report.page import Cell, ReportTable, Section
@@ -203,7 +204,7 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
     if rows:
         tables.append(ReportTable(("warning", "count", "first tick", "last tick"), rows, "Warnings"))
     if figures.failures:
-        failed = [(kind, failure, count) for (kind, failure), count in figures.failures.most_common()]
+        failed = [(kind, format_class(failure), count) for (kind, failure), count in figures.failures.most_common()]
         tables.append(ReportTable(("kind", "failure", "jobs"), failed, "Failures by class"))
     if denied_requests(summary.refused):
         tables.append(ReportTable(("limit", "requests refused"), _refusals(summary), "Refusals by limits"))

@@ -223,7 +223,7 @@ def test_endpoints_of_other_runs_do_not_matter() -> None:
     assert graded(model_card(run(), [ENDPOINT, other])) == ("up", "good")
     both = model_card(run(endpoints=["default", "other"]), [ENDPOINT, other])
     assert graded(both) == ("down", "bad")
-    assert "other: breaker open for 0 s (server), next call in 0 s" in both.lines
+    assert "other: breaker open for 0 s (server error 5xx), next call in 0 s" in both.lines
 
 
 def test_a_run_of_heuristics_asks_no_model() -> None:
@@ -327,7 +327,7 @@ def test_too_slow_is_explained_by_its_figures() -> None:
 def test_failing_names_its_first_cause() -> None:
     causes = {"late": 9, "overloaded": 5, "timeout": 2, "auth": 1}
     card = failing_card(run(hour=hour(ends={"applied": 20}, reasons={"failed": 8, "late": 9}, failures=causes)))
-    assert card.lines[:2] == ["first cause: overloaded 5×", "then timeout 2×"]
+    assert card.lines[:2] == ["first cause: overloaded 503 or 529 5×", "then timeout 2×"]
 
 
 def test_late_and_failing_name_the_kinds_that_have_most_of_them() -> None:
