@@ -117,7 +117,7 @@ def print_summary(
     """
     until = day_and_time(summary.minute)
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
-    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
+    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands), soft_wrap=True)
     if summary.trimmed:
         console.print(f"The journal begins with tick {summary.trimmed + 1:,}: earlier ticks are counted here but no "
                       "longer listed", highlight=False)  # fmt: skip
