@@ -126,6 +126,8 @@ def print_summary(
         console.print(f"{took.wall_s:.1f} s; half of the ticks took the host {ms['p50']} ms or less, "
                       f"99% {ms['p99']} ms or less")  # fmt: skip
     console.print(jobs_table(summary))
+    if summary.open:
+        console.print(open_line(summary), highlight=False, soft_wrap=True)
     for line in degraded_lines(summary, servers):
         console.print(line, highlight=False, soft_wrap=True)
     budget = run_budget_table(summary, fold=not every_owner)
@@ -154,6 +156,15 @@ def jobs_table(summary: RunSummary) -> Table:
         degraded_jobs = sum(facts["reason"].get(reason, 0) for reason in DEGRADED)
         table.add_row(kind, *(str(facts[fact].get(name, 0)) for fact, name in columns), str(degraded_jobs))
     return table
+
+
+def open_line(summary: RunSummary) -> str:
+    """Return how many jobs have no end yet; those of a run that is over stay so, until a host goes on with it."""
+    count = sum(summary.open.values())
+    kinds = ", ".join(f"{jobs:,} {kind}" for kind, jobs in summary.open.items())
+    over = "; a host that goes on with the run ends them" if summary.status in ("finished", "stopped") else ""
+    are = "job is" if count == 1 else "jobs are"
+    return f"{count:,} {are} still open, due after tick {summary.tick:,}: {kinds}{over}."
 
 
 def run_budget_table(summary: RunSummary, *, fold: bool = True) -> Table:

@@ -29,7 +29,7 @@ from scheduler.ledger.presence import format_state, host_of
 from scheduler.ledger.run_store import RunStore, check_schema
 from scheduler.ledger.streams import load_streams
 from scheduler.steering.steering import limit_history, read_steering
-from tasks.job import Cost, added
+from tasks.job import Cost, JobKey, added
 
 
 class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +65,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     chain: str
     jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
+    open: dict[str, int]  # kind -> jobs that are due later, by heuristic too
     late_answers: dict[str, dict[str, int]]  # kind -> end -> answers that came after their job's end
     shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
     slow_kinds: list[SlowKind]  # those of which jobs were not asked, as their model is too slow
@@ -152,6 +153,7 @@ class RunReader:
                 kind: {fact: dict(sorted(counts.items())) for fact, counts in facts.items()}
                 for kind, facts in sorted(totals.jobs.items())
             },
+            open=dict(sorted(Counter(JobKey.parse(key).kind for key in totals.open).items())),
             late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(totals.late_answers.items())},
             shortfalls=lines_of_shortfalls(
                 totals.shortfalls,
