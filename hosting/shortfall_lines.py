@@ -9,15 +9,16 @@ from typing import NamedTuple
 from memory.clock import day_and_time
 from scheduler.inspection.summary import ShortfallLine
 from workers.gate.verdict import WHAT_TO_CHECK
+from workers.llm.replies.failures import STATUS
 
 #: The behaviour of an endpoint by class of failure; the sentence begins with the endpoint.
 _ENDPOINT = {
     "connection": "could not be reached",
     "timeout": "did not answer in time",
-    "server": "failed (status 5xx)",
-    "overloaded": "was overloaded or not available (status 503 or 529)",
-    "rate_limited": "limited the rate (status 429)",
-    "conflict": "had a conflict (status 409)",
+    "server": f"failed (status {STATUS['server']})",
+    "overloaded": f"was overloaded or not available (status {STATUS['overloaded']})",
+    "rate_limited": f"limited the rate (status {STATUS['rate_limited']})",
+    "conflict": f"had a conflict (status {STATUS['conflict']})",
     "auth": "refused the key",
     "quota_exhausted": "said that the account has nothing left",
     "model_missing": "did not know the model",

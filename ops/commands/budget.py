@@ -15,7 +15,7 @@ from ops.commands.control_requests import NoWait, request_controls
 from ops.formatting.budget import budget_table, limit_lines
 from ops.open_state import open_state
 from ops.operator_requests import limit_request
-from scheduler.budget.budget import format_limit
+from scheduler.budget.budget import figure_of, format_limit
 from scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
 from scheduler.config.limits import MAX_LIMIT, parse_limit_name
 from scheduler.config.settings import ConfigurationError
@@ -64,7 +64,7 @@ def budget(
             warning = f"{limited.owner} is not in run {run}: the limit holds once it joins"
             Terminal(stderr=True).print(warning, highlight=False)
         pools = pools_of(store)
-    new = "lifted" if value is None else format_limit(value, pools.of(limited.unit, value))
+    new = "lifted" if value is None else format_limit(value, pools.of(limited.unit, value), figure_of(limited.unit))
     named = f"limit {control.name} {new}"
     return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
 

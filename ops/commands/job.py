@@ -12,6 +12,7 @@ import typer
 from hosting import logs
 from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.formatting.failures import format_class
 from ops.formatting.job_life import job_json, job_life
 from ops.open_state import open_state
 from scheduler.budget.budget import format_refusal
@@ -68,4 +69,4 @@ def _texts(texts: Sequence[Captured]) -> Iterator[tuple[str, str]]:
         if one.answer:
             yield f"{attempt}: {'answer of an identical call' if one.saved else 'answer'}", one.answer
         if one.failure:
-            yield f"{attempt}: failed", f"{one.failure}: {one.fault}" if one.fault else one.failure
+            yield f"{attempt}: failed", format_class(one.failure) + (f": {one.fault}" if one.fault else "")

@@ -12,6 +12,7 @@ from hosting import logs
 from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from ops.formatting.amounts import format_cost
+from ops.formatting.failures import format_class
 from ops.formatting.job_life import format_dead, job_json
 from ops.open_state import open_state
 from scheduler.inspection.job_history import JobHistory, JobRecord, JobState
@@ -70,7 +71,7 @@ def _lines(found: list[JobRecord]) -> Iterator[str]:
         at = f"{one.ended:,}" if one.ended else f"due {one.due:,}"
         used = (format_cost(one.spent) if one.settled else "not known") if one.ended else "-"
         source, reason = ("-" if value == "none" else value for value in (one.source, one.reason))
-        failure = "; ".join(filter(None, (one.failure, format_dead(one) if one.reason == "dead" else "")))
+        failure = "; ".join(filter(None, (format_class(one.failure), format_dead(one) if one.reason == "dead" else "")))
         rows.append((one.id, one.state, at, source, reason, used, failure))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hosting.tick_loop import TickLoop
 from memory.clock import clock_time, day_number
-from scheduler.budget.budget import BudgetView, Cell, format_limit, window_of
+from scheduler.budget.budget import BudgetView, Cell, figure_of, format_limit, window_of
 from scheduler.tick.loop import Tick
 
 PLAIN_EVERY = 240  # game minutes between two lines where no bar can be drawn
@@ -87,7 +87,11 @@ def budget_left(view: BudgetView, tick: Tick) -> list[str]:
             continue
         cell = Cell(window_of(name.period, tick.number, tick.minute), name.scope)
         room = view.room(name.period, name.scope, name.unit) or 0
-        left, limit_text = max(0, room - view.get(cell, name.unit)), format_limit(limit, limit - room)
+        left, limit_text = (
+            max(0, room - view.get(cell, name.unit)),
+            format_limit(limit, limit - room, figure_of(name.unit)),
+        )
+        unit = "" if name.unit == "usd_micros" else f" {name.unit}"
         scope = "all jobs " if name.scope == "run" else name.scope.partition(":")[2] + " "
-        periods.setdefault(name.period, []).append(f"{scope}{left:,} of {limit_text} {name.unit}")
+        periods.setdefault(name.period, []).append(f"{scope}{figure_of(name.unit)(left)} of {limit_text}{unit}")
     return [f"left of the {period}: {' · '.join(parts)}" for period, parts in periods.items()]

@@ -8,7 +8,7 @@ from redis import Redis
 from rich.table import Table
 
 from hosting import logs
-from hosting.terminal import Terminal
+from hosting.terminal import Terminal, visible
 from memory.clock import day_and_time
 from ops.command_options import AsJson, DataDir, Verbose, read_settings
 from ops.formatting.amounts import by_unit, format_cost
@@ -23,6 +23,8 @@ from scheduler.journal.lines import JournalError
 from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.real_day import RealDay
 from scheduler.ledger.run_store import run_names
+
+OTHERS = 62  # characters that the columns beside the name need at least
 
 EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
 
@@ -46,7 +48,9 @@ def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
             damaged[name] = str(error)
     console = Terminal(stderr=as_json)
     if found:
-        console.print(_table(found))
+        longest = max(len(visible(one.run)) for one in found)
+        console.width = max(console.width, longest + OTHERS)  # a narrower terminal wraps the lines and loses nothing
+        console.print(_table(found, longest))
     elif not damaged:
         console.print("no runs yet; start one with: cogitate run", highlight=False)
     day = RealDay(client, settings).spending()
@@ -75,8 +79,12 @@ def _json(one: RunSummary) -> dict[str, object]:
     }
 
 
-def _table(found: list[RunSummary]) -> Table:
-    table = Table("run", "status", "tick", "game time", "agents", "jobs", "spent", "last host")
+def _table(found: list[RunSummary], longest: int) -> Table:
+    """Return the list of runs with names in one piece, as other commands take them."""
+    table = Table()
+    table.add_column("run", no_wrap=True, min_width=longest)
+    for name in ("status", "tick", "game time", "agents", "jobs", "spent", "last host"):
+        table.add_column(name, overflow="fold")
     for one in found:
         table.add_row(
             one.run, one.state, f"{one.tick:,}", day_and_time(one.minute), str(one.agents), f"{ended_jobs(one):,}",

@@ -23,7 +23,6 @@ from scheduler.inspection.redis_problems import redis_problems
 from scheduler.inspection.summary import summarise_run
 from scheduler.ledger.real_day import RealDay
 from scheduler.ledger.worker_signs import workers_seen
-from workers.llm.requests.address import servers_of
 
 EXAMPLE = """
 Example: cogitate status town-1
@@ -59,7 +58,7 @@ def status(
         endpoints = endpoint_vitals(client)
         workers = workers_seen(client)
         wrong = redis_problems(client)
-    print_summary(console, summary, servers=servers_of(settings), every_owner=every_owner)
+    print_summary(console, summary, every_owner=every_owner)
     if endpoints:
         console.print(endpoints_table(endpoints))
     if day.limited:

@@ -7,20 +7,26 @@ from collections.abc import Collection, Iterator, Sequence
 from redis import Redis
 
 from hosting.finding import Finding, failed, ok, warning
+from ops.formatting.endpoints import format_breaker, format_counts
 from scheduler.config.endpoints import Endpoint, Model
 from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 from workers.llm.offered_models import Unlisted, offered_models
 from workers.llm.requests.address import Address, address_of
 from workers.llm.requests.dialect_store import KnownDialect, known_dialects
 
 TIMEOUT = 10.0  # seconds
+MUCH = 0.2  # share of failed calls from which it is a warning
 
 
 def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
-    """Check each endpoint that a run with these settings would call, without calling a model."""
+    """Check each endpoint that a run with these settings would call, without calling a model.
+
+    If that is none, say what runs with other settings met at theirs.
+    """
     if settings.llm != "openai":
-        yield ok("endpoints", "none is used: llm is heuristic")
+        yield ok("endpoints", "these settings use none: llm is heuristic")
+        yield from map(_of_other_runs, endpoint_vitals(client))
         return
     known = known_dialects(client)
     vitals = {one.endpoint: one for one in endpoint_vitals(client)}
@@ -35,6 +41,17 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
                 f"endpoint {name} breaker", f"{vitals[name].breaker}: {vitals[name].why}",
                 "jobs go to their heuristic until a call succeeds; see `cogitate status`",
             )  # fmt: skip
+
+
+def _of_other_runs(one: EndpointVitals) -> Finding:
+    """Return what the runs of this server have met at an endpoint since the first call."""
+    failures = sum(one.failures.values())
+    found = f"of all runs: breaker {format_breaker(one)}; {failures:,} of {one.calls:,} calls failed"
+    found += f" ({format_counts(one.failures)})" if failures else ""
+    if one.breaker == "closed" and not one.missing_models and failures <= MUCH * one.calls:
+        return ok(f"endpoint {one.endpoint}", found)
+    advice = "see `cogitate status RUN`; run this with the settings of that run to check the endpoint"
+    return warning(f"endpoint {one.endpoint}", found, advice)
 
 
 def _examine(

@@ -21,7 +21,7 @@ from ops.estimate.estimates import KindDay, RunEstimate, estimate
 from ops.formatting.axes import figure
 from ops.open_state import open_state
 from ops.world_choice import DEFAULT_AGENTS
-from scheduler.budget.budget import format_limit, retry_pool
+from scheduler.budget.budget import figure_of, format_limit, retry_pool
 from scheduler.budget.rules import check_limits, check_models
 from scheduler.config.kind_modules import load_kinds
 from scheduler.config.limits import parse_limit_name
@@ -123,7 +123,7 @@ def _limit(name: str, settings: Settings) -> str:
     limit = settings.limit_table().of(period, scope, unit)
     if limit is None:
         return name
-    return f"{name} = {format_limit(limit, retry_pool(unit, limit, settings.retry_share))}"
+    return f"{name} = {format_limit(limit, retry_pool(unit, limit, settings.retry_share), figure_of(unit))}"
 
 
 _ORIGINS = {

@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from ops.flower.card import Card, Grade, graded
 from ops.flower.spending_cards import money_card, spenders_card
 from ops.formatting.endpoints import format_breaker
+from ops.formatting.failures import format_class
+from ops.formatting.slow_kinds import format_slow_kind
 from ops.formatting.steering import format_by, format_pressure
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.overview import RunOverview, Spenders
@@ -15,6 +17,7 @@ from scheduler.ledger.real_day import DaySpending
 from scheduler.ledger.worker_signs import WorkersSeen
 
 LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the alerts
+SHOWN = 2  # kinds that the card explains
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only say: not so fast
 OF_ENDED = "of the jobs that ended in the last game hour"
 
@@ -77,7 +80,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
     elif silent and run.short("failed") > run.short("late"):
         value, grade = "down", "bad"
     if limits:
-        counts = ", ".join(f"{name} {count:,}×" for name, count in limits.items())
+        counts = ", ".join(f"{format_class(name)} {count:,}×" for name, count in limits.items())
         lines.append(f"held back in the last game hour: {counts}")
     lines.append(f"{run.thought:,} of {run.wanted:,} results in the last game hour are a model's")
     figures: dict[str, int | float] = {"thought": run.thought, "wanted": run.wanted}
@@ -132,9 +135,10 @@ def late_card(run: RunOverview) -> Card:
     lines = _kinds(run, ("late", "too_slow"))
     if slow:
         lines.append(f"{late:,} late; {slow:,} not asked, since answers took longer than they may wait")
+        lines += [format_slow_kind(one) for one in run.slow_kinds[:SHOWN]]
     return Card(
-        name="late", label="Late or too slow", value=f"{late + slow:,} of {run.ended:,}",
-        grade=graded(late + slow, run.ended), lines=[*lines, OF_ENDED],
+        name="late", label="Late or too slow", value=f"{run.late:,} of {run.ended:,}",
+        grade=graded(run.late, run.ended), lines=[*lines, OF_ENDED],
         figures={"late": late, "too_slow": slow, "ended": run.ended},
     )  # fmt: skip
 
@@ -143,8 +147,8 @@ def failing_card(run: RunOverview) -> Card:
     """Return how many jobs of the last hour failed, and what most of them failed of."""
     failed = run.short("failed") + run.short("dead")
     causes = [(name, count) for name, count in run.hour.failures.items() if name != "late"]
-    lines = [f"first cause: {causes[0][0]} {causes[0][1]:,}×"] if failed and causes else []
-    lines += [f"then {name} {count:,}×" for name, count in causes[1:2]] if failed else []
+    lines = [f"first cause: {format_class(causes[0][0])} {causes[0][1]:,}×"] if failed and causes else []
+    lines += [f"then {format_class(name)} {count:,}×" for name, count in causes[1:2]] if failed else []
     lines += [*_kinds(run, ("failed", "dead")), OF_ENDED]
     return Card(
         name="failing", label="Failing", value=f"{failed:,} of {run.ended:,}", grade=graded(failed, run.ended),

@@ -21,6 +21,7 @@ from ops.flower.spending_cards import money_window, run_day
 from ops.formatting.amounts import format_cost
 from ops.formatting.budget import denied_requests
 from ops.formatting.endpoints import format_breaker
+from ops.formatting.failures import format_class
 from ops.formatting.job_life import job_life
 from ops.operator_requests import format_control, is_retryable
 from scheduler.budget.budget import format_limit, format_refusal
@@ -32,7 +33,7 @@ from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.figure_history import Span, figure_history
 from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.overview import SHORT, RunOverview, Spenders, run_overview, spenders_today
-from scheduler.inspection.recent import recent_ticks
+from scheduler.inspection.recent import Recent, recent_ticks
 from scheduler.inspection.redis_problems import refused_writes
 from scheduler.inspection.steering_history import steering_history
 from scheduler.inspection.steering_vitals import steering_of
@@ -102,7 +103,7 @@ class Readings:
                 "status": of.status,
                 "tick": of.tick,
                 "minute": of.minute,
-                "recent": msgspec.to_builtins(of.hour),
+                "recent": _recent(of.hour),
                 "refused": refusals_of(of, {name.text(): limit for name, limit in limits.now}),
                 "spenders": msgspec.to_builtins(most) | {"clock": clock_time(most.since)},
             }
@@ -157,7 +158,8 @@ class Readings:
         """Return one run's open jobs, queues, workers and failures, and all endpoints; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
-            found: dict[str, Any] = msgspec.to_builtins(cadence_vitals(self._state, chosen))
+            vitals = cadence_vitals(self._state, chosen)
+            found: dict[str, Any] = msgspec.to_builtins(vitals) | {"recent": _recent(vitals.recent)}
             pipeline = self._messages.pipeline(transaction=False)
             for key in self._queues.values():
                 for priority in TICKETS:
@@ -165,7 +167,8 @@ class Readings:
             lengths = iter(pipeline.execute())
             found["queues"] = {kind: sum(islice(lengths, len(TICKETS))) for kind in self._queues}
             found["endpoints"] = [
-                {**msgspec.to_builtins(one), "words": format_breaker(one)} for one in endpoint_vitals(self._state)
+                {**msgspec.to_builtins(one), "words": format_breaker(one), "failures": _classes(one.failures)}
+                for one in endpoint_vitals(self._state)
             ]
             return found
 
@@ -279,12 +282,25 @@ class Readings:
         return found
 
 
+def _recent(recent: Recent) -> dict[str, Any]:
+    """Return the newest ticks with the classes of failure as people read them."""
+    found: dict[str, Any] = msgspec.to_builtins(recent)
+    found["failures"] = _classes(recent.failures)
+    for job in found["failed"]:
+        job["failure"] = format_class(job["failure"])
+    return found
+
+
+def _classes(counts: dict[str, int]) -> dict[str, int]:
+    return {format_class(name): count for name, count in counts.items()}
+
+
 def row_of(run: RunOverview) -> dict[str, Any]:
     """Return one run's row: a cell for each column of the table of runs, as [text, grade]."""
     unit: LimitUnit = shown.line.unit if (shown := money_window(run)) is not None else "usd_micros"
     today = [w.line.spent for w in run.windows if w.line.window == run_day(run) and w.line.unit == unit]
     gone = run.status in HELD and not run.held
-    late, refused = run.short("late"), sum(denied_requests(run.hour.refused).values())
+    refused = sum(denied_requests(run.hour.refused).values())
     thinking = f"{run.thought:,} of {run.wanted:,}" if run.asks_model else "not asked"
     return {
         "run": run.run,
@@ -295,7 +311,7 @@ def row_of(run: RunOverview) -> dict[str, Any]:
             [thinking, "bad" if run.asks_model and run.wanted >= FEW and not run.thought else ""],
             [amount(sum(today), unit), ""],
             [f"{refused:,}", "warn" if refused else ""],
-            [f"{late:,} of {run.ended:,}", graded(late, run.ended)],
+            [f"{run.late:,} of {run.ended:,}", graded(run.late, run.ended)],
             [f"{100 * run.steering.cadence:.0f}%", "warn" if run.steering.cadence < 1 else ""],
         ],
     }

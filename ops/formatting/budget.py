@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from rich.box import SIMPLE_HEAD
+from rich.console import JustifyMethod
 from rich.table import Table
 
-from scheduler.budget.budget import format_limit, format_window
+from scheduler.budget.budget import figure_of, format_limit, format_window
 from scheduler.budget.budget_lines import BudgetLine, LimitInForce
+from scheduler.config.limits import LimitUnit, parse_limit_name
 from scheduler.journal.lines import reason_of
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
+LONGEST = 14  # characters of a scope that a narrow table does not break
 NAMED = 3  # owners that a folded row names
 
 
@@ -20,7 +24,7 @@ class BudgetRow(NamedTuple):
 
     window: str
     scope: str
-    unit: str
+    unit: LimitUnit
     spent: int
     in_flight: int
     held: int
@@ -36,25 +40,60 @@ def denied_requests(refused: Mapping[str, int]) -> dict[str, int]:
 
 def format_refusals(refused: Mapping[str, int], limits: Iterable[LimitInForce]) -> list[str]:
     """Return a text for each limit that refused requests: its present value, and how many it refused."""
-    known = {one.name: format_limit(one.limit, one.for_retries) for one in limits}
+    known = known_limits(limits)
     return [f"{name}{f' = {known[name]}' if name in known else ''}, {count}×" for name, count in refused.items()]
 
 
 def limit_lines(limits: Iterable[LimitInForce]) -> list[str]:
     """Return each limit by its name in the settings, with its value."""
-    return [f"{one.name} = {format_limit(one.limit, one.for_retries)}" for one in limits]
+    return [f"{name} = {limit}" for name, limit in known_limits(limits).items()]
+
+
+def known_limits(limits: Iterable[LimitInForce]) -> dict[str, str]:
+    """Return the value of each limit in words, by its name in the settings."""
+    return {
+        one.name: format_limit(one.limit, one.for_retries, figure_of(parse_limit_name(one.name).unit)) for one in limits
+    }
 
 
 def budget_table(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> Table:
-    """Return a table of the lines that have a limit; its caption names the owners that have used most."""
+    """Return a table of the lines that have a limit; its caption names the owners that have used most.
+
+    The last column is there where anything exceeds its reservation.
+    """
     rows = budget_rows(lines, limits, fold=fold)
-    named = [f"{row.window}, {row.scope}, {row.unit}: most by {row.most}" for row in rows if row.most]
-    table = Table(title="Budget", title_justify="left", caption="\n".join(named) or None, caption_justify="left")
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name in COLUMNS[:3] else "right", overflow="fold")
+    named = [f"{row.window}, {unit_of(row.unit)}: most by {row.most}" for row in rows if row.most]
+    table = Table(
+        title="Budget", title_justify="left", caption="\n".join(named) or None, caption_justify="left",
+        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False,
+    )  # fmt: skip
+    shown = COLUMNS if any(row.overrun for row in rows) else COLUMNS[:-1]  # room for the others, on a narrow terminal
+    scope = min(LONGEST, _longest_word(row.scope for row in rows)) if shown != COLUMNS else None
+    least = {"scope": scope, "limit": _longest_word(row.limit for row in rows)}
+    for name in shown:
+        justify: JustifyMethod = "left" if name in COLUMNS[:3] else "right"
+        table.add_column(
+            name, justify=justify, overflow="fold", no_wrap=name not in least, min_width=least.get(name)
+        )  # fmt: skip
     for row in rows:
-        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in row[: len(COLUMNS)]))
+        table.add_row(*budget_cells(row)[: len(shown)])
     return table
+
+
+def _longest_word(texts: Iterable[str]) -> int:
+    return max((len(word) for text in texts for word in text.split()), default=0)
+
+
+def budget_cells(row: BudgetRow) -> tuple[str, ...]:
+    """Return a row as people read it, in the order of `COLUMNS`: money in dollars."""
+    figure = figure_of(row.unit)
+    spent, in_flight, held, overrun = map(figure, (row.spent, row.in_flight, row.held, row.overrun))
+    return row.window, row.scope, unit_of(row.unit), spent, in_flight, held, row.limit, overrun
+
+
+def unit_of(unit: LimitUnit) -> str:
+    """Return a unit as the head of its figures."""
+    return "$" if unit == "usd_micros" else unit
 
 
 def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> list[BudgetRow]:
@@ -76,13 +115,14 @@ def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, 
 
 
 def _row(lines: Sequence[BudgetLine]) -> BudgetRow:
-    first, most = lines[0], ""
+    first, most, figure = lines[0], "", figure_of(lines[0].unit)
     scope = first.scope
     if len(lines) > 1:
         fullest = sorted(lines, key=lambda line: (-line.counted, line.scope))
-        first, scope = fullest[0], f"owner:* ({len(lines)})"
-        most = ", ".join(f"{line.scope.removeprefix('owner:')} {line.counted:,}" for line in fullest[:NAMED])
+        first = fullest[0]
+        scope = f"{first.scope} (most of {len(lines)})"
+        most = ", ".join(f"{line.scope.removeprefix('owner:')} {figure(line.counted)}" for line in fullest[:NAMED])
     return BudgetRow(
         format_window(first.window), scope, first.unit, first.spent, first.reserved, first.held,
-        format_limit(first.limit or 0, first.for_retries), first.overrun, most,
+        format_limit(first.limit or 0, first.for_retries, figure), first.overrun, most,
     )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from ops.formatting.failures import format_class
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 
 
@@ -18,8 +19,8 @@ def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
     table.add_row("breaker", *map(format_breaker, endpoints))
     for name in ("calls", "tokens", "reasoning", "in_flight", "waits", "openings"):
         table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
-    table.add_row("failures", *(_counts(one.failures) for one in endpoints))
-    table.add_row("not called", *(_counts(one.refused) for one in endpoints))
+    table.add_row("failures", *(format_counts(one.failures) for one in endpoints))
+    table.add_row("not called", *(format_counts(one.refused) for one in endpoints))
     return table
 
 
@@ -29,7 +30,7 @@ def format_breaker(one: EndpointVitals) -> str:
     if one.breaker == "closed":
         words.append("closed")
     else:
-        words.append(f"{one.breaker} for {one.changed or 0:.0f} s ({one.why})")
+        words.append(f"{one.breaker} for {one.changed or 0:.0f} s ({format_class(one.why)})")
         if one.breaker == "open":
             words.append(f"next call in {one.next_probe or 0:.0f} s")
     if one.held:
@@ -39,5 +40,6 @@ def format_breaker(one: EndpointVitals) -> str:
     return ", ".join(words)
 
 
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+def format_counts(counts: dict[str, int]) -> str:
+    """Return counts by class of failure, such as "server error 5xx 3×, timeout 1×"."""
+    return ", ".join(f"{format_class(name)} {count:,}×" for name, count in counts.items())

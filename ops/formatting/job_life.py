@@ -10,6 +10,7 @@ import msgspec
 from hosting.shortfall_lines import format_failure
 from ops.formatting.amounts import by_unit, format_cost
 from ops.formatting.effects import format_effects
+from ops.formatting.failures import format_class
 from ops.formatting.run import MEANING
 from scheduler.budget.budget import format_cell, format_empty_pool
 from scheduler.inspection.job_history import JobRecord, LateAnswer
@@ -63,7 +64,7 @@ def job_life(one: JobRecord, refusal: str, *, texts: bool = True) -> Iterator[tu
         meaning = format_reason(one)
         yield "reason", one.reason + (f": {meaning}" if meaning else "")
     if one.failure:
-        yield "failure", one.failure + (f" ({one.because})" if one.because else "")
+        yield "failure", format_class(one.failure) + (f" ({format_class(one.because)})" if one.because else "")
     if one.refusal:
         yield "kind", f"its effects are invalid: {one.refusal}"
     if one.model:
@@ -107,7 +108,7 @@ def format_used(one: JobRecord) -> str:
 def _tries(tries: Sequence[Tried]) -> Iterator[tuple[str, str]]:
     """Yield what each attempt took, as far as the worker with the result made it."""
     for one in tries:
-        why = f": {one.failure}" if one.failure else ""
+        why = f": {format_class(one.failure)}" if one.failure else ""
         yield "attempt", f"{one.number} by {one.model}: {one.ms / 1000:,.2f} s, {format_cost(one.used)}{why}"
 
 

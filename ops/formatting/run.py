@@ -14,6 +14,7 @@ from rich.text import Text
 from hosting.shortfall_lines import shortfall_lines
 from memory.clock import day_and_time
 from ops.formatting.budget import budget_table, denied_requests, format_refusals
+from ops.formatting.slow_kinds import format_slow_kind
 from ops.formatting.steering import format_cadence, format_mode, format_pace
 from scheduler.inspection.summary import RunSummary
 
@@ -79,7 +80,7 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     """Return sentences on degraded jobs, with the limits that refused and the endpoints that did not answer.
 
     Args:
-        servers: the addresses of the endpoints that are known here.
+        servers: the addresses of the endpoints, known to the run's host alone: a run keeps only their names.
     """
     reasons, total = degraded(summary)
     if not total:
@@ -92,6 +93,8 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
         if reason == "denied" and refused:
             line += f" ({'; '.join(refused)})"
         lines.append(line)
+        if reason == "too_slow":
+            lines += [f"    {format_slow_kind(one)}" for one in summary.slow_kinds]
     lines += shortfall_lines(summary.shortfalls, servers or {})
     replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())
     if replaced:
@@ -114,7 +117,7 @@ def print_summary(
     """
     until = day_and_time(summary.minute)
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
-    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
+    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands), soft_wrap=True)
     if summary.trimmed:
         console.print(f"The journal begins with tick {summary.trimmed + 1:,}: earlier ticks are counted here but no "
                       "longer listed", highlight=False)  # fmt: skip
@@ -123,6 +126,8 @@ def print_summary(
         console.print(f"{took.wall_s:.1f} s; half of the ticks took the host {ms['p50']} ms or less, "
                       f"99% {ms['p99']} ms or less")  # fmt: skip
     console.print(jobs_table(summary))
+    if summary.open:
+        console.print(open_line(summary), highlight=False, soft_wrap=True)
     for line in degraded_lines(summary, servers):
         console.print(line, highlight=False, soft_wrap=True)
     budget = run_budget_table(summary, fold=not every_owner)
@@ -151,6 +156,15 @@ def jobs_table(summary: RunSummary) -> Table:
         degraded_jobs = sum(facts["reason"].get(reason, 0) for reason in DEGRADED)
         table.add_row(kind, *(str(facts[fact].get(name, 0)) for fact, name in columns), str(degraded_jobs))
     return table
+
+
+def open_line(summary: RunSummary) -> str:
+    """Return how many jobs have no end yet; those of a run that is over stay so, until a host goes on with it."""
+    count = sum(summary.open.values())
+    kinds = ", ".join(f"{jobs:,} {kind}" for kind, jobs in summary.open.items())
+    over = "; a host that goes on with the run ends them" if summary.status in ("finished", "stopped") else ""
+    are = "job is" if count == 1 else "jobs are"
+    return f"{count:,} {are} still open, due after tick {summary.tick:,}: {kinds}{over}."
 
 
 def run_budget_table(summary: RunSummary, *, fold: bool = True) -> Table:

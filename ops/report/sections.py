@@ -10,9 +10,10 @@ from markupsafe import Markup
 from memory.clock import DAY
 from ops.formatting.axes import Axis, figure
 from ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
-from ops.formatting.budget import budget_rows, denied_requests
+from ops.formatting.budget import budget_cells, budget_rows, denied_requests, known_limits
 from ops.formatting.charts import Series, bar_chart, line_chart
 from ops.formatting.endpoints import format_breaker
+from ops.formatting.failures import format_class
 from ops.formatting.run import degraded_lines
 from ops.formatting.steering import format_cadence, format_pace
 from ops.report.page import Cell, ReportTable, Section
@@ -49,10 +50,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
     charts.append(("Jobs admitted", "jobs", figures.admitted, _limit(summary.budget, "jobs")))
     kept = {"run:0", window_of("day", 0, _end(figures))}
     limited = [line for line in summary.budget if line.window in kept]
-    rows = [
-        (row.window, f"{row.scope}: most by {row.most}" if row.most else row.scope, *row[2 : len(BUDGET_COLUMNS)])
-        for row in budget_rows(limited, summary.limits)
-    ]
+    rows = [budget_cells(row) for row in budget_rows(limited, summary.limits)]
     return Section(
         "Budget",
         [
@@ -203,7 +201,7 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
     if rows:
         tables.append(ReportTable(("warning", "count", "first tick", "last tick"), rows, "Warnings"))
     if figures.failures:
-        failed = [(kind, failure, count) for (kind, failure), count in figures.failures.most_common()]
+        failed = [(kind, format_class(failure), count) for (kind, failure), count in figures.failures.most_common()]
         tables.append(ReportTable(("kind", "failure", "jobs"), failed, "Failures by class"))
     if denied_requests(summary.refused):
         tables.append(ReportTable(("limit", "requests refused"), _refusals(summary), "Refusals by limits"))
@@ -211,7 +209,7 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 
 def _refusals(summary: RunSummary) -> list[Sequence[Cell]]:
-    known = {one.name: format_limit(one.limit, one.for_retries) for one in summary.limits}
+    known = known_limits(summary.limits)
     denied = denied_requests(summary.refused).items()
     return [(f"{name} = {known[name]}" if name in known else name, count) for name, count in denied]
 

@@ -95,6 +95,15 @@ def least_pool(created: bytes | None) -> int:
     return 0 if created is not None else 1
 
 
+def figure_of(unit: LimitUnit) -> Callable[[int], str]:
+    """Return how people read an amount of a unit: money in dollars, such as "$0.0044", all else as a number."""
+    return _dollars if unit == "usd_micros" else "{:,}".format
+
+
+def _dollars(micros: int) -> str:
+    return f"${micros / 1e6:,.{6 if micros < 100 else 4}f}" if micros else "$0"
+
+
 def format_limit(limit: int, for_retries: int, figure: Callable[[int], str] = "{:,}".format) -> str:
     """Return a limit in words: "10", or "8 + 2 for retries" if a part is only for further attempts.
 
@@ -122,7 +131,7 @@ def format_refusal(
     return (
         format_cell(cell)
         if limit is None
-        else f"{format_cell(cell)} = {format_limit(limit, pool_of(unit_name, limit))}"
+        else f"{format_cell(cell)} = {format_limit(limit, pool_of(unit_name, limit), figure_of(unit_name))}"
     )
 
 

@@ -146,7 +146,12 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
 
 def _bounds(kind: Kind, settings: Settings) -> Bounds | None:
     """Return the ticks between which a kind's results may be due; None: they are due after a fixed number."""
-    if not settings.adapts() or not kind.output_cap or kind.name in settings.latency:
+    return adaptive_bounds(kind, settings) if settings.adapts() else None
+
+
+def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
+    """Return a kind's bounds in a run whose due ticks follow its models; None: this kind's are fixed all the same."""
+    if not kind.output_cap or kind.name in settings.latency:
         return None
     least, most = (minutes / settings.minutes_per_tick for minutes in bounds(kind))
     if kind.name == "act" and settings.act_interval:

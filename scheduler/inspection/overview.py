@@ -16,6 +16,7 @@ from scheduler.budget.budget_lines import budget_lines
 from scheduler.budget.forecast import forecast
 from scheduler.config.kept_settings import kept_settings
 from scheduler.inspection.recent import Recent, recent_ticks
+from scheduler.inspection.slow_kinds import SlowKind, slow_kinds
 from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from scheduler.inspection.summary import limit_name, limits_of
 from scheduler.inspection.vitals import RECENT, OpenKind, Window, open_kinds
@@ -44,6 +45,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
     steering: SteeringVitals
     open: dict[str, OpenKind]
     hour: Recent
+    slow_kinds: list[SlowKind] = []  # those of which jobs of the last hour were not asked, as their model is too slow
 
     @property
     def state(self) -> str:
@@ -68,6 +70,11 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
     def short(self, reason: str) -> int:
         """Return how many jobs of the last hour got less than was asked for, for one of the reasons in `SHORT`."""
         return sum(kind.reasons[reason] for kind in self.hour.kinds.values())
+
+    @property
+    def late(self) -> int:
+        """Return how many jobs of the last hour were late, or not asked as they would have been."""
+        return self.short("late") + self.short("too_slow")
 
     @property
     def waiting(self) -> int:
@@ -135,4 +142,5 @@ def run_overview(client: Redis, run: str) -> RunOverview:
         steering=steering_of(store),
         open=open_kinds(store, run, int(tick)),
         hour=hour,
+        slow_kinds=slow_kinds(store, settings, {name: one.reasons["too_slow"] for name, one in hour.kinds.items()}),
     )

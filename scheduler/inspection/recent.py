@@ -17,6 +17,7 @@ from scheduler.inspection.summary import limit_name
 from scheduler.journal.lines import reason_of
 from scheduler.journal.outlines import LineOutline, read_outline
 from scheduler.journal.spending import spending
+from scheduler.latency.due_ticks import TOO_SLOW
 from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, added
 
@@ -37,14 +38,14 @@ class KindTally(msgspec.Struct, kw_only=True):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that did not get what it asked for because something failed."""
+    """A job that did not get what it asked for because something failed, or its model was too slow."""
 
     id: str
     kind: str
     owner: str
     tick: int  # that enqueued it
     ended: int  # the tick that ended it
-    failure: str  # class of the failure: the model's, or late or dead
+    failure: str  # class of the failure: the model's, or late, dead or too_slow
     attempts: int
     why: str = ""  # nothing else was tried, if it is that a retry pool was empty
 
@@ -58,7 +59,7 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
     kinds: dict[str, KindTally]
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
     owners: dict[str, Cost]  # those that spent most
-    failures: dict[str, int]  # class -> jobs
+    failures: dict[str, int]  # class -> jobs, without those that were not asked
     failed: tuple[Failed, ...]  # the newest first
 
 
@@ -92,6 +93,13 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
             if decided.decision in ("deferred", "dropped"):
                 kind.ends[decided.decision] += 1
                 kind.reasons[reason_of(decided.refused)] += 1
+                if decided.refused == TOO_SLOW:
+                    failed.append(
+                        Failed(
+                            id=f"{run}/{decided.key.text()}", kind=decided.key.kind, owner=decided.key.owner,
+                            tick=decided.key.tick, ended=last, failure=TOO_SLOW, attempts=0,
+                        )
+                    )  # fmt: skip
         notes = {note.key: note for note in line.notes.ended}
         for ended in line.core.ended:
             note = notes[ended.key]
@@ -102,9 +110,10 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
             kind.most_attempts = max(kind.most_attempts, note.attempts)
             if ended.reason != "none":
                 kind.reasons[ended.reason] += 1
-            if ended.reason in ("failed", "late", "dead"):
+            if ended.reason in ("failed", "late", "dead", TOO_SLOW):
                 failure = note.failure or ended.reason
-                failures[failure] += 1
+                if ended.reason != TOO_SLOW:
+                    failures[failure] += 1
                 failed.append(
                     Failed(
                         id=f"{run}/{ended.key.text()}", kind=ended.key.kind, owner=ended.key.owner,

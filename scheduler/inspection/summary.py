@@ -16,6 +16,7 @@ from scheduler.budget.limit_history import LimitHistory
 from scheduler.config.kept_settings import kept_settings
 from scheduler.config.limits import LimitTable
 from scheduler.config.versions import SCHEMA
+from scheduler.inspection.slow_kinds import SlowKind, slow_kinds
 from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from scheduler.inspection.unjournalled import unjournalled
 from scheduler.journal.checkpoint import load_base
@@ -28,7 +29,7 @@ from scheduler.ledger.presence import format_state, host_of
 from scheduler.ledger.run_store import RunStore, check_schema
 from scheduler.ledger.streams import load_streams
 from scheduler.steering.steering import limit_history, read_steering
-from tasks.job import Cost, added
+from tasks.job import Cost, JobKey, added
 
 
 class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +65,10 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     chain: str
     jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
+    open: dict[str, int]  # kind -> jobs that are due later, by heuristic too
     late_answers: dict[str, dict[str, int]]  # kind -> end -> answers that came after their job's end
     shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
+    slow_kinds: list[SlowKind]  # those of which jobs were not asked, as their model is too slow
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
     limits: list[LimitInForce]
     budget: list[BudgetLine]
@@ -150,10 +153,16 @@ class RunReader:
                 kind: {fact: dict(sorted(counts.items())) for fact, counts in facts.items()}
                 for kind, facts in sorted(totals.jobs.items())
             },
+            open=dict(sorted(Counter(JobKey.parse(key).kind for key in totals.open).items())),
             late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(totals.late_answers.items())},
             shortfalls=lines_of_shortfalls(
                 totals.shortfalls,
                 {model.name: model.endpoint for facts in totals.facts.values() for model in facts.models},
+            ),
+            slow_kinds=slow_kinds(
+                self._store,
+                kept_settings(state[b"settings"]),
+                {kind: facts["reason"].get("too_slow", 0) for kind, facts in totals.jobs.items()},
             ),
             refused=dict(sorted(refused.items())),
             limits=limits_in_force(limits.now, pools_of(self._store)),

@@ -187,11 +187,16 @@ class Latencies:
         if not samples:
             return TWICE * self.prior.usual.get(model, 0.0) + queue * ahead > most
         late = [sample.ticks + queue * (ahead - sample.ahead) > most for sample in samples]
-        if sum(late) <= (1 + len(samples) // TOLERATED if len(samples) >= ENOUGH else 0):
+        if sum(late) <= _tolerated(len(samples)):
             return False
         own = self.samples(kind, model)
         recent = _in_turn(own)
         return recent is None or any(late[recent : len(own)])
+
+    def nearly_all_within(self, kind: str, model: str) -> int | None:
+        """Return the ticks within which all answers came but the few that `is_too_slow` tolerates; None without any."""
+        ticks = sorted(sample.ticks for sample in self._samples(kind, model))
+        return ticks[-1 - _tolerated(len(ticks))] if ticks else None
 
     def tries_in_vain(self, kind: str, model: str, most: int) -> int:
         """Return how many of a kind's newest consecutive answers took longer than `most` ticks."""
@@ -341,6 +346,11 @@ def _in_turn(samples: Sequence[Sample]) -> int | None:
             if found == RECENT:
                 return at
     return None
+
+
+def _tolerated(samples: int) -> int:
+    """Return how many of so many answers may come too late before their model is too slow."""
+    return 1 + samples // TOLERATED if samples >= ENOUGH else 0
 
 
 def _margin(samples: int) -> float:

@@ -85,7 +85,7 @@ function draw(reading) {
     ["most", "number minor", ([, tally]) => tally.most_attempts],
   ], Object.entries(reading.recent.kinds).sort((a, b) => tries(b) - tries(a) || ended(b) - ended(a)), "No job ended.", ([name]) => name);
 
-  const counts = (found) => Object.entries(found).map(([name, times]) => name + " " + figure(times)).join(" · ");
+  const counts = (found) => Object.entries(found).map(([name, times]) => name + " " + figure(times) + "×").join(" · ");
   table("endpoints", [
     ["Endpoint", "", (one) => one.endpoint],
     ["Breaker", "", (one) => element("span", one.breaker === "closed" ? "good" : "warn", one.words)],

@@ -1,4 +1,4 @@
-const COLUMNS = ["Ticks behind", "Model's answers", "Spent today", "Refused", "Late", "Cadence"];
+const COLUMNS = ["Ticks behind", "Model's answers", "Spent today", "Refused", "Late or too slow", "Cadence"];
 
 // A card is made once; afterwards only its texts change, so that what is selected or focused stays so.
 function card(found) {

@@ -5,10 +5,19 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import msgspec
 from rich.console import Console
 
-from ops.formatting.budget import BudgetRow, budget_rows, budget_table, denied_requests, format_refusals, limit_lines
-from scheduler.budget.budget import format_limit, format_refusal
+from ops.formatting.budget import (
+    BudgetRow,
+    budget_cells,
+    budget_rows,
+    budget_table,
+    denied_requests,
+    format_refusals,
+    limit_lines,
+)
+from scheduler.budget.budget import figure_of, format_limit, format_refusal
 from scheduler.budget.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
 from scheduler.config.limits import LimitTable
 
@@ -56,7 +65,15 @@ def test_owners_with_the_same_limit_are_one_row_that_names_the_fullest() -> None
     lines += [line("owner:agent:eve", 5, held=2), line("run", 40)]
     assert budget_rows(lines, LIMITS) == [
         BudgetRow(
-            "day 1", "owner:* (4)", "calls", 9, 0, 0, "16 + 4 for retries", 0, "agent:bob 9, agent:dan 4, agent:ann 3"
+            "day 1",
+            "owner:agent:bob (most of 4)",
+            "calls",
+            9,
+            0,
+            0,
+            "16 + 4 for retries",
+            0,
+            "agent:bob 9, agent:dan 4, agent:ann 3",
         ),
         BudgetRow("day 1", "owner:agent:eve", "calls", 5, 0, 2, "4 + 1 for retries", 0),
     ]
@@ -79,3 +96,41 @@ def test_whose_reservation_counts_most_comes_first() -> None:
 
 def test_a_limit_in_force_is_named_as_in_the_settings() -> None:
     assert LIMITS[-1] == LimitInForce(name="tick.run.calls", limit=10, for_retries=2)
+
+
+def test_money_is_said_in_dollars() -> None:
+    limits = LimitTable({"day.run.usd_micros": 30_000})
+    in_force = limits_in_force(limits, POOLS)
+    assert limit_lines(in_force) == ["day.run.usd_micros = $0.0240 + $0.0060 for retries"]
+    assert format_refusals({"day.run.usd_micros": 2}, in_force) == [
+        "day.run.usd_micros = $0.0240 + $0.0060 for retries, 2×"
+    ]
+    assert format_refusal("day:0 run usd_micros", limits.limit_of, POOLS.of).endswith("= $0.0240 + $0.0060 for retries")
+    spent = BudgetLine(
+        window="day:0", scope="run", unit="usd_micros", limit=30_000, for_retries=6_000, spent=4_447, reserved=1_200,
+        overrun=0,
+    )  # fmt: skip
+    (row,) = budget_rows([spent], in_force)
+    cells = ("day 1", "run", "$", "$0.0044", "$0.0012", "$0", "$0.0240 + $0.0060 for retries", "$0")
+    assert budget_cells(row) == cells
+    assert figure_of("usd_micros")(40) == "$0.000040", "less than four digits show"
+    assert figure_of("tokens")(40_000) == "40,000"
+
+
+def test_no_word_is_broken_in_a_terminal_of_80_columns() -> None:
+    lines = [line(f"owner:agent:{name}", 1_234_567) for name in ("isabella-rodriguez", "bob")]
+    lines.append(
+        msgspec.structs.replace(lines[0], scope="run", unit="usd_micros", limit=3_000_000, for_retries=600_000)
+    )
+    lines.append(msgspec.structs.replace(lines[0], scope="kind:summarise", unit="tokens"))
+    console = Console(width=80, file=io.StringIO())
+    console.print(budget_table(lines, LIMITS))
+    shown = console.file.getvalue().split()  # type: ignore[attr-defined]
+    for word in ("$1.2346", "1,234,567", "kind:summarise", "$2.4000", "retries", "held", "calls"):
+        assert word in shown
+    assert "overrun" not in shown
+    lines[-1] = msgspec.structs.replace(lines[-1], overrun=77)
+    console.print(budget_table(lines, LIMITS))
+    shown = console.file.getvalue().split()  # type: ignore[attr-defined]
+    for word in ("77", "overrun", "$2.4000", "retries"):
+        assert word in shown

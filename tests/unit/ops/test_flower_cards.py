@@ -18,14 +18,16 @@ from ops.flower.cards import (
     reflections_card,
     workers_card,
 )
-from ops.flower.readings import refusals_of
+from ops.flower.readings import refusals_of, row_of
 from ops.flower.spending_cards import money_card, spenders_card
+from ops.formatting.slow_kinds import format_slow_kind
 from scheduler.budget.budget_lines import BudgetLine
 from scheduler.budget.forecast import forecast
 from scheduler.config.limits import LimitUnit
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.overview import RunOverview, Spenders
 from scheduler.inspection.recent import KindTally, Recent
+from scheduler.inspection.slow_kinds import SlowKind
 from scheduler.inspection.steering_vitals import SteeringVitals
 from scheduler.inspection.vitals import OpenKind, Window
 from scheduler.ledger.real_day import DaySpending
@@ -221,7 +223,7 @@ def test_endpoints_of_other_runs_do_not_matter() -> None:
     assert graded(model_card(run(), [ENDPOINT, other])) == ("up", "good")
     both = model_card(run(endpoints=["default", "other"]), [ENDPOINT, other])
     assert graded(both) == ("down", "bad")
-    assert "other: breaker open for 0 s (server), next call in 0 s" in both.lines
+    assert "other: breaker open for 0 s (server error 5xx), next call in 0 s" in both.lines
 
 
 def test_a_run_of_heuristics_asks_no_model() -> None:
@@ -309,10 +311,23 @@ def test_jobs_for_which_the_model_is_too_slow_count_with_the_late_ones() -> None
     assert card.lines[0] == "act 4"
 
 
+def test_the_row_of_a_run_counts_late_jobs_as_its_card_does() -> None:
+    seen = run(hour=hour(ends={"applied": 10}, reasons={"too_slow": 4, "late": 1}))
+    assert [late_card(seen).value, late_card(seen).grade] in row_of(seen)["cells"]
+
+
+def test_too_slow_is_explained_by_its_figures() -> None:
+    kinds = [
+        SlowKind(kind=name, jobs=4, model="default", ticks=130, most=60, tick_rate=None) for name in ("act", "a", "b")
+    ]
+    card = late_card(run(hour=hour(reasons={"too_slow": 12}), slow_kinds=kinds))
+    assert [line for line in card.lines if "130" in line] == [format_slow_kind(one) for one in kinds[:2]]
+
+
 def test_failing_names_its_first_cause() -> None:
     causes = {"late": 9, "overloaded": 5, "timeout": 2, "auth": 1}
     card = failing_card(run(hour=hour(ends={"applied": 20}, reasons={"failed": 8, "late": 9}, failures=causes)))
-    assert card.lines[:2] == ["first cause: overloaded 5×", "then timeout 2×"]
+    assert card.lines[:2] == ["first cause: overloaded 503 or 529 5×", "then timeout 2×"]
 
 
 def test_late_and_failing_name_the_kinds_that_have_most_of_them() -> None:

@@ -1,16 +1,21 @@
-"""`cogitate runs` shows what all runs spend today, where that is limited."""
+"""`cogitate runs` shows each run under its whole name, and what all runs spend today, where that is limited."""
 
 from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from fakeredis import FakeRedis
 
+from ops.commands import runs as module
 from ops.commands.runs import show_runs
-from scheduler.config.settings import Settings
+from scheduler.config.kept_settings import keep_settings
+from scheduler.config.settings import PinnedSettings, Settings
+from scheduler.inspection.summary import summarise_run
 from scheduler.ledger.real_day import Held, RealDay
 from tasks.job import Cost
+from tests.unit.scheduler.run_lines_case import lines, store_of
 
 
 def test_the_limit_of_the_real_day_stands_above_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -28,3 +33,19 @@ def test_the_limit_of_the_real_day_stands_above_all_runs(capsys: pytest.CaptureF
 def test_without_a_limit_nothing_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     show_runs(FakeRedis(), Settings(), as_json=True)
     assert "real_day" not in json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", ["schelling-seed-17", "a" * 64])
+def test_a_name_is_shown_in_one_piece_and_nothing_beside_it_is_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    store = store_of(lines(), settings=keep_settings(PinnedSettings()), digest="d", chain="c", host="vm-7.example:123")
+    summary = msgspec.structs.replace(summarise_run(store.client, "town"), run=name)
+    monkeypatch.setattr(module, "run_names", lambda client: [name])
+    monkeypatch.setattr(module, "summarise_run", lambda client, run: summary)
+    show_runs(FakeRedis(), Settings(), as_json=False)
+    shown = capsys.readouterr().out
+    assert name in shown
+    folded = "".join(line.split("│")[-2].strip() for line in shown.splitlines() if "│" in line)
+    assert folded == "vm-7.example:123"

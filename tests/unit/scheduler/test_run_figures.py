@@ -279,3 +279,18 @@ def test_the_interval_between_reflections_ends_with_a_day_where_the_controller_d
 ) -> None:
     found = steering(ThrottleState(factor=factor, pinned=pinned), **settings)
     assert (found.interval, found.usual) == (interval, 600)
+
+
+def test_jobs_that_were_not_asked_as_their_model_is_too_slow_are_listed_and_no_failures() -> None:
+    dropped, kept = (JobKey(1, "think", ANN, nth, 0) for nth in (5, 6))
+    ends = {"ended": (Ended(key=kept, end="applied", reason="too_slow"),)}
+    ticks = [
+        ({"decided": (decided(dropped, "dropped", "too_slow"), decided(kept, "heuristic", "too_slow"))}, {}),
+        (ends, {"ended": (EndNote(key=kept, source="heuristic"),)}),
+    ]
+    found = recent_ticks(store_of(lines(ticks=ticks)), "town", LimitTable({}), 9)
+    assert [(one.id, one.ended, one.failure) for one in found.failed] == [
+        (f"town/{kept.text()}", 2, "too_slow"), (f"town/{dropped.text()}", 1, "too_slow"),
+    ]  # fmt: skip
+    assert found.failures == {}
+    assert found.kinds["think"].reasons == {"too_slow": 2}

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from memory.profile import Profile
+from ops.formatting.run import open_line
 from scheduler.config.facts import Facts
 from scheduler.config.kept_settings import keep_settings
 from scheduler.config.limits import LimitTable
@@ -187,6 +188,15 @@ def test_kinds_ends_and_limits_come_in_the_order_of_their_names() -> None:
     assert list(found.late_answers) == ["hum", "muse", "think"]
     assert [list(ends) for ends in found.late_answers.values()] == [["applied", "stale"]] * 3
     assert list(found.refused) == ["run.a.calls", "run.y.calls", "run.z.calls"]
+
+
+def test_jobs_that_are_due_after_the_last_tick_are_counted() -> None:
+    summary = summarise_run(whole(status="finished").client, "town")
+    assert summary.open == {OPEN.kind: 1}
+    assert open_line(summary).startswith("1 job is still open, due after tick 6: 1 think; a host that goes on")
+    running = msgspec.structs.replace(summary, status="running", open={"muse": 1, "think": 2})
+    assert open_line(running) == "3 jobs are still open, due after tick 6: 1 muse, 2 think."
+    assert summarise_run(store_of(lines(ticks=[]), settings=kept(), digest="d", chain="c").client, "town").open == {}
 
 
 # -- what no tick has journalled ---------------------------------------------------------------------

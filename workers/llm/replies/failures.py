@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -12,15 +12,15 @@ from pydantic_core import ErrorDetails
 FailureKind = Literal[
     "connection",  # refused, reset, closed, or no connection in time
     "timeout",  # sent, but the answer was not complete by the deadline; or the server timed out (408)
-    "auth",  # 401, 403
-    "quota_exhausted",  # 402, or 429 for an empty account: waiting does not help
-    "model_missing",  # 404
+    "auth",
+    "quota_exhausted",  # an empty account: waiting does not help
+    "model_missing",
     "unsupported",  # the endpoint refuses this dialect; the next call omits what it refuses
-    "bad_request",  # another 3xx or 4xx: this request can never succeed
-    "conflict",  # 409
-    "rate_limited",  # 429
-    "server",  # 5xx
-    "overloaded",  # 503, 529
+    "bad_request",  # this request can never succeed
+    "conflict",
+    "rate_limited",
+    "server",
+    "overloaded",
     "context_overflow",  # the prompt is too long for the model
     "filtered",  # a content filter stopped prompt or answer
     "refused",  # the model declined
@@ -32,6 +32,18 @@ FailureKind = Literal[
     "too_large",  # the response passed the cap of bytes
 ]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+
+#: The HTTP status that a class stands for.
+STATUS: Mapping[str, str] = {
+    "auth": "401 or 403",
+    "quota_exhausted": "402 or 429",
+    "model_missing": "404",
+    "bad_request": "3xx or 4xx",
+    "conflict": "409",
+    "rate_limited": "429",
+    "server": "5xx",
+    "overloaded": "503 or 529",
+}
 
 #: Another attempt with the same prompt may succeed.
 RETRYABLE: frozenset[FailureKind] = frozenset(

@@ -1,0 +1,15 @@
+"""Classes of failure as people read them."""
+
+from __future__ import annotations
+
+from workers.llm.replies.failures import STATUS
+
+_SHOWN = {"server": "server error"}
+
+
+def format_class(failure: str) -> str:
+    """Return a class of failure with the HTTP status that it stands for, such as "server error 5xx".
+
+    What stands for none, such as a class of the host's or a precondition, stays as it is.
+    """
+    return f"{_SHOWN.get(failure, failure)} {STATUS[failure]}" if failure in STATUS else failure

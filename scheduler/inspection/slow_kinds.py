@@ -1,0 +1,51 @@
+"""Kinds whose model is too slow for them: how long answers took, and how long a job of the kind may wait for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from scheduler.budget.rules import adaptive_bounds
+from scheduler.config.settings import Settings
+from scheduler.latency.latencies import Latencies
+from scheduler.ledger.run_store import RunStore
+from tasks.registry import is_kind, kind_of
+
+
+class SlowKind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of which jobs were not asked, since their answers would have come too late."""
+
+    kind: str
+    jobs: int  # that were not asked
+    model: str  # the last that its jobs would have tried
+    ticks: int  # within which nearly every answer came, as far as the run remembers; late ones count
+    most: int  # ticks that a job of the kind may wait
+    tick_rate: float | None  # ticks a second; None: not known
+
+
+def slow_kinds(store: RunStore, settings: Settings, too_slow: Mapping[str, int]) -> list[SlowKind]:
+    """Return the kinds that are too slow for their model, those with most jobs first.
+
+    Kinds are left out that this process does not know, and those without an answer so far.
+
+    Args:
+        settings: those that the run keeps.
+        too_slow: kind -> jobs that were not asked.
+    """
+    counts = sorted(((count, name) for name, count in too_slow.items() if count and is_kind(name)), reverse=True)
+    if not counts:
+        return []
+    known = Latencies()
+    known.load(store, ())
+    found = []
+    for count, name in counts:
+        model = settings.tier_models(name)["routine"]
+        bounds, ticks = adaptive_bounds(kind_of(name), settings), known.nearly_all_within(name, model)
+        if bounds is not None and ticks is not None:
+            found.append(
+                SlowKind(
+                    kind=name, jobs=count, model=model, ticks=ticks, most=bounds.most, tick_rate=known.prior.tick_rate
+                )
+            )  # fmt: skip
+    return found

@@ -1,0 +1,39 @@
+"""What `cogitate doctor` says of endpoints that only runs with other settings call."""
+
+from __future__ import annotations
+
+import pytest
+from fakeredis import FakeRedis
+
+from hosting.finding import Finding
+from ops.doctor.endpoints import examine_endpoints
+from scheduler.config.settings import PinnedSettings
+from scheduler.ledger.keys import ENDPOINTS, endpoint_keys
+
+
+def found(gate: dict[str, str], counters: dict[str, int]) -> list[Finding]:
+    client: FakeRedis = FakeRedis()
+    client.sadd(ENDPOINTS, "theirs")
+    keys = endpoint_keys("theirs")
+    client.hset(keys[0], mapping={"usual": "1000000", **gate})
+    client.hset(keys[2], mapping=counters)
+    return [*examine_endpoints(PinnedSettings(), client)]
+
+
+def test_without_an_endpoint_there_is_nothing_to_say() -> None:
+    (only,) = examine_endpoints(PinnedSettings(), FakeRedis())
+    assert (only.what, only.grade) == ("endpoints", "ok")
+
+
+@pytest.mark.parametrize(
+    ("gate", "failures", "grade"),
+    [
+        ({}, 0, "ok"), ({}, 4, "ok"), ({}, 5, "warning"), ({"state": "open", "why": "server"}, 0, "warning"),
+        ({"missing:m": "1"}, 0, "warning"),
+    ],
+)  # fmt: skip
+def test_what_other_runs_met_is_told(gate: dict[str, str], failures: int, grade: str) -> None:
+    _, theirs = found(gate, {"calls": 20, "failures:server": failures})
+    assert (theirs.what, theirs.grade) == ("endpoint theirs", grade)
+    assert f"{failures} of 20 calls failed" in theirs.found
+    assert bool(theirs.advice) == (grade == "warning")

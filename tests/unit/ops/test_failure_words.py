@@ -1,0 +1,53 @@
+"""Classes of failure as people read them, wherever they are shown."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from ops.formatting.endpoints import endpoints_table, format_breaker
+from ops.formatting.failures import format_class
+from ops.formatting.job_life import job_life
+from scheduler.inspection.endpoint_vitals import EndpointVitals
+from scheduler.inspection.job_history import JobRecord
+from scheduler.ledger.claims import Tried
+from tasks.job import Cost
+from workers.llm.replies.failures import FAILURE_KINDS, STATUS
+
+FAILING = EndpointVitals(
+    endpoint="default", breaker="half-open", why="server", changed=12.0, next_probe=None, missing_models=[], held=0.0,
+    usual=0.4, in_flight=0, calls=9, requests=9, tokens=900, estimated=0, reasoning=0,
+    failures={"server": 3, "timeout": 1}, refused={"breaker_open": 2}, waits=0, waited=0.0, openings=1,
+)  # fmt: skip
+
+
+def test_a_class_is_said_with_its_status() -> None:
+    assert format_class("server") == "server error 5xx"
+    assert format_class("rate_limited") == "rate_limited 429"
+    assert set(STATUS) < set(FAILURE_KINDS)
+
+
+def test_what_stands_for_no_status_is_said_as_it_is() -> None:
+    for name in ("timeout", "breaker_open", "late", "", "entry 3 is gone"):
+        assert format_class(name) == name
+
+
+def test_an_endpoint_says_it_of_its_failures_and_its_breaker() -> None:
+    assert format_breaker(FAILING) == "half-open for 12 s (server error 5xx)"
+    console = Console(width=100, file=io.StringIO())
+    console.print(endpoints_table([FAILING]))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "server error 5xx 3×, timeout 1×" in shown
+    assert "breaker_open 2×" in shown
+
+
+def test_a_job_says_it_of_its_attempts_and_its_end() -> None:
+    one = JobRecord(
+        id="town/3/plan/agent:ada/0/0", kind="plan", owner="agent:ada", tick=3, state="applied", decision="admitted",
+        refused="", due=8, successor="", reason="failed", ended=8, source="heuristic", failure="breaker_open",
+        because="server", tries=(Tried(number=1, model="small", ms=900, used=Cost(calls=1), failure="rate_limited"),),
+    )  # fmt: skip
+    life = dict(job_life(one, ""))
+    assert life["failure"] == "breaker_open (server error 5xx)"
+    assert life["attempt"].endswith(": rate_limited 429")
