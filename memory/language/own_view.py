@@ -46,7 +46,7 @@ def in_own_words(text: str, name: str) -> str:
         elif _STARTS.search(out[-_NEAR:]):
             out += "I"
             pieces[index + 1] = _for_me(pieces[index + 1])
-        elif _PLURAL_SUBJECT.match(out):
+        elif _PLURAL_SUBJECT.match(out[:_NEAR]):  # a long opening is not read again for each name
             out += "I"
         else:
             out += "me" if _TAKES_ME.search(out[-_NEAR:]) or not pieces[index + 1].startswith(" ") else "I"
@@ -192,7 +192,7 @@ _ES = ("sses", "shes", "ches", "xes", "zes", "oes")
 def _names_one(text: str, name: str) -> bool:
     """Return whether nobody but the owner seems to be named, so that "her" is the owner's."""
     first, _, _ = text.partition(" ")
-    if not text.startswith(name) and looks_like_name(first, first=True):
+    if first and not text.startswith(name) and looks_like_name(first, first=True):  # a text may begin with a space
         return False
     others = re.finditer(r"(?<=[\w,] )[^\W\d_]\w", text.replace(name, ""))
     return not any(found[0][0].isupper() for found in others)

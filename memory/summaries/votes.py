@@ -25,7 +25,7 @@ _MOST = 32  # acts that are looked at: a matter is decided after a few
 
 
 class _Act(NamedTuple):
-    """What somebody did about a matter, and when: it voted, proposed, or spoke."""
+    """An act of somebody about a matter, and when: it voted, proposed, or spoke."""
 
     at: tuple[int, int]  # game time and number of the entry
     act: str
@@ -33,7 +33,7 @@ class _Act(NamedTuple):
 
 
 class OwnVotes:
-    """What somebody remembers of its own part in votes."""
+    """Somebody's own part in votes, as its memories tell it."""
 
     def __init__(self, name: str, remembered: Iterable[Entry]) -> None:
         self._name = name

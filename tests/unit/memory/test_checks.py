@@ -19,7 +19,7 @@ class Mood(StrEnum):
 
 
 class Number:
-    """What passes for an integer."""
+    """A number that is no `int` and passes for one."""
 
     def __index__(self) -> int:
         return 5

@@ -68,6 +68,10 @@ def test_what_is_told_of_others_stays_as_it_was_seen() -> None:
     assert in_own_words("The cat lost her keys.", ADA) == "The cat lost her keys."
 
 
+def test_a_text_may_begin_with_a_space() -> None:
+    assert in_own_words(" the lamp of Ada Smith went out.", "Ada Smith") == " the lamp of me went out."
+
+
 def test_whoever_has_no_name_tells_it_as_it_was_seen() -> None:
     assert in_own_words("Ada walks home.", "") == "Ada walks home."
 

@@ -190,6 +190,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "reported.third_person": lambda text: third_person(text, "Jon", "Gina", {"Gina"}),
     "reported.is_english": is_english,
     "own_view.in_own_words": lambda text: in_own_words(text, "Klaus"),
+    "own_view.in_own_words of names after it": lambda text: in_own_words(text + " Klaus" * (len(text) // 6), "Klaus"),
     "own_view.in_own_words by a name": lambda text: in_own_words(f"{text} b {text}", text[:60]),
     "own_view.deed_in_own_words": lambda text: deed_in_own_words(text, mine=True, other="Maria"),
     "own_view.told_to": lambda text: told_to(text, "Jon", "Gina", "Gina", {"Gina"}),

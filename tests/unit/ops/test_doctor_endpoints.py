@@ -1,4 +1,4 @@
-"""What `cogitate doctor` says of endpoints that only runs with other settings call."""
+"""`cogitate doctor` reports endpoints that only runs with other settings call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent does by rule at the edges of the night, where it eats and meets people, and what of a brief counts."""
+"""An agent acts by rule at the edges of the night, eats and meets people somewhere, and reads a part of its brief."""
 
 from __future__ import annotations
 

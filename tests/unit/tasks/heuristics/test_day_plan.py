@@ -60,7 +60,7 @@ def times(profile: dict[str, Any], *words: str, **given: Any) -> list[str]:
 
 
 def at(profile: dict[str, Any], clock: str, **given: Any) -> str:
-    """What is planned for a time."""
+    """Return what is planned for a time."""
     (found,) = [item.partition(" ")[2] for item in built(profile, **given) if item.startswith(f"{clock} ")]
     return found.partition(" |")[0]
 

@@ -129,7 +129,7 @@ def test_any_name_has_its_places() -> None:
 def test_what_a_place_is_called_says_whether_people_eat_or_meet_there(
     kind: str, name: str, eats: bool, meets: bool
 ) -> None:
-    """Where the host tags no place as social."""
+    """The host tags no place as social, so that names and types decide."""
     place = (Location(id="here", name=name, type=kind),) if name else ()
     bo = Profile(name="Bo", home="house0")
     assert eating_place(bo, place, {}, 0, "") == ("here" if eats else "house0")
