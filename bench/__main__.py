@@ -103,6 +103,8 @@ def main() -> int:
     commands.add_parser(
         "window", help="what the token window keeps of twelve stories: names, objectives, relations, inventory"
     )
+    nearness = commands.add_parser("near-words", help="make the table of words that are near in meaning")
+    nearness.add_argument("--vectors", type=Path, required=True, help="glove.6B.50d.txt")
     carried = commands.add_parser("carry", help="what each part of the dialogue profile is worth on domains apart")
     carried.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     commands.add_parser("week", help="reflections and summaries of a week of the town, sampled by a fixed seed")
@@ -212,6 +214,11 @@ def main() -> int:
         stories = window_stories.read_stories()
         for half in window_stories.HALVES:
             print(window_stories.table(half, stories), end="\n\n")
+        return 0
+    if arguments.command == "near-words":
+        from bench.quality import near_words
+
+        print(*near_words.lines(arguments.vectors), sep="\n")
         return 0
     if arguments.command == "carry":
         from bench.carry import carry

@@ -1,8 +1,11 @@
 """`python -m bench carry`: what each part of the dialogue profile is worth on each domain.
 
-A domain is a kind of memory that others do not resemble: recorded conversations, a town that lives, a story that is
-told. A part is kept only if domains beside the one that it was chosen on gain by it. On recorded streams, which hold no
-talk, the measure is the profile `default` (`python -m bench quality`).
+A domain is a kind of memory that others do not resemble: recorded conversations, chats as people type them, a town that
+lives, a story that is told. A part is kept only if domains beside the one that it was chosen on gain by it. On recorded
+streams, which hold no talk, the measure is the profile `default` (`python -m bench quality`).
+
+The chats in `talks/` were written for this measurement by somebody who knew nothing of the product. One half was looked
+at while the profile was changed; the held-out half only counts.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from pathlib import Path
 from bench.carry import story_questions, town_questions
 from bench.carry.questions import Asked, Question
 from bench.quality.locomo import ADVERSARIAL, entries_of
-from bench.quality.recordings import load_conversations
+from bench.quality.recordings import RecordedConversation, load_conversations, read_conversations
 from bench.table import Row, Table
 from memory.retrieval.measures import relevance
 from memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
@@ -22,6 +25,7 @@ from memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProf
 DEPTH = 10
 TOWN_SEEDS, TOWN_AGENTS, TOWN_DAYS = (11, 12), 12, 6
 STORY_SEEDS, STORY_DAYS = (11,), 8
+TALKS = Path(__file__).parent / "talks"
 BM25 = RetrievalProfile(name="bm25", components=(Component("relevance", 1.0, relevance),), distinct=False)
 
 
@@ -35,23 +39,26 @@ class Variant:
 
 def variants() -> list[Variant]:
     """Return plain BM25, the dialogue profile, that without each of its parts, and ways to cover several facts."""
-    fields = replace(DIALOGUE.matching, themes=0.0)
+    fields = replace(DIALOGUE.matching, themes=0.0, near=0.0)
     parts = [part for part in DIALOGUE.components if part.name != "similarity"]
     return [
         Variant("BM25, fields", replace(BM25, matching=fields)),
         Variant("profile dialogue", DIALOGUE),
         *(Variant(f"… without {part.name}", _without(part.name)) for part in parts),
         Variant("… without themes", replace(DIALOGUE, matching=replace(DIALOGUE.matching, themes=0.0))),
+        Variant("… without near words", replace(DIALOGUE, matching=replace(DIALOGUE.matching, near=0.0))),
         Variant("… with diversity 0.1", replace(DIALOGUE, diversity=0.1)),
         Variant("… with diversity 0.2", replace(DIALOGUE, diversity=0.2)),
     ]
 
 
 def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
-    """Yield each domain with its memories; recorded conversations only if there are any."""
-    recorded = [] if data is None else _conversations(data)
+    """Yield each domain with its memories; recorded conversations only if there are any of them."""
+    recorded = [] if data is None else _asked(load_conversations(data))
     if recorded:
         yield "conversations", recorded
+    yield "chats", _asked(read_conversations(TALKS / "development"))
+    yield "held-out chats", _asked(read_conversations(TALKS / "held_out"))
     yield "town", [one for seed in TOWN_SEEDS for one in town_questions.memories(TOWN_AGENTS, TOWN_DAYS, seed)]
     yield "story", [one for seed in STORY_SEEDS for one in story_questions.memories(STORY_DAYS, seed)]
 
@@ -105,10 +112,10 @@ def _without(name: str) -> RetrievalProfile:
     return replace(DIALOGUE, components=tuple(part for part in DIALOGUE.components if part.name != name))
 
 
-def _conversations(data: Path) -> list[Asked]:
+def _asked(conversations: Iterable[RecordedConversation]) -> list[Asked]:
     kinds = {1: "several facts", 2: "time", 3: "inference", 4: "one fact"}
     found: list[Asked] = []
-    for conversation in load_conversations(data):
+    for conversation in conversations:
         number = {turn.id: place for place, turn in enumerate(conversation.turns, start=1)}
         questions = tuple(
             Question(asked.text, kinds.get(asked.category, "other"), frozenset(number[turn] for turn in asked.evidence))

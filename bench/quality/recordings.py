@@ -127,8 +127,13 @@ def load_runs(data: Path) -> tuple[Run, ...]:
 @lru_cache(maxsize=4)
 def load_conversations(data: Path) -> tuple[RecordedConversation, ...]:
     """Return all conversations in `data/locomo/*.json`, by file and in the order of the file."""
+    return read_conversations(data / "locomo")
+
+
+def read_conversations(folder: Path) -> tuple[RecordedConversation, ...]:
+    """Return the conversations of all files in LoCoMo's form, by file and in the order of the file."""
     found: list[RecordedConversation] = []
-    for path in sorted((data / "locomo").glob("*.json")):
+    for path in sorted(folder.glob("*.json")):
         samples = _read(path)
         for index, sample in enumerate(samples if isinstance(samples, list) else [samples]):
             found.append(_conversation(sample, f"{path.stem}-{index}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,10 +11,12 @@ from typing import Literal
 
 from memory.entry import Entry, EntryType
 from memory.language.concepts import is_theme
-from memory.language.text import extract_keywords, normal
+from memory.language.near_words import near_words
+from memory.language.text import extract_keywords, normal, stem
 from memory.retrieval.scoring import ORDINARY, bm25
 from memory.retrieval.term_counts import TermCounts
 
+_CAPITALIZED = re.compile(r"\b[A-Z][A-Za-z]*")
 _PLAIN, _THEMED = TermCounts(with_themes=False), TermCounts(with_themes=True)
 
 Field = Literal["text", "subjects", "keywords", "tags"]
@@ -52,11 +55,18 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Matching:
-    """Rules of matching words: which parts of an entry are searched, and the weight of a theme that an entry shares
-    with the query (a shared word weighs 1; see `memory.language.concepts`)."""
+    """Rules of matching words.
+
+    Attributes:
+        fields: the parts of an entry that are searched.
+        themes: the weight of a theme that an entry shares with the query; a shared word weighs 1 (`language.concepts`).
+        near: how often an entry counts as holding a word of the query when it only has one that is near in meaning
+            (`language.near_words`).
+    """
 
     fields: tuple[Field, ...] = ("text",)
     themes: float = 0.0
+    near: float = 0.0
 
 
 class Candidates:
@@ -81,11 +91,13 @@ class Candidates:
         """
         query, setting = self.query, self.matching
         counts_of = (_THEMED if setting.themes > 0 else _PLAIN).of
-        asked = counts_of(" ".join(query.terms) if query.terms else query.text)
+        text = " ".join(query.terms) if query.terms else query.text
+        asked = counts_of(text)
         terms = {term: count * (setting.themes if is_theme(term) else 1.0) for term, count in asked.items()}
+        near = _near(text, asked) if setting.near > 0 else {}
         documents = self._documents()
         different = list(dict.fromkeys(documents))
-        scores = bm25([counts_of(document) for document in different], terms)
+        scores = bm25([counts_of(document) for document in different], terms, near, setting.near)
         by_document = dict(zip(different, scores, strict=True))
         return [by_document[document] for document in documents]
 
@@ -118,6 +130,12 @@ class Candidates:
             "tags": entry.tags,
         }
         return " ".join(part for name in self.matching.fields for part in parts[name])
+
+
+def _near(text: str, asked: Mapping[str, int]) -> dict[str, frozenset[str]]:
+    """Return the words near to each that is asked for, except names, which have none, and what is asked for anyway."""
+    names = {stem(word.lower()) for word in _CAPITALIZED.findall(text)}
+    return {term: near_words(term) - asked.keys() for term in asked if term not in names}
 
 
 def order(entry: Entry) -> tuple[int, int, str]:

@@ -90,7 +90,7 @@ DEFAULT = RetrievalProfile(
         Component("recency", 0.05, measures.scaled_recency),
         Component("similarity", 0.4, measures.similarity),
     ),
-    matching=Matching(themes=0.25),
+    matching=Matching(themes=0.25, near=0.1),
 )
 
 DIALOGUE = RetrievalProfile(
@@ -103,7 +103,7 @@ DIALOGUE = RetrievalProfile(
         Component("statement", 0.15, dialogue.statement),
         Component("similarity", 0.8, measures.similarity),
     ),
-    matching=Matching(fields=("text", "subjects", "keywords", "tags"), themes=0.25),
+    matching=Matching(fields=("text", "subjects", "keywords", "tags"), themes=0.25, near=0.1),
     distinct=False,
 )
 

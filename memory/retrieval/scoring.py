@@ -8,7 +8,7 @@ which is never negative.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from memory.entry import EntryType
@@ -59,26 +59,53 @@ def scaled(values: Sequence[float]) -> list[float]:
     return [(value - low) / (high - low) for value in values]
 
 
-def bm25(documents: Sequence[Mapping[str, int]], terms: Mapping[str, float]) -> list[float]:
+def bm25(
+    documents: Sequence[Mapping[str, int]],
+    terms: Mapping[str, float],
+    near: Mapping[str, Collection[str]] = MappingProxyType({}),
+    near_counts: float = 0.0,
+) -> list[float]:
     """Return BM25 of each document (a count per term) for the query's terms and their weights.
 
-    A score is a share of that of a document of mean length that holds every term once; 0 where no term occurs.
+    A document that lacks a term but has a word that `near` names for it holds the term `near_counts` times. A score is
+    a share of that of a document of mean length that holds every term once; 0 where no term occurs.
 
     The share makes scores of different queries comparable; within a query the order is that of BM25.
     """
     count = len(documents)
-    holders = {term: [i for i, document in enumerate(documents) if term in document] for term in terms}
-    weights = {
-        term: wanted * math.log(1 + (count - len(holders[term]) + 0.5) / (len(holders[term]) + 0.5))
-        for term, wanted in terms.items()
-    }
+    times = _times(documents, terms, near, near_counts)
+    weights: dict[str, float] = {}
+    for term, wanted in terms.items():
+        holders = sum(min(1.0, held) for held in times[term].values())
+        weights[term] = wanted * math.log(1 + (count - holders + 0.5) / (holders + 0.5))
     total = sum(weights.values())
     lengths = [sum(document.values()) for document in documents]
     mean = sum(lengths) / count if count else 0.0
     scores = [0.0] * count
     for term, weight in weights.items():
-        for i in holders[term]:
-            times = documents[i][term]
-            if times:
-                scores[i] += weight * times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * lengths[i] / mean))
+        for i, held in times[term].items():
+            scores[i] += weight * held * (_K1 + 1) / (held + _K1 * (1 - _B + _B * lengths[i] / mean))
     return [score / total if score else 0.0 for score in scores]
+
+
+def _times(
+    documents: Sequence[Mapping[str, int]],
+    terms: Iterable[str],
+    near: Mapping[str, Collection[str]],
+    near_counts: float,
+) -> dict[str, dict[int, float]]:
+    """Return how often each term is in the documents that hold it, by their places in ascending order."""
+    asking: dict[str, list[str]] = {}  # the terms that a word stands for
+    times: dict[str, dict[int, float]] = {}
+    for term in terms:
+        times[term] = {}
+        for word in (term, *near.get(term, ())):
+            asking.setdefault(word, []).append(term)
+    for i, document in enumerate(documents):
+        for word in document.keys() & asking.keys():
+            for term in asking[word]:
+                if word == term:
+                    times[term][i] = document[term]
+                else:
+                    times[term].setdefault(i, near_counts)
+    return times

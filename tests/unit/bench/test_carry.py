@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from bench.carry import carry, story_questions, town_questions
@@ -68,12 +70,27 @@ def test_the_same_seed_asks_the_same(domain: str) -> None:
     assert asked()
 
 
-def test_without_recordings_two_domains_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_recordings_four_domains_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carry, "TOWN_DAYS", 1)
     monkeypatch.setattr(carry, "TOWN_SEEDS", (1,))
     monkeypatch.setattr(carry, "STORY_DAYS", 1)
     monkeypatch.setattr(carry, "TOWN_AGENTS", 4)
     table, *by_kind = carry.tables(None)
-    assert table.columns == ("town", "town, several", "story", "story, several")
+    domains = ("chats", "held-out chats", "town", "story")
+    assert table.columns == tuple(f"{name}{what}" for name in domains for what in ("", ", several"))
     assert [row.label for row in table.rows][:2] == ["BM25, fields", "profile dialogue"]
-    assert len(by_kind) == 2
+    assert len(by_kind) == 4
+
+
+def test_every_question_about_a_chat_names_lines_that_exist() -> None:
+    for half in ("development", "held_out"):
+        for path in sorted((carry.TALKS / half).glob("*.json")):
+            chat = json.loads(path.read_text(encoding="utf-8"))
+            lines = {
+                line["dia_id"]
+                for session in chat["conversation"].values()
+                for line in session
+                if isinstance(line, dict)
+            }
+            assert len(chat["qa"]) == 36
+            assert all(question["evidence"] and lines.issuperset(question["evidence"]) for question in chat["qa"])

@@ -202,6 +202,27 @@ def test_where_themes_count_for_nothing_a_text_with_many_is_no_longer_than_its_w
     assert of_one == of_other > 0
 
 
+def test_a_word_that_is_near_in_meaning_counts_less_than_the_word_itself() -> None:
+    entries = [memory(1, "The flood took it."), memory(2, "The storm took it."), memory(3, "Nobody took it.")]
+    shares = {
+        found.entry.number: found.parts[0].value
+        for found in retrieve(entries, Query(minute=0, text="What did the storms do?"))
+    }
+    assert shares[2] > shares[1] > shares[3] == 0
+
+
+def test_a_name_is_near_to_no_other_word() -> None:
+    entries = [memory(1, "The flood took it."), memory(2, "The path is dry.")]
+    query = Query(minute=0, text="What did Storm do?")
+    assert [found.parts[0].value for found in retrieve(entries, query)] == [0, 0]
+
+
+def test_a_near_word_that_is_asked_for_itself_stands_for_itself_alone() -> None:
+    entries = [memory(1, "A flood."), memory(2, "A storm."), memory(3, "A path.")]
+    both = retrieve(entries, Query(minute=0, text="a storm and a flood"))
+    assert [found.parts[0].value for found in both] == pytest.approx([0.5, 0.5, 0], abs=0.1)
+
+
 def test_evidence_of_what_is_relevant_is_supported() -> None:
     entries = [
         memory(1, "reading about rent"),

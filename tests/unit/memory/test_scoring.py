@@ -83,6 +83,22 @@ def test_bm25_by_hand() -> None:
     )
 
 
+def test_a_near_word_counts_as_a_share_of_the_term_by_hand() -> None:
+    documents = [{"rain": 3}, {"storm": 1}, {"rain": 1, "storm": 1}, {"cat": 1}]
+    # The mean length is 7/4. Three documents hold the term, one of them a tenth of it: a document frequency of 2.1.
+    near = 0.1 * 2.2 / (0.1 + 1.2 * (0.25 + 0.75 * 3 / (7 / 4)))
+    one = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 1 / (7 / 4)))
+    both = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / (7 / 4)))
+    assert bm25(documents, {"storm": 1}, {"storm": {"rain"}}, 0.1) == pytest.approx([near, one, both, 0])
+    # A second term that shares the near word takes its own share of the score, by its own idf.
+    storm, wind = math.log(1 + (4 - 2.1 + 0.5) / 2.6), math.log(1 + (4 - 0.2 + 0.5) / 0.7)
+    share = bm25(documents, {"storm": 1, "wind": 1}, {"storm": {"rain"}, "wind": {"rain"}}, 0.1)[0]
+    assert share == pytest.approx(near), "both terms by the one word"
+    assert bm25(documents, {"storm": 1, "wind": 1}, {"storm": {"rain"}, "wind": {"rain"}}, 0.1)[1] == pytest.approx(
+        one * storm / (storm + wind)
+    )
+
+
 @given(
     st.lists(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 5)), max_size=6),
     st.dictionaries(st.sampled_from("abcde"), st.integers(1, 3)),

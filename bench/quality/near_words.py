@@ -1,0 +1,83 @@
+"""`python -m bench near-words`: make the table of words that are near in meaning (`memory/language/near_words.txt`).
+
+The vectors are those of GloVe in their text form, a word and its numbers to a line, the most frequent words first. The
+vector of a stem is the sum of those of its forms, the more frequent weighing more. The mean and the first principal
+component, which all words share, are taken off (Mu and Viswanath 2018, "All-but-the-Top"). Two stems are near when
+each is among the nearest of the other.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.language.text import stems
+
+WORDS = 12_000  # the most frequent ones
+NEAREST = 20
+LEAST = 0.6  # cosine
+_AT_ONCE = 1_000  # rows of similarities in memory
+
+#: Groups of people. The vectors were made from news, whose company of words would tie these to war and crime.
+_PEOPLE = """
+abortion african afrikaner albanian american apartheid arab armenian asian australian austrian azeri bangladeshi
+belarusian belgian bishop black bosnian brazilian british buddhist bulgarian burmese canadian catholic caucasian
+chechen chilean chinese christian colombian croat croatian cuban czech danish druze dutch egyptian english ethnic
+ethnicity european evangelical feminist filipino finnish foreigner french fundamentalist gay gender georgian german
+greek gypsy haitian hindu hispanic holocaust homeless homosexual hungarian hutu immigrant indian indigenous
+indonesian iranian iraqi irish islam islamic islamist israeli italian japanese jew jewish jihad judaism kenyan
+korean kurd kurdish kuwaiti latin latino lebanese lesbian libyan lutheran macedonian malay malaysian maronite
+mexican migrant mormon moroccan moslem mosque muslim nazi negro nepalese nigerian norwegian orthodox ottoman
+pakistani palestinian pashtun persian peruvian polish portuguese pregnancy prostitute protestant qaeda qaida quran
+race racial racism racist rape rapist refugee rican roman romanian russian rwandan saudi scottish secular serb
+serbian settler sex sexual shiite sikh slave slavery slovak somali spanish sudanese sunni swedish swiss syrian
+taiwanese taliban tamil terror terrorism terrorist thai tibetan torture tunisian turk turkish tutsi ukrainian
+venezuelan vietnamese welsh white yemeni zionist
+"""
+
+
+def lines(vectors: Path) -> list[str]:
+    """Return the lines of the table: a stem and those near to it that no earlier line begins with."""
+    names, matrix = _by_stem(vectors)
+    nearest = _nearest(names, matrix)
+    found: list[str] = []
+    for place, name in enumerate(names):
+        mutual = [other for other in nearest[place] if other > place and place in nearest[other]]
+        if mutual:
+            found.append(" ".join((name, *(names[other] for other in mutual))))
+    return found
+
+
+def _by_stem(vectors: Path) -> tuple[list[str], NDArray[np.float32]]:
+    people = set(stems(_PEOPLE))
+    rows: dict[str, list[NDArray[np.float32]]] = {}
+    with vectors.open(encoding="utf-8") as file:
+        for line in islice(file, WORDS):
+            word, *numbers = line.split()
+            stem = stems(word)
+            if word.isascii() and word.isalpha() and len(word) > 2 and len(stem) == 1 and stem[0] not in people:
+                rows.setdefault(stem[0], []).append(np.array(numbers, dtype=np.float32))
+    sums = np.stack([_weighed(forms) for forms in rows.values()])
+    matrix = sums - sums.mean(axis=0)
+    shared = np.linalg.svd(matrix, full_matrices=False)[2][0]
+    matrix -= np.outer(matrix @ shared, shared)
+    return list(rows), matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+def _weighed(forms: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    return sum((row / np.float32(place) for place, row in enumerate(forms[1:], start=2)), start=forms[0])
+
+
+def _nearest(names: list[str], matrix: NDArray[np.float32]) -> list[list[int]]:
+    """Return for each stem the places of its nearest, the nearest first."""
+    found: list[list[int]] = []
+    for start in range(0, len(names), _AT_ONCE):
+        likeness = matrix[start : start + _AT_ONCE] @ matrix.T
+        for row, values in enumerate(likeness):
+            values[start + row] = -1
+            best = np.argsort(-values, kind="stable")[:NEAREST]
+            found.append([int(place) for place in best if values[place] >= LEAST])
+    return found
