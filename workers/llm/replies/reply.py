@@ -15,7 +15,7 @@ from scheduler.config.prices import call_cost
 from tasks.job import Cost
 from tasks.kind import Prompt
 from workers.llm.replies.content import in_utf8, text_of
-from workers.llm.replies.error_responses import from_status
+from workers.llm.replies.error_responses import from_success
 from workers.llm.replies.event_stream import is_stream, joined
 from workers.llm.replies.extract import json_objects
 from workers.llm.replies.failures import Failure, FailureKind, describe_places
@@ -75,9 +75,6 @@ def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_to
     return call_cost(model, prompt_tokens(prompt), output, calls=sent, percent=percent), True
 
 
-_ERROR_STATUSES = frozenset(map(str, range(400, 600)))
-
-
 def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     """Return the first choice of a chat completion, whatever its shape."""
     content = in_utf8(content, headers)
@@ -95,7 +92,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     choices = body.get("choices")
     choice = next((one for one in choices if isinstance(one, dict)), None) if isinstance(choices, list) else None
     if choice is None:
-        failure = _error_with_status_200(body, headers)
+        failure = from_success(body, headers)
         if failure is None and usage is None and "choices" not in body:
             return Reply(failure=Failure(kind="no_completion", detail="neither choices nor usage"))
         failure = failure or Failure(kind="empty", detail="no choices")
@@ -119,20 +116,11 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     )
 
 
-def _error_with_status_200(body: Mapping[str, object], headers: Mapping[str, str]) -> Failure | None:
-    """Return the error that some gateways report in the place of choices."""
-    error = body.get("error")
-    if not error:
-        return None
-    code = str(error.get("code")) if isinstance(error, dict) else ""
-    return from_status(int(code) if code in _ERROR_STATUSES else 500, body, headers)
-
-
 def _ended(choice: Mapping[str, object], refusal: bool, text: str, headers: Mapping[str, str]) -> Failure | None:
     """Return why the answer is unusable, if it is. Half an object may hold complete ones: truncation fails."""
     reason = choice.get("finish_reason") or ("error" if choice.get("error") else "")
     kind = _ENDS.get(str(reason).lower())
-    if kind == "server" and (failure := _error_with_status_200(choice, headers)) is not None:
+    if kind == "server" and (failure := from_success({"error": choice.get("error")}, headers)) is not None:
         return failure
     if kind is not None and (kind == "filtered" or not refusal):
         return Failure(kind=kind, detail=f"finish_reason {str(reason).lower()}")
