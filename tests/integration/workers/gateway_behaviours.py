@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from typing import Any
 
 from tests.integration.workers.behaviour import failed, row
 from tests.integration.workers.endpoint_replies import (
+    GOOD,
+    PLAN,
     USAGE,
     at_instant,
     body_of,
     raw,
     refused,
     said,
+    streamed,
     whole,
 )
 
@@ -27,7 +32,81 @@ def _error(status: int, **body: Any) -> bytes:
     return raw(status, json.dumps(body).encode())
 
 
+def _called(arguments: object, **message: Any) -> bytes:
+    """Return a completion that calls a function instead of saying anything."""
+    call = {"id": "t", "type": "function", "function": {"name": "DailyPlan", "arguments": arguments}}
+    return said(None, tool_calls=[call], finish="tool_calls", **message)
+
+
+_LINES = json.dumps(PLAN, indent=1)
+_SCHEMA = {"type": "object", "properties": {"activities": {"type": "array"}}, "required": ["activities"]}
+_LAST = '"priority": 3'
+_FIRST = b'data: {"choices": [{"index": 0, "delta": {"content": "No"}}]}\n\n'
+
 GATEWAYS = (
+    # answers that others have wrapped
+    row("as the arguments of a call", _called(GOOD)),
+    row("as an object of arguments", _called(PLAN)),
+    row("as the arguments of a function", said(None, function_call={"name": "DailyPlan", "arguments": GOOD})),
+    row("as arguments behind words", said("I plan.", tool_calls=[{"function": {"name": "plan", "arguments": GOOD}}])),
+    failed("the arguments of another call", "wrong_schema", "told", _called('{"query": "zither"}')),
+    row("as a thought", said(None, reasoning_content=GOOD)),
+    row("as a thought by another name", said("", reasoning=f" {GOOD}\n")),
+    failed("an answer amid thoughts", "empty", "told", said("", reasoning=f"Perhaps {GOOD}? No.")),
+    failed("a thought that is cut", "truncated", "told", said("", reasoning=GOOD, finish="length")),
+    row("as one part that is put out", said({"type": "output_text", "text": GOOD})),
+    row("under a name", said(json.dumps({"DailyPlan": PLAN}))),
+    row("under two names", said(json.dumps({"result": {"answer": PLAN}, "ok": True}))),
+    row("under a name as text", said(json.dumps({"answer": GOOD}))),
+    row("under the words of the schema", said(json.dumps(_SCHEMA | {"properties": PLAN}))),
+    row("as a call in the text", said(json.dumps({"name": "DailyPlan", "arguments": PLAN}))),
+    row("behind its schema", said(f"{json.dumps(_SCHEMA)}\n{GOOD}")),
+    failed("its schema alone", "wrong_schema", "told", said(json.dumps(_SCHEMA))),
+    failed("two answers under names", "wrong_schema", "told", said(json.dumps({"good": PLAN, "better": PLAN}))),
+    failed("under names without end", "wrong_schema", "told", said('{"a": ' * 9 + GOOD + "}" * 9)),
+    row("encoded twice", said(json.dumps(GOOD))),
+    row("encoded twice in a fence", said(f"```json\n{json.dumps(GOOD)}\n```")),
+    row(
+        "with lines that break in it", said(GOOD.replace("Polish the", "Polish\nthe").replace("Tune the", "Tune\tthe"))
+    ),
+    row("with lines that break on the way", raw(200, body_of(said()).replace(b"Polish the", b"Polish\nthe"))),
+    row("with commas behind the last items", said(GOOD.replace("}]", "},]").replace(_LAST, f"{_LAST},"))),
+    row("with comments", said(f"/* A plan: */ {_LINES}".replace(_LAST, f"{_LAST} // high"))),
+    row("with comments in a fence", said(f"```json\n{_LINES}\n```".replace(_LAST, f'{_LAST}, /* "high", */'))),
+    failed("with one brace too few", "not_json", "told", said(GOOD[:-1])),
+    failed("in Python's form", "not_json", "told", said(repr(PLAN))),
+    # answers amid something else
+    row("behind the signs of life of a proxy", raw(200, b": ping\n\n" * 500 + body_of(said()))),
+    row("before the end of a stream", raw(200, body_of(said()) + b"\n\ndata: [DONE]\n\n")),
+    row("behind a guard against scripts", raw(200, b")]}',\n" + body_of(said()))),
+    row("behind two byte order marks", raw(200, b"\xef\xbb\xbf" * 2 + body_of(said()))),
+    row("before null bytes", raw(200, body_of(said()) + b"\0\0")),
+    row("amid a page", raw(200, b"<b>Warning</b>: deprecated\n" + body_of(said()) + b"\n<!-- 7 ms -->")),
+    row("in UTF-16 that is cut in a letter", raw(200, body_of(said()).decode().encode("utf-16") + b"\n")),
+    row("as a stream in UTF-16", raw(200, body_of(streamed()).decode().encode("utf-16"))),
+    failed("a part of a stream in one event", "not_json", "bound", raw(200, _FIRST)),
+    failed("objects line by line", "not_json", "bound", raw(200, b'{"choices": []}\n' * 2)),
+    # compression
+    row("named as compressed", raw(200, body_of(said()), Content_Encoding="gzip")),
+    row("as a stream that is named as compressed", raw(200, body_of(streamed()), Content_Encoding="br")),
+    failed("compressed beyond recognition", "not_json", "bound", raw(200, b"\x0b\x02\x80", Content_Encoding="br")),
+    failed("deflated fast", "not_json", "bound", raw(200, zlib.compress(body_of(said()), 2))),
+    failed(
+        "limited in compressed words",
+        "rate_limited",
+        "none",
+        raw(429, gzip.compress(b'{"error": "slow"}'), Content_Encoding="gzip", Retry_After="9"),
+        wait=9.0,
+    ),
+    failed("a wrong key in compressed words", "auth", "none", raw(401, gzip.compress(b"{}"), Content_Encoding="gzip")),
+    # ends by other names
+    failed("filtered with its reason", "filtered", "told", said("", finish="content_filter: PROHIBITED_CONTENT")),
+    failed("filtered as an image", "filtered", "told", said("", finish="IMAGE_SAFETY")),
+    failed("filtered by a guardrail", "filtered", "told", said("Blocked.", finish="guardrail_intervened")),
+    failed("cut by a whole name", "truncated", "told", said(GOOD[:90], finish="FINISH_REASON_MAX_TOKENS")),
+    failed("cut as a response", "truncated", "told", said(GOOD[:90], finish="max_output_tokens")),
+    failed("stopped by its server", "server", "told", said(GOOD[:90], finish="abort")),
+    failed("stopped while it said a limit", "server", "told", said("rate limit exceeded", finish="abort")),
     # errors with a status of success
     failed("an error of a code in words", "rate_limited", "none", whole(error={"code": "rate_limit_exceeded"})),
     failed("an error of a type in words", "overloaded", "none", whole(error={"type": "overloaded_error"})),
