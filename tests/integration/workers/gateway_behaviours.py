@@ -99,6 +99,31 @@ GATEWAYS = (
         wait=9.0,
     ),
     failed("a wrong key in compressed words", "auth", "none", raw(401, gzip.compress(b"{}"), Content_Encoding="gzip")),
+    # usage by other names
+    row(
+        "with what a cache has beside the usage",
+        said(
+            usage={
+                "input_tokens": 5,
+                "output_tokens": 90,
+                "cache_read_input_tokens": 600,
+                "cache_creation_input_tokens": 95,
+            }
+        ),
+    ),
+    row(
+        "with details by other names",
+        said(usage={"input_tokens": 700, "output_tokens": 90, "output_tokens_details": {"reasoning_tokens": 60}}),
+        reasoning=60,
+    ),
+    row("with a total in the place of an output", said(usage={"prompt_tokens": 700, "total_tokens": 790})),
+    row("with a total alone", said(usage={"total_tokens": 790}), charge="estimate"),
+    row("with a total of its prompt", said(usage={"prompt_tokens": 700, "total_tokens": 700}), charge="estimate"),
+    row(
+        "with a count in more digits than are read",
+        raw(200, body_of(said()).replace(b": 90,", b": 1" + b"0" * 400 + b",")),
+        charge="estimate",
+    ),
     # ends by other names
     failed("filtered with its reason", "filtered", "told", said("", finish="content_filter: PROHIBITED_CONTENT")),
     failed("filtered as an image", "filtered", "told", said("", finish="IMAGE_SAFETY")),
