@@ -49,6 +49,22 @@ _SCHEMA = {"type": "object", "properties": {"activities": {"type": "array"}}, "r
 _LAST = '"priority": 3'
 _FIRST = b'data: {"choices": [{"index": 0, "delta": {"content": "No"}}]}\n\n'
 
+_DONE = "data: [DONE]\n\n"
+_ENDED = {"delta": {}, "finish_reason": "stop"}
+
+
+def _events(*choices: dict[str, Any], end: str = "") -> bytes:
+    """Return a stream of these choices, with the usage beside the last that has a reason to end."""
+    chunks = [{"choices": [one], **({"usage": USAGE} if "finish_reason" in one else {})} for one in choices]
+    return raw(200, ("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + end).encode())
+
+
+def _part(arguments: str, number: int = 0) -> dict[str, Any]:
+    return {"delta": {"tool_calls": [{"index": number, "function": {"arguments": arguments}}]}}
+
+
+_CALL_IN_PARTS = _events(_part(GOOD[:50]), _part(GOOD[50:]), _part('{"query"', 1), _ENDED)
+
 GATEWAYS = (
     # answers that others have wrapped
     row("as the arguments of a call", _called(GOOD)),
@@ -81,6 +97,15 @@ GATEWAYS = (
     row("with comments in a fence", said(f"```json\n{_LINES}\n```".replace(_LAST, f'{_LAST}, /* "high", */'))),
     failed("with one brace too few", "not_json", "told", said(GOOD[:-1])),
     failed("in Python's form", "not_json", "told", said(repr(PLAN))),
+    row("as the arguments of a call in a stream", _CALL_IN_PARTS),
+    row("as a thought in a stream", _events({"delta": {"reasoning_content": GOOD}}, _ENDED)),
+    row(
+        "as a stream that is done without a reason", _events({"delta": {"content": GOOD}}, end=_DONE), charge="estimate"
+    ),
+    failed(
+        "a stream that is done too soon", "not_json", "estimate", _events({"delta": {"content": GOOD[:80]}}, end=_DONE)
+    ),
+    failed("a stream that ends without a word", "not_json", "bound", _events({"delta": {"content": GOOD}})),
     # answers amid something else
     row("behind the signs of life of a proxy", raw(200, b": ping\n\n" * 500 + body_of(said()))),
     row("before the end of a stream", raw(200, body_of(said()) + b"\n\ndata: [DONE]\n\n")),
@@ -144,6 +169,8 @@ GATEWAYS = (
         raw(200, body_of(said()).replace(b": 90,", b": 1" + b"0" * 400 + b",")),
         charge="estimate",
     ),
+    row("with more prompt than was sent", said(usage=USAGE | {"prompt_tokens": 99_000_000}), charge="estimate"),
+    row("with more output than is written", said(usage=USAGE | {"total_tokens": 99_000_000}), charge="estimate"),
     # ends by other names
     failed("filtered with its reason", "filtered", "told", said("", finish="content_filter: PROHIBITED_CONTENT")),
     failed("filtered as an image", "filtered", "told", said("", finish="IMAGE_SAFETY")),

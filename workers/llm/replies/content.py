@@ -52,18 +52,20 @@ def answer_in(message: Mapping[str, object], beside: str) -> tuple[str, str]:
     """
     text = text_of(message.get("content")) or beside
     thought = text_of(message.get("reasoning_content") or message.get("reasoning"))
-    if "{" not in text and (arguments := _arguments_in(message)):
+    if "{" not in text and (arguments := arguments_in(message)):
         text = f"{text}\n{arguments}"
     if not text.strip() and thought.strip().startswith("{") and thought.strip().endswith("}"):
         return thought, ""
     return text, thought
 
 
-def _arguments_in(message: Mapping[str, object]) -> str:
-    """Return the arguments of the first function that a message calls."""
+def arguments_in(message: Mapping[str, object]) -> str:
+    """Return the arguments of the first function that a message calls, or this part of them."""
     calls = message.get("tool_calls")
     first = calls[0] if isinstance(calls, list) and calls else None
-    called = first.get("function") if isinstance(first, Mapping) else message.get("function_call")
+    called = message.get("function_call")
+    if isinstance(first, Mapping) and not first.get("index"):  # parts of a stream have one
+        called = first.get("function")
     return text_of(called.get("arguments")) if isinstance(called, Mapping) else ""
 
 

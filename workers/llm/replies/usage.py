@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _MOST = 100_000_000  # tokens; no model reads or writes as many in one call, so a larger count is a mistake
+_ADDED = 100_000  # tokens that a gateway or a template may add to a prompt
+_MOST_WRITTEN = 1_000_000  # tokens that no model writes in one call
 
 
 class Usage(NamedTuple):
@@ -47,6 +49,11 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
     cached = _detail(usage, f"{asked}_tokens_details", "cached_tokens") or beside
     output = max(output, (total or 0) - prompt)
     return Usage(prompt, output, cached if cached <= prompt else 0, min(reasoning, output))
+
+
+def is_possible(usage: Usage, sent_bytes: int) -> bool:
+    """Return whether a call that sent so many bytes can have had this usage; no token is shorter than a byte."""
+    return usage.prompt <= sent_bytes + _ADDED and usage.output <= _MOST_WRITTEN
 
 
 def _detail(usage: Mapping[str, object], group: str, name: str) -> int:
