@@ -92,5 +92,5 @@ FRAMES = (
     row("an unknown interim response", _head(body=said(), status=b"HTTP/1.1 199 Hm")),
     _broken("no content by its status, and a body", _head(_LENGTH, status=b"HTTP/1.1 204 No Content")),
     failed("not modified", "no_completion", "none", _head(body=b"", status=b"HTTP/1.1 304 Not Modified")),
-    failed("accepted for later", "no_completion", "none", _head(b"Content-Length: 2", body=b"{}", status=b"HTTP/1.1 202")),
+    failed("accepted", "no_completion", "none", _head(b"Content-Length: 2", body=b"{}", status=b"HTTP/1.1 202")),
 )  # fmt: skip
