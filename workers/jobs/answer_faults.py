@@ -31,12 +31,16 @@ _DECLINES = re.compile(
 )
 _ADDRESSED = re.compile(r"you (?:decide|plan|reflect) (?:for|as)\b", re.IGNORECASE)  # as prompts address the model
 _ROLE = re.compile(
-    r"\b(?:the|this|a) character\b(?! (?:of|in an? |in the |from))|\bJSON\b|\b(?:previous|earlier) answer\b",
+    r"\b(?:the|this|a) character\b(?! (?:of|in an? |in the |from))|\bJSON\b|\b(?:previous|earlier) answer\b|"
+    r"\b(?:previous|prior) instructions\b|\bsystem prompt\b",
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"^You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.MULTILINE)  # as built-in prompts begin
 _NEAR = re.compile(r"^Near [^:\n]+: (.+)$", re.MULTILINE)
-_IDENTIFIER = re.compile(r"\b[^\W_]+_\w+")
+_IDENTIFIER = re.compile(r"\b[^\W_]+_\w+|\b(?:agent|location|world):\w+")  # owners are "agent:ada"
+_MARKUP = re.compile(  # of a page, of a prompt, of a model's template
+    r"</[a-z][\w-]{0,30}>|<\|[\w ]{1,30}\|>|\[/?INST\]|\A(?:assistant|system|user): ", re.IGNORECASE
+)
 _CLOCK = re.compile(r"\b(?:today|it) is day \d|\bit is \d{1,2}:\d\d [AP]M", re.IGNORECASE)
 _FORM = "with JSON only"  # as questions and repairs end
 _DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
@@ -139,6 +143,8 @@ def _fault_of_thought(text: str) -> str | None:
         return f"{text[:40]!r} only asks; say what the character thinks or does"
     if (found := _TWO_DAYS.search(text)) is not None:
         return f"{found[0]!r} names two days at once"
+    if (found := _MARKUP.search(text)) is not None:
+        return f"{found[0].strip()!r} is no word; write what the character would"
     return None
 
 

@@ -30,7 +30,7 @@ from workers.llm.replies.error_responses import error_text, from_status
 from workers.llm.replies.failures import Failure, charged_in_doubt
 from workers.llm.replies.redaction import Redaction
 from workers.llm.replies.reply import Reply, cost_of, read_completion, validated
-from workers.llm.replies.usage import read_usage
+from workers.llm.replies.usage import is_possible, read_usage
 from workers.llm.requests.address import address_of
 from workers.llm.requests.dialect import Dialect, Dialects
 from workers.llm.requests.dialect_store import DialectStore
@@ -96,7 +96,8 @@ class ModelClient:
         if model.parameters:
             body |= msgspec.json.decode(model.parameters, type=dict[str, object])
         call = Call(deadline)
-        response = self._loop.run(self._exchange(msgspec.json.encode({"model": model.model, **body}), call))
+        request = msgspec.json.encode({"model": model.model, **body})
+        response = self._loop.run(self._exchange(request, call))
         if isinstance(response, Failure):
             reply = _failed(response)
         elif not response.answers:
@@ -104,6 +105,8 @@ class ModelClient:
         else:
             reply = read_completion(response.content, response.headers)
             self._dialects.accepted(model.model, dialect)
+        if reply.usage is not None and not is_possible(reply.usage, len(request)):
+            reply = replace(reply, usage=None)
         reply = self._redaction.of_reply(reply)
         if reply.failure is not None and reply.failure.kind == "context_overflow":
             size = prompt_tokens(prompt)

@@ -18,10 +18,13 @@ from scheduler.journal.history import read_journal
 from tests.integration.workers.behaviour import Behaviour
 from tests.integration.workers.endpoint_behaviours import BEHAVIOURS, wordings
 from tests.integration.workers.endpoint_replies import BEGUN, CAP, MARK
+from tests.integration.workers.frame_behaviours import FRAMES
+from tests.integration.workers.gateway_behaviours import GATEWAYS
 from tests.integration.workers.hostile_behaviours import HOSTILE
 from tests.integration.workers.many_ways import ManyWays
 
-ALL = {one.name: one for one in (*BEHAVIOURS, *HOSTILE, *wordings())}
+ROWS = (*BEHAVIOURS, *HOSTILE, *FRAMES, *GATEWAYS, *wordings())
+ALL = {one.name: one for one in ROWS}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,7 @@ def endpoint() -> Iterator[ManyWays]:
 
 
 def test_every_behaviour_has_a_name_of_its_own() -> None:
-    assert len(ALL) == len(BEHAVIOURS) + len(HOSTILE) + len(wordings()) > 100
+    assert len(ALL) == len(ROWS) > 100
 
 
 @pytest.mark.parametrize("one", ALL.values(), ids=[*ALL])

@@ -83,7 +83,7 @@ def test_providers_say_the_same_in_their_own_words(status: int, body: object, ki
 
 
 def test_a_compressed_answer_is_not_unpacked() -> None:
-    with server_saying(200, completion("{}"), Content_Encoding="gzip") as url, client_of(url) as client:
+    with server_saying(200, "no JSON object", Content_Encoding="gzip") as url, client_of(url) as client:
         answer = ask(client)
     assert answer.failure is not None
     assert answer.failure.kind == "not_json"

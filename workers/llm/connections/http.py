@@ -23,7 +23,10 @@ from workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
 from workers.llm.requests.request import Request
 
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
-_COMPRESSED_CONTENT = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")  # gzip, zstd, deflate
+_COMPRESSED_CONTENT = (  # gzip, zstd, deflate
+    b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda",
+)  # fmt: skip
+_PLAIN_CONTENT = (b"{", b"data:", b"event:", b":")  # of an answer that a proxy has unpacked, whatever its header says
 _STREAM_OVER = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")  # no line of JSON reads so
 _TAIL = 64  # bytes in which a stream's end is looked for
 MAX_RESPONSE_BYTES = 4 * 2**20  # the body of one response; the longest useful answer is far below
@@ -129,8 +132,6 @@ class PooledRequest:
                 allow_redirects=False,
                 trace_request_ctx=call,
             ) as response:
-                named = ",".join(response.headers.getall("Content-Encoding", [])).lower()
-                _refuse_compressed(response, any(one.strip() in _COMPRESSED for one in named.split(",")))
                 content = await _read(response)
                 if self._stale.names_another(request_id, response.headers, content) or (
                     200 <= response.status < 300 and self._stale.is_copy(body, content, reused=call.reused)
@@ -147,12 +148,21 @@ class PooledRequest:
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
-    """Return the content of a response; of a stream of events that is left open, up to its last one."""
+    """Return the content of a response; of a stream of events that is left open, up to its last one.
+
+    That of an error is left out if it is compressed: its status says enough.
+
+    Raises:
+        NoResponse: when an answer is too long, or compressed: it could pass the cap on the wire and fill the memory.
+    """
     chunks: list[bytes] = []
     size, tail = 0, b""
     async for chunk in response.content.iter_any():
-        if not chunks:
-            _refuse_compressed(response, chunk.startswith(_COMPRESSED_CONTENT))  # it is not always named
+        if not chunks and _is_compressed(response, chunk):
+            response.close()
+            if response.status >= 400:
+                return b""
+            raise NoResponse("not_json", "a compressed answer although identity was requested")
         chunks.append(chunk)
         size += len(chunk)
         if size > MAX_RESPONSE_BYTES:
@@ -165,8 +175,11 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return b"".join(chunks)
 
 
-def _refuse_compressed(response: aiohttp.ClientResponse, compressed: bool) -> None:
-    """Raise if an answer is compressed: it could pass the cap on the wire and fill the memory here."""
-    if compressed:
-        response.close()
-        raise NoResponse("not_json", "a compressed answer although identity was requested")
+def _is_compressed(response: aiohttp.ClientResponse, begins: bytes) -> bool:
+    """Return whether the content that begins so is compressed; its header may say nothing, or say it wrongly."""
+    if begins.startswith(_COMPRESSED_CONTENT):
+        return True
+    named = ",".join(response.headers.getall("Content-Encoding", [])).lower()
+    return any(one.strip() in _COMPRESSED for one in named.split(",")) and not begins.lstrip().startswith(
+        _PLAIN_CONTENT
+    )

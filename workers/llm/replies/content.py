@@ -18,16 +18,15 @@ _ENCODINGS = frozenset({
 def in_utf8(content: bytes, headers: Mapping[str, str]) -> bytes:
     """Return the body of a response in UTF-8, with U+FFFD for what is no character.
 
-    UTF-16 and UTF-32 stay, since readers of JSON know them. Some servers cut a letter in two, where a token ends
-    within it; the rest of the answer is as good as any.
+    Some servers cut a letter in two, where a token ends within it; the rest of the answer is as good as any.
     """
+    if (encoding := json.detect_encoding(content)) not in ("utf-8", "utf-8-sig"):
+        return content.decode(encoding, errors="replace").encode()
     try:
         content.decode()
     except UnicodeDecodeError:
         pass
     else:
-        return content
-    if json.detect_encoding(content) not in ("utf-8", "utf-8-sig"):
         return content
     named = _CHARSET.search(headers.get("Content-Type", ""))
     return content.decode(_known(named[1]) if named is not None else "utf-8", errors="replace").encode()
@@ -38,8 +37,36 @@ def text_of(content: object) -> str:
     if isinstance(content, list):
         return "".join(map(_text_of_part, content))
     if isinstance(content, dict):
-        return _text_of_part(content) if content.get("type") == "text" else json.dumps(content)
+        return _text_of_part(content) if content.get("type") in ("text", "output_text") else json.dumps(content)
     return content if isinstance(content, str) else ""
+
+
+def answer_in(message: Mapping[str, object], beside: str) -> tuple[str, str]:
+    """Return the text of an answer, and the reasoning that comes with it.
+
+    Some gateways have a schema filled as the arguments of a call, and some servers take an answer without thoughts for
+    a thought: both are the answer where there is no other.
+
+    Args:
+        beside: text beside the message.
+    """
+    text = text_of(message.get("content")) or beside
+    thought = text_of(message.get("reasoning_content") or message.get("reasoning"))
+    if "{" not in text and (arguments := arguments_in(message)):
+        text = f"{text}\n{arguments}"
+    if not text.strip() and thought.strip().startswith("{") and thought.strip().endswith("}"):
+        return thought, ""
+    return text, thought
+
+
+def arguments_in(message: Mapping[str, object]) -> str:
+    """Return the arguments of the first function that a message calls, or this part of them."""
+    calls = message.get("tool_calls")
+    first = calls[0] if isinstance(calls, list) and calls else None
+    called = message.get("function_call")
+    if isinstance(first, Mapping) and not first.get("index"):  # parts of a stream have one
+        called = first.get("function")
+    return text_of(called.get("arguments")) if isinstance(called, Mapping) else ""
 
 
 def _text_of_part(part: object) -> str:

@@ -33,6 +33,7 @@ _FIGURES = re.compile(
     r"(?<![\d,])(\d[\d,]{0,11}) maximum(?: context length)?|"  # Anthropic, Mistral
     r"maximum number of (?:input )?tokens(?: allowed)? \(?(\d[\d,]{0,11})|"  # Gemini
     r"limit (\d[\d,]{0,11}), requested|"  # Groq and OpenAI, of tokens per minute
+    r"while limit is (\d[\d,]{0,11})|max size: (\d[\d,]{0,11}) tokens|"  # Cerebras, GitHub Models
     r"n_ctx:? (\d{1,12})",  # llama.cpp, as a field; LM Studio, in words
     re.IGNORECASE,
 )

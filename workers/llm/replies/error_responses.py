@@ -41,8 +41,12 @@ WORDINGS = (
     # A limit of a day, or of nothing at all, does not pass while a job waits.
     _wording(
         "quota_exhausted",
-        "400 402 403 412 429",
+        "400 402 403 412 429 500",
         r"insufficient[ _](quota|balance|funds|credits?)",
+        r"not[ _]enough[ _]balance|balance is insufficient|any credits yet",
+        r"account ?overdue|overdue (account|balance)|arrearage",  # Volcengine, Qwen
+        r"billing_(hard_limit_reached|not_active)",  # OpenAI
+        r"reached your specified API usage limits",  # Anthropic
         r"credit balance is too low",
         r"(used|exhausted) (all|your) (available |your )*(credits|monthly)",
         r"exceeded_current_quota",
@@ -53,6 +57,13 @@ WORDINGS = (
     _wording("quota_exhausted", "429", r"limit: 0\b", r"PerDay"),
     _wording("context_overflow", "413 429", r"request too large for"),  # larger than what a minute allows
     _wording("rate_limited", "429", r"PerMinute", r"retryDelay", r"(retry|try again) in \d"),
+    _wording(  # with statuses that say something else; "too many tokens, please wait" is no overflow
+        "rate_limited",
+        "400 403 500",
+        r"throttling",  # Bedrock
+        r"rate[ _]?limit[ _]?(error|exceeded|reached)",
+        r"please wait before trying again",
+    ),
     _wording("quota_exhausted", "403 429", r"exceeded your current quota"),
     _wording(
         "auth",
@@ -60,6 +71,8 @@ WORDINGS = (
         r"API[ _]key[ _](not[ _]valid|invalid|expired)",
         r"(incorrect|invalid) API[ _]key",
         r"(missing|invalid) authorization header",
+        r"location is not supported for the API",  # Gemini
+        r"organization[ _](has been )?restricted",  # Groq
     ),
     _wording(
         "context_overflow",
@@ -82,6 +95,9 @@ WORDINGS = (
         r"safety system",
         r"responsible ?ai",
         r"data_?inspection_?failed",  # Qwen
+        r"content exists risk",  # DeepSeek
+        r"prompt was flagged",  # OpenAI
+        r"不安全或敏感内容",  # Z.AI: unsafe or sensitive content
     ),
     _wording("bad_request", "404", r"no endpoints found that"),  # OpenRouter: of a parameter, not of the model
     _wording(
@@ -93,7 +109,10 @@ WORDINGS = (
         r"invalid_model",
         r"model_decommissioned",
         r"on-demand throughput isn.t supported",  # Bedrock: of this model, which needs a profile
+        r"no models loaded",  # LM Studio
     ),
+    _wording("server", "400", r"failed to load (the )?model", r"model has crashed"),  # LM Studio
+    _wording("overloaded", "500", r"overloaded"),
 )
 
 _BY_STATUS: dict[int, FailureKind] = {
@@ -106,26 +125,67 @@ _BY_STATUS: dict[int, FailureKind] = {
     408: "timeout",
     409: "conflict",
     413: "context_overflow",
+    423: "conflict",
+    424: "server",  # Bedrock and text-generation-inference: the model failed
     425: "conflict",
     429: "rate_limited",
+    498: "overloaded",  # Groq: no capacity for its flex tier
     503: "overloaded",
     529: "overloaded",
 }
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 4_000  # characters of an error's words that are read
-_SCALARS = ("code", "type", "status", "param", "message", "detail", "reason", "quotaId", "retryDelay", "raw", "n_ctx")
-_PARTS = ("details", "violations", "metadata")  # where Gemini and OpenRouter say more
+_SCALARS = (
+    "code", "type", "status", "param", "message", "msg", "status_msg", "detail", "reason", "quotaId", "retryDelay",
+    "raw", "n_ctx",
+)  # fmt: skip
+#: Where Gemini and OpenRouter say more, Cloudflare and MiniMax everything, and gateways what they were told.
+_PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
+_WAITS = ("estimated_time", "retry_after")  # in seconds: Hugging Face's, and that of many gateways
 _DEEPEST = 4
+_ERROR_STATUSES = frozenset(map(str, range(400, 600)))
 
 
 def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:
     """Return the failure of an error response, by its words first: providers disagree about status codes."""
+    return _failure(status, _kind(status, _read(body)[1]), body, headers)
+
+
+def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Failure | None:
+    """Return the error that a response reports although its status is one of success; None if it reports none.
+
+    The error's own status counts, if it has one, else its words alone.
+    """
+    error = body.get("error")
+    named = (error.get(key) for key in ("code", "status", "http_code")) if isinstance(error, Mapping) else ()
+    status = next((int(str(one)) for one in named if str(one) in _ERROR_STATUSES), None)
+    if status is not None:
+        return from_status(status, body, headers)
+    if not error and isinstance(body.get("message"), Mapping):
+        return None  # what a model says is no error
+    text = _read(body)[1]
+    kind = next((wording.kind for wording in WORDINGS if wording.words.search(text)), None)
+    if kind is None and not error:
+        return None
+    return _failure(500, kind or "server", body, headers)
+
+
+def _failure(status: int, kind: FailureKind, body: object, headers: Mapping[str, str]) -> Failure:
     code, text = _read(body)
-    kind = _kind(status, text)
     context = named_context(text) if kind == "context_overflow" else 0
-    wait = requested_wait(headers, text, limited=kind in ("rate_limited", "quota_exhausted", "overloaded"))
+    limited = kind in ("rate_limited", "quota_exhausted", "overloaded")
+    wait = requested_wait(headers, text, limited=limited)
+    if wait is None:
+        wait = requested_wait(_headers_within(body), limited=limited)
     return Failure(kind=kind, status=status, retry_after=wait, context=context, detail=code)
+
+
+def _headers_within(body: object) -> dict[str, str]:
+    """Return the headers of the provider behind OpenRouter, which are a part of its error."""
+    for key in ("error", "metadata", "headers"):
+        body = body.get(key) if isinstance(body, Mapping) else None
+    return {str(name): str(value) for name, value in body.items()} if isinstance(body, Mapping) else {}
 
 
 def error_text(body: object) -> str:
@@ -156,8 +216,9 @@ def _words(node: object, depth: int) -> Iterator[str]:
             if value := node.get(key):
                 prefix = f"{key} " if key in ("retryDelay", "n_ctx") else ""
                 yield prefix + str(value)[:_READ]
-        if isinstance(loading := node.get("estimated_time"), int | float):  # Hugging Face, in seconds
-            yield f"retryDelay {loading:.3f}s"
+        for key in _WAITS:
+            if isinstance(wait := node.get(key), int | float):
+                yield f"retryDelay {wait:.3f}s"
         for key in _PARTS:
             yield from _words(node.get(key), depth - 1)
 

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workers.llm.replies.content import text_of
+from workers.llm.replies.content import arguments_in, text_of
 
 _BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")  # what a line of a stream begins with; the last is a comment
 _MARK = b"\xef\xbb\xbf"  # of byte order; one may begin a stream
+_DONE = b"[DONE]"
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
@@ -21,9 +22,11 @@ def is_stream(content: bytes) -> bool:
 def joined(content: bytes) -> dict[str, Any] | None:
     """Return the completion that the chunks of a stream make together; None if it breaks off or holds none.
 
-    Of several choices it is the first. A stream is complete when it gives the reason why the answer ended, or an error.
+    Of several choices it is the first. A stream is complete when it gives the reason why the answer ended, or an error,
+    or says after some text that it is done.
     """
     texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
+    arguments: list[str] = []
     ended = None
     whole: dict[str, Any] = {}
     for chunk in _chunks(content):
@@ -39,9 +42,14 @@ def joined(content: bytes) -> dict[str, Any] | None:
         if isinstance(said, Mapping):
             for name, parts in texts.items():
                 parts.append(text_of(said.get(name)))
+            arguments.append(arguments_in(said))
+    message: dict[str, Any] = {name: "".join(parts) for name, parts in texts.items()}
+    if any(arguments):
+        message["function_call"] = {"arguments": "".join(arguments)}
     if ended is None and "error" not in whole:
-        return None
-    message = {name: "".join(parts) for name, parts in texts.items()}
+        if not any(message.values()) or not content.rstrip().endswith(_DONE):
+            return None
+        ended = "stop"
     if ended is not None or any(message.values()):
         whole["choices"] = [{"message": message, "finish_reason": ended or "error", "error": whole.get("error")}]
     return whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 from memory.language.hidden_characters import without_hidden
@@ -16,6 +16,10 @@ _THOUGHT_ENDS = re.compile(
 )
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
+_SLIP = re.compile(  # a string is one part; what never ends, ends with the text, so that this takes linear time
+    r'("(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL
+)
+_MAX_WRAPPED = 3  # objects around an answer that are taken off
 _MAX_STARTS = 64  # opening braces tried; an answer made of braces must not cost quadratic time
 
 
@@ -23,17 +27,19 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_decoder = json.JSONDecoder(parse_constant=_refuse)
+_decoder = json.JSONDecoder(parse_constant=_refuse, strict=False)  # models break lines within strings
 
 
 def json_objects(text: str) -> Iterator[dict[str, object]]:
     """Yield the JSON objects in a model's answer, the most likely first: the full text, a code fence, then amid prose.
 
     NaN and Infinity are not JSON. Strings are cleaned, see `clean`. An object that breaks off with the text ends the
-    search: complete objects inside it are parts of the answer, not the answer.
+    search: complete objects inside it are parts of the answer, not the answer. Text or a fence that is one object but
+    for comments and commas behind the last items is that object; a string that is JSON is what it says.
     """
-    text = _without_thoughts(text).strip().removeprefix("\ufeff")
-    for candidate in (text, *(fence.strip() for fence in _FENCE.findall(text))):
+    text = _said(_without_thoughts(text).strip().removeprefix("\ufeff"))
+    candidates = [text, *(_said(fence.strip()) for fence in _FENCE.findall(text))]
+    for candidate in (*candidates, *map(_without_slips, candidates)):
         found = _decode(candidate, 0)
         if found is not None and not candidate[found[1] :].strip():
             yield found[0]
@@ -61,6 +67,41 @@ def _without_thoughts(text: str) -> str:
             kept.append(text[at : begins.start()])
         at = ends.end()
     return "".join([*kept, text[at:]])
+
+
+def _said(text: str) -> str:
+    """Return what a text says that is one JSON string, and any other text as it is: some models encode twice."""
+    try:
+        said = _decoder.decode(text) if text.startswith('"') else text
+    except ValueError:
+        return text
+    return said.strip() if isinstance(said, str) else text
+
+
+def _without_slips(text: str) -> str:
+    """Return a text that begins as an object without comments and commas behind last items; any other as it is."""
+    for _ in range(2 if text.startswith(("{", "/")) else 0):  # a comment may stand behind a comma
+        text = _SLIP.sub(lambda found: found[1] or "", text).strip()
+    return text
+
+
+def wrapped_in(value: Mapping[str, object]) -> Iterator[dict[str, object]]:
+    """Yield the object that is alone in this one, such as under "answer", "properties" or "arguments", and so on.
+
+    It may be JSON in a string.
+    """
+    for _ in range(_MAX_WRAPPED):
+        inner = [one for one in map(_object_of, value.values()) if one is not None]
+        if len(inner) != 1:
+            return
+        yield (value := inner[0])
+
+
+def _object_of(value: object) -> dict[str, object] | None:
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        found = _decode(value.strip(), 0)
+        return found[0] if found is not None else None
+    return value if isinstance(value, dict) else None
 
 
 def _decode(text: str, start: int) -> tuple[dict[str, object], int] | None:

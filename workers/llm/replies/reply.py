@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from pydantic import BaseModel, ValidationError
@@ -14,10 +16,10 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost
 from tasks.job import Cost
 from tasks.kind import Prompt
-from workers.llm.replies.content import in_utf8, text_of
-from workers.llm.replies.error_responses import from_status
+from workers.llm.replies.content import answer_in, in_utf8, text_of
+from workers.llm.replies.error_responses import from_success
 from workers.llm.replies.event_stream import is_stream, joined
-from workers.llm.replies.extract import json_objects
+from workers.llm.replies.extract import json_objects, wrapped_in
 from workers.llm.replies.failures import Failure, FailureKind, describe_places
 from workers.llm.replies.usage import Usage, read_usage
 from workers.llm.requests.tokens import estimate_tokens, prompt_tokens
@@ -26,6 +28,7 @@ from workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 _ENDS: Mapping[str, FailureKind] = {
     "length": "truncated",
     "max_tokens": "truncated",  # Anthropic and Gemini, behind a gateway
+    "max_output_tokens": "truncated",  # of the Responses API, behind a gateway
     "model_length": "truncated",  # Mistral
     "model_context_window_exceeded": "truncated",  # Z.AI
     "content_filter": "filtered",
@@ -35,11 +38,17 @@ _ENDS: Mapping[str, FailureKind] = {
     "blocklist": "filtered",
     "prohibited_content": "filtered",
     "spii": "filtered",
+    "guardrail_intervened": "filtered",  # Bedrock, behind a gateway, as the next
+    "content_filtered": "filtered",
     "refusal": "refused",  # Anthropic, behind a gateway
     "error": "server",  # OpenRouter, when a provider breaks off
     "network_error": "server",  # Z.AI
+    "abort": "server",  # vLLM and SGLang, when they are stopped
     "insufficient_system_resource": "overloaded",  # DeepSeek
 }
+#: What Gemini has around its reasons: "FINISH_REASON_SAFETY", "IMAGE_SAFETY", "content_filter: RECITATION".
+_END = re.compile(r"^(finish_reason_)?(image_)?|:.*", re.DOTALL)
+_EVENT = re.compile(rb"^data: ?\{", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,17 +84,16 @@ def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_to
     return call_cost(model, prompt_tokens(prompt), output, calls=sent, percent=percent), True
 
 
-_ERROR_STATUSES = frozenset(map(str, range(400, 600)))
-
-
 def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     """Return the first choice of a chat completion, whatever its shape."""
     content = in_utf8(content, headers)
     streamed = is_stream(content)
     try:
-        body = joined(content) if streamed else json.loads(content)
+        body = joined(content) if streamed else json.loads(content, strict=False)
     except (ValueError, RecursionError):
         body = None
+    if body is None:
+        body = _completion_within(content)
     if not isinstance(body, dict):
         # A completion that broke on its way was paid for.
         if body is None and (streamed or content.lstrip().startswith(b"{")):
@@ -95,7 +103,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     choices = body.get("choices")
     choice = next((one for one in choices if isinstance(one, dict)), None) if isinstance(choices, list) else None
     if choice is None:
-        failure = _error_with_status_200(body, headers)
+        failure = from_success(body, headers)
         if failure is None and usage is None and "choices" not in body:
             return Reply(failure=Failure(kind="no_completion", detail="neither choices nor usage"))
         failure = failure or Failure(kind="empty", detail="no choices")
@@ -103,8 +111,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     usage = usage or read_usage(choice)
     message = choice.get("message") or choice.get("delta")
     message = message if isinstance(message, dict) else {}
-    text = text_of(message.get("content")) or text_of(choice.get("text"))
-    thought = text_of(message.get("reasoning_content") or message.get("reasoning"))
+    text, thought = answer_in(message, text_of(choice.get("text")))
     if usage is not None and not usage.output and (text + thought).strip():
         usage = None  # no text costs nothing
     refusal = message.get("refusal")
@@ -119,20 +126,22 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     )
 
 
-def _error_with_status_200(body: Mapping[str, object], headers: Mapping[str, str]) -> Failure | None:
-    """Return the error that some gateways report in the place of choices."""
-    error = body.get("error")
-    if not error:
+def _completion_within(content: bytes) -> dict[str, object] | None:
+    """Return the completion that stands alone amid something else, such as the signs of life of a proxy before it."""
+    if _EVENT.search(content) is not None:
+        return None  # a part of a stream
+    try:
+        body = json.loads(content[content.find(b"{") : content.rfind(b"}") + 1], strict=False)
+    except (ValueError, RecursionError):
         return None
-    code = str(error.get("code")) if isinstance(error, dict) else ""
-    return from_status(int(code) if code in _ERROR_STATUSES else 500, body, headers)
+    return body if isinstance(body, dict) and "choices" in body else None
 
 
 def _ended(choice: Mapping[str, object], refusal: bool, text: str, headers: Mapping[str, str]) -> Failure | None:
     """Return why the answer is unusable, if it is. Half an object may hold complete ones: truncation fails."""
     reason = choice.get("finish_reason") or ("error" if choice.get("error") else "")
-    kind = _ENDS.get(str(reason).lower())
-    if kind == "server" and (failure := _error_with_status_200(choice, headers)) is not None:
+    kind = _ENDS.get(_END.sub("", str(reason).lower()))
+    if kind == "server" and (failure := from_success({"error": choice.get("error")}, headers)) is not None:
         return failure
     if kind is not None and (kind == "filtered" or not refusal):
         return Failure(kind=kind, detail=f"finish_reason {str(reason).lower()}")
@@ -146,13 +155,14 @@ def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, F
     if reply.failure is not None:
         return None, reply.failure
     wrong: Failure | None = None
-    for candidate in json_objects(reply.text):
-        try:
-            return model.model_validate(candidate), None
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # a host's own validator may raise anything; the call is paid for
-            wrong = wrong or Failure(kind="wrong_schema", detail=_describe(error))
+    for found in json_objects(reply.text):
+        for candidate in chain((found,), wrapped_in(found)):
+            try:
+                return model.model_validate(candidate), None
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # a host's own validator may raise anything; the call is paid for
+                wrong = wrong or Failure(kind="wrong_schema", detail=_describe(error))
     return None, wrong or Failure(kind="not_json", detail="no JSON object in the answer")
 
 

@@ -1,7 +1,8 @@
 """The wait that an endpoint requests before the next call, from the headers and the body of an error response.
 
 Endpoints name it in many ways: `Retry-After` (RFC 9110, section 10.2.3) in seconds or as a date, `retry-after-ms`,
-`x-ratelimit-reset-*` with what is left of each limit beside it, or within the error (Gemini's `retryDelay`).
+`x-ratelimit-reset-*` with what is left of each limit beside it, `RateLimit` with both in one
+(draft-ietf-httpapi-ratelimit-headers), or within the error (Gemini's `retryDelay`).
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from email.utils import parsedate_to_datetime
 _LONGEST = 86_400.0  # seconds; a longer wait counts as this one
 _EPOCH = 1_000_000_000.0  # a larger number of seconds is a time, not a wait
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
-_ASKS = r"(?:retry (?:in|after)|try again (?:in|after)|wait(?: for)?|retryDelay:?) ?"
+_ASKS = r"(?:retry (?:in|after):?|try again (?:in|after)|wait(?: for)?|retryDelay:?) ?"
 _IN_TEXT = re.compile(_ASKS + r"((?:\d{1,6}(?:\.\d{1,15})?(?:ms|[dhms])(?![a-z]))+)", re.IGNORECASE)
 _IN_WORDS = re.compile(_ASKS + r"(\d{1,6}(?:\.\d{1,15})?) ?(milli)?(second|minute|hour|day)", re.IGNORECASE)
 _UNITS = {"day": 86_400.0, "hour": 3_600.0, "minute": 60.0, "second": 1.0}
-_RESET = re.compile(r"x-ratelimit-reset(-.+)?|(x|anthropic)-ratelimit-.+-reset")
+_RESET = re.compile(r"(x-)?ratelimit(bysize)?-reset(-.+)?|(x|anthropic)-ratelimit-.+-reset")
+_LIMIT = re.compile(r"\b(?:r|remaining)=(\d{1,9})[;, ]{1,3}(?:t|reset)=(\d{1,9})\b")  # `"default";r=0;t=30`
 
 
 def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited: bool = True) -> float | None:
@@ -34,12 +36,19 @@ def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited:
     now = _date(named.get("date", "")) or time.time()  # dates are of the server's clock, which may be another
     wait = _milliseconds(named.get("retry-after-ms", ""))
     if wait is None:
-        wait = _until(named.get("retry-after", ""), now)
+        told = [_retry_after(value.strip(), now) for name, value in headers.items() if name.lower() == "retry-after"]
+        wait = max((one for one in told if one is not None), default=None)
     if wait is None:
         wait = _in_words(error_text)
     if wait is None:
         wait = _reset(named, limited, now)
     return None if wait is None else min(max(wait, 0.0), _LONGEST)
+
+
+def _retry_after(value: str, now: float) -> float | None:
+    """Return the seconds of a `Retry-After`, also of one with its unit ("5 seconds")."""
+    seconds = _until(value, now)
+    return _in_words(f"wait {value}") if seconds is None else seconds
 
 
 def _in_words(text: str) -> float | None:
@@ -63,6 +72,10 @@ def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | Non
         waits.append(wait)
         if headers.get(name.replace("reset", "remaining")) in ("0", "0.0"):
             used_up.append(wait)
+    for remaining, reset in _LIMIT.findall(headers.get("ratelimit", "")):
+        waits.append(float(reset))
+        if int(remaining) == 0:
+            used_up.append(float(reset))
     if used_up:
         return max(used_up)
     return min(waits, default=None) if limited else None

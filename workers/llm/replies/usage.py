@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _MOST = 100_000_000  # tokens; no model reads or writes as many in one call, so a larger count is a mistake
+_ADDED = 100_000  # tokens that a gateway or a template may add to a prompt
+_MOST_WRITTEN = 1_000_000  # tokens that no model writes in one call
 
 
 class Usage(NamedTuple):
@@ -22,24 +24,36 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
 
     Some providers leave reasoning out of `completion_tokens`. Where the total has more than prompt and completion, or
     the reasoning alone is more than the completion, that is output too. A cached count above the prompt counts as none.
-    DeepSeek names the cached tokens beside the others.
+    DeepSeek names the cached tokens beside the others, and Anthropic does not count them among those of the prompt.
     """
     usage = response.get("usage")
     if not isinstance(usage, Mapping):
         return None
     prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    if prompt is None and output is None:  # Anthropic's names, behind some gateways
+    beside = _count(usage.get("prompt_cache_hit_tokens")) or 0
+    asked, answered = "prompt", "completion"
+    if prompt is None and output is None:  # the names of Anthropic and of the Responses API, behind some gateways
         prompt, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
+        asked, answered = "input", "output"
+        if prompt is not None:  # Anthropic counts only what was neither read from its cache nor written to it
+            beside = _count(usage.get("cache_read_input_tokens")) or 0
+            prompt += beside + (_count(usage.get("cache_creation_input_tokens")) or 0)
+    total = _count(usage.get("total_tokens"))
+    if prompt and usage.get(f"{answered}_tokens") is None and total is not None and total > prompt:
+        output = total - prompt
     if not prompt or output is None:  # no call has an empty prompt; some servers leave out what they had cached
         return None
-    total = _count(usage.get("total_tokens"))
-    reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
+    reasoning = _detail(usage, f"{answered}_tokens_details", "reasoning_tokens")
     if reasoning > output:
         output += reasoning
-    beside = _count(usage.get("prompt_cache_hit_tokens")) or 0
-    cached = _detail(usage, "prompt_tokens_details", "cached_tokens") or beside
+    cached = _detail(usage, f"{asked}_tokens_details", "cached_tokens") or beside
     output = max(output, (total or 0) - prompt)
     return Usage(prompt, output, cached if cached <= prompt else 0, min(reasoning, output))
+
+
+def is_possible(usage: Usage, sent_bytes: int) -> bool:
+    """Return whether a call that sent so many bytes can have had this usage; no token is shorter than a byte."""
+    return usage.prompt <= sent_bytes + _ADDED and usage.output <= _MOST_WRITTEN
 
 
 def _detail(usage: Mapping[str, object], group: str, name: str) -> int:
