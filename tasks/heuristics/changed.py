@@ -41,7 +41,7 @@ _COLD = re.compile(
 )
 _WARM = re.compile(
     r"\b(?:helped|praised|thank\w*|forgave|made up with|hugged|comforted|gave (?:me|him|her|them)|married|marry|"
-    r"engaged(?! in\b)|apologi[sz]ed|appreciat\w*|proud of|saved my|as agreed)\b",
+    r"engaged(?! in\b)|apologi[sz]ed|appreciat\w*|proud of|saved my)\b",
     re.I,
 )
 _OF_YOU = re.compile(r"\byou\b", re.I)
