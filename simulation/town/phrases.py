@@ -94,9 +94,9 @@ NEWS_REACTIONS: tuple[tuple[str, ...], ...] = (  # by how much it matters
     ("Really? I had no idea.", "I had better tell the others.", "That is news to me. What else do you know?"),
 )
 FAREWELLS_AT_HOME: tuple[tuple[str, str], ...] = (
-    ("Well, back to what I was doing.", "Yes, me too."),
+    ("Well, back to it.", "Yes, me too."),
     ("I have kept you long enough, {you}.", "You never disturb me, {me}."),
-    ("That was a nice chat, {you}.", "It was. We should take the time more often."),
+    ("It was good to talk to you, {you}.", "Likewise, {me}."),
     ("I had better get on.", "So had I."),
 )
 REGARDS = ("Give my regards at home, {you}.", "I will. And you mind your step, {me}.")  # to who lives elsewhere

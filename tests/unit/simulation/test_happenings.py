@@ -54,7 +54,8 @@ def evening(town: Town) -> list[tuple[str, str]]:
 
 def supper(agreed: int, host: str = HOST) -> Meeting:
     people = {HOST: agreed, GUEST: agreed}
-    return Meeting(id="x", what="a supper" if host else "have supper", place="plaza", minute=SIX_PM, people=people, host=host)
+    what = "a supper" if host else "have supper"
+    return Meeting(id="x", what=what, place="plaza", minute=SIX_PM, people=people, host=host)
 
 
 def test_without_plans_people_keep_what_they_agreed_to() -> None:

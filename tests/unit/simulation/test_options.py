@@ -23,6 +23,7 @@ def at(town: Town, minute: int, place: str = "", **changes: object) -> Town:
     """Return the town as it is at this minute, with its first agent awake at a place."""
     town.step(minute, minute)
     state = msgspec.json.decode(town.dump(), type=State)
+    state.appointments.clear()  # which one would set out for
     body = state.bodies[ANN]
     body.condition, body.talk, body.hunger, body.need = "activity", "", 9_500, ""
     body.place = place or body.place
