@@ -198,7 +198,8 @@ def _choice_of_action(situation: Situation, memories: Iterable[Entry]) -> Iterat
     yield Constraint(field="doing", choices=tuple(dict.fromkeys(map(plain, actions))))
     items = [item.description for item in (_item(situation, "item"), _item(situation, "later")) if item is not None]
     grounds = [plain(text) for text in (*items, *(entry.text for entry in memories))]
-    if fitting := tuple(dict.fromkeys(text for text in grounds if text and len(text) < HELD_PHRASE)):
+    said = (text for text in grounds if text and len(text) < HELD_PHRASE and not text.endswith("?"))
+    if fitting := tuple(dict.fromkeys(said)):
         yield Constraint(field="reason", choices=fitting)
 
 
