@@ -8,22 +8,26 @@ its answer is due, and when budget refuses it, the agent goes on with its plan o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
 from pydantic import BaseModel
 
+from memory.appointments import find_place
 from memory.clock import DAY, clock_time, day_number
 from memory.effects import Effect, SetPlanStatus, Tell
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from memory.language.text import normal
 from memory.plans import present_items
 from memory.policies.compaction import rating
 from memory.routing.routing import stage_of
 from memory.stream import Stream
 from memory.summaries.conversations import resolve_name
-from prompts.answers import ActionAnswer
-from prompts.render import Templates
+from prompts.answers import HELD_PHRASE, ActionAnswer
+from prompts.constraints import Constraint
+from prompts.render import Templates, neutral, plain
 from tasks import timing
 from tasks.heuristics.day_plan import LOW
 from tasks.job import Request
@@ -37,6 +41,8 @@ REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "refle
 NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (streams design)
 FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the best first
 MOST_NEAR, MOST_ACTIONS = 20, 30
+LONG = 100  # characters of a deed that may be the beginning of a longer action
+_AT_HOME = re.compile(r"\bat home\b", re.IGNORECASE)
 
 #: JSON: "location", "activity", "status", "near", "actions", "item", "later", as far as they are known.
 Situation = Mapping[str, Any]
@@ -119,19 +125,23 @@ class Act:
                 **long_term_context(case, memory_share),
             },
         )
-        return Prompt.of(rendered, ActionAnswer, memories, choice_of_place("location", places, HERE))
+        choices = [*choice_of_place("location", places, HERE), *_choice_of_action(situation, memories)]
+        return Prompt.of(rendered, ActionAnswer, memories, choices)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the action as a message to the world; the answer may also complete the current plan item.
 
+        An action that the world names with its place is done there, whatever place the answer names beside it.
+
         Raises:
-            ValueError: for a place that is not known.
+            ValueError: for a place that is not known, and for an action that is not available.
         """
         assert isinstance(answer, ActionAnswer)
         owner, situation = case.job.key.owner, case.job.params
-        place = place_meant(answer.location, case) or _text(situation, "location")
-        moves = place != _text(situation, "location")
-        action = _action("move_to" if moves else "stay", place, answer.doing, answer.reason)
+        here, doing = _text(situation, "location"), _available(answer.doing, situation)
+        place = _place_named(doing, case) if _texts(situation, "actions") else ""
+        place = place or place_meant(answer.location, case) or here
+        action = _action("move_to" if place != here else "stay", place, doing, answer.reason)
         item = _item(situation, "item")
         done: tuple[Effect, ...] = ()
         if item is not None and answer.completing_plan_item:
@@ -139,7 +149,10 @@ class Act:
         return *done, Tell(owner=owner, topic="action", data=action), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the action of a rule; otherwise the plan item, or company at the best remembered place, or idling."""
+        """Return the action of a rule; otherwise the plan item, or company at the best remembered place, or idling.
+
+        Where the world names actions, company is one of them that leads to that place; without one, it is the first.
+        """
         situation, world = case.job.params, case.world
         home, food = case.profile.home, _eating_place(world)
         action = by_rule(situation, case.job.minute, home=home, food=food)
@@ -149,12 +162,7 @@ class Act:
             action = _action("stay", here, item.description, "Going on with the plan")
         if action is None:
             place, used = _company(case, here)
-            names = world.display_names
-            action = (
-                _action("move_to", place, "Meeting people", f"People meet at {resolve_name(place, names)}")
-                if place
-                else _action("idle", here, "", "Deciding what to do")  # the streams design's fallback
-            )
+            action = _social(case, here, place)
         return Tell(owner=case.job.key.owner, topic="action", data=action), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:
@@ -166,6 +174,64 @@ class Act:
             item and item.description,
         ]
         return recall(case, ". ".join(word for word in words if word), SHOWN, REMEMBERED)
+
+
+def _social(case: Case, here: str, place: str) -> dict[str, str]:
+    """Return the action of somebody who is free: company at a place, if there is one, or what else is available."""
+    company = f"People meet at {resolve_name(place, case.world.display_names)}"
+    if actions := _texts(case.job.params, "actions"):
+        places = {action: _place_named(action, case) or here for action in actions}
+        chosen = next((action for action in actions if place and places[action] == place), actions[0])
+        moves = places[chosen] != here
+        reason = company if places[chosen] == place else "Having time for it"
+        return _action("move_to" if moves else "stay", places[chosen], chosen, reason)
+    if place:
+        return _action("move_to", place, "Meeting people", company)
+    return _action("idle", here, "", "Deciding what to do")  # the streams design's fallback
+
+
+def _choice_of_action(situation: Situation, memories: Iterable[Entry]) -> Iterator[Constraint]:
+    """Yield, where the world names actions, that the deed is one of them and the reason something that was shown."""
+    actions = _texts(situation, "actions")
+    if not actions:
+        return
+    yield Constraint(field="doing", choices=tuple(dict.fromkeys(map(plain, actions))))
+    items = [item.description for item in (_item(situation, "item"), _item(situation, "later")) if item is not None]
+    grounds = [plain(text) for text in (*items, *(entry.text for entry in memories))]
+    said = (text for text in grounds if text and len(text) < HELD_PHRASE and not text.endswith("?"))
+    if fitting := tuple(dict.fromkeys(said)):
+        yield Constraint(field="reason", choices=fitting)
+
+
+def _available(doing: str, situation: Situation) -> str:
+    """Return the available action that an answer means; any deed where the world names none.
+
+    Raises:
+        ValueError: when it is none of them.
+    """
+    actions = _texts(situation, "actions")
+    if not actions:
+        return doing
+    said = normal(neutral(doing.removesuffix("…")))
+    found = next((action for action in actions if _is_said(normal(neutral(action)), said)), None)
+    if found is None:
+        raise ValueError(f"{doing[:100]!r} is not available; choose one of: {'; '.join(actions)}"[:MAX_TEXT])
+    return found
+
+
+def _is_said(action: str, said: str) -> bool:
+    return action == said or (len(said) > LONG and action.startswith(said))  # answers are cut
+
+
+def _place_named(doing: str, case: Case) -> str:
+    """Return the place where an available action is done, if it says so or is the plan item that does; else ""."""
+    item = _item(case.job.params, "item")
+    if item is not None and item.description == doing:
+        return item.location or _text(case.job.params, "location")
+    if _AT_HOME.search(doing) and case.profile.home:
+        return case.profile.home
+    place = find_place(doing, case.world.locations)
+    return place.id if place is not None else ""
 
 
 def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[str, str] | None:

@@ -37,7 +37,8 @@ caroline melanie gina joanna audrey jolene jane tamara carmen yuriko hailey ayes
 ella ellen eva gabriela irene ines jenny jill jo katie kate kim lena leila liz lucia lucy maggie marie marta mia molly
 monica nina nora olga paula peggy pam rita rosa sally sofia sonia sue susie tina vera wendy yoko anya elena irina katya
 ekaterina marina masha natasha nadia oksana polina svetlana tatiana yulia ana camila fatima francesca giulia greta hana
-heidi ingrid layla mei priya sakura yuki zoe chloe ava amelia mila luna
+heidi ingrid layla mei priya sakura yuki zoe zoë chloe ava amelia mila luna aisha amara clara klara klára elif ewa
+linnea linnéa nadia noemie noémie sofía
 анна мария елена ольга наталья екатерина татьяна ирина юлия светлана
 """
 _HIS = """
@@ -51,7 +52,8 @@ jon nate tim evan sam calvin dave klaus wolfgang giorgio carlos tom ben bill bob
 mike nick oliver oscar phil rob ron steve ted tony will adrian ahmed alberto ali antonio boris dmitri diego eddy
 fernando francisco franz friedrich giovanni hans hiroshi igor ivan javier juergen kenji luca luis manuel marco
 mario martin miguel mikhail mohamed mohammed nikolai omar pablo pavel pedro pierre rajiv ravi ricardo sergei simon
-stefan takashi vladimir wei yuri
+stefan takashi vladimir wei yuri arjun bjorn björn darius emeka felix henrik hugo jonas kofi mateo niklas oskar tomas
+tomás viktor
 александр дмитрий сергей андрей алексей иван михаил владимир николай павел
 """
 _KNOWN: dict[str, Pronouns] = {

@@ -25,6 +25,7 @@ LEISURE = (
     ("cafe", "having a cup of tea"),
     ("library", "browsing the shelves"),
     ("harbour", "watching the boats"),
+    ("market", "doing the shopping"),
 )
 AT_PLACE = {
     "restaurant": ("having coffee", "talking with the guests"),
@@ -67,6 +68,12 @@ def is_night(person: Person, minute: int) -> bool:
     return of_day >= person.bed or of_day < person.wake
 
 
+def meal_of(minute: int) -> str:
+    """Return what a meal at this time is called."""
+    hour = minute % DAY // 60
+    return "breakfast" if 4 <= hour < 11 else "lunch" if 11 <= hour < 16 else "dinner" if hour >= 16 else "a bite"
+
+
 def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
     """Return the next action. Deterministic; changes only `body.need`."""
     profile = person.profile
@@ -81,17 +88,18 @@ def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[
     night = is_night(person, minute)
     item = body.agenda.current(minute)
     if item is not None and not (night and _before_night(person, item, minute)):
-        place = item.location if item.location in place_type else body.place or profile.home
+        place = item.location if item.location in place_type else _anywhere(person, body, minute)
         if SLEEP_WORDS.search(item.description):
             return Action(place, "", item.description, sleep=True)
         eat = MEAL_WORDS.search(item.description) is not None and body.hunger < FED
-        doing = "having a meal" if eat else _looks_like(seed, person, place, minute, place_type)
+        doing = "having a meal" if eat else _chosen(seed, person, body, place, minute, place_type)
         return Action(place, doing, item.description, eat=eat)
     if night:
         return Action(profile.home, "", "sleeping", sleep=True)
     if body.advice in place_type and minute < body.advice_until:
-        doing = _looks_like(seed, person, body.advice, minute, place_type)
-        return Action(body.advice, doing, "has decided to go there")
+        eat = MEAL_WORDS.search(body.advised) is not None and body.hunger < FED
+        doing = _chosen(seed, person, body, body.advice, minute, place_type)
+        return Action(body.advice, doing, "has decided to go there", eat=eat)
     if body.agenda.valid_until > minute:
         return Action(body.place or profile.home, "", "deciding what to do")
     return routine(seed, person, body, minute, place_type)
@@ -103,6 +111,19 @@ def _before_night(person: Person, item: PlanItem, minute: int) -> bool:
     if of_day >= person.bed:
         return at % DAY < person.bed
     return of_day < person.wake and at // DAY < minute // DAY
+
+
+def _chosen(seed: int, person: Person, body: Body, place: str, minute: int, place_type: dict[str, str]) -> str:
+    """Return what somebody does at a place: what it has chosen to do there, or what is usual."""
+    if body.advised and place == body.advice and minute < body.advice_until:
+        return body.advised
+    return _looks_like(seed, person, place, minute, place_type)
+
+
+def _anywhere(person: Person, body: Body, minute: int) -> str:
+    """Return where somebody does what can be done anywhere: where they are, but at home once work is over."""
+    at_work = body.place == person.profile.work
+    return person.profile.home if not body.place or (at_work and minute % DAY >= person.trade.end) else body.place
 
 
 def _looks_like(seed: int, person: Person, place: str, minute: int, place_type: dict[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory.clock import DAY, clock_time, day_of
+from memory.summaries.conversations import format_list
 from simulation.town.perception import Seen, thought
 from simulation.town.setting import Setting
 from simulation.town.state import FULL, Meeting, State, warm
@@ -63,7 +64,7 @@ def _settle(setting: Setting, state: State, appointment: Meeting, minute: int) -
     def names(owners: list[str]) -> str:
         listed = [setting.name(o) for o in owners[:MAX_NAMED]]
         rest = len(owners) - len(listed)
-        return ", ".join(listed) + (f" and {rest} more" if rest else "")
+        return format_list([*listed, f"{rest} more"] if rest else listed)
 
     if appointment.host:
         if appointment.host in missed:
@@ -72,7 +73,11 @@ def _settle(setting: Setting, state: State, appointment: Meeting, minute: int) -
                 seen.append(thought(owner, text, minute, 6, appointment.host, place=appointment.place))
             return seen
         for owner in there:
-            text = f"{appointment.what.capitalize()} at {where} has begun; here are {names(there)}."
+            others = [o for o in there if o != owner]
+            company = (
+                f"here {'is' if len(others) == 1 else 'are'} {names(others)}" if others else "nobody else has come"
+            )
+            text = f"{appointment.what.capitalize()} at {where} has begun; {company}."
             seen.append(thought(owner, text, minute, 6, *there[:MAX_NAMED], place=appointment.place))
             state.bodies[owner].mood = min(FULL, state.bodies[owner].mood + PLEASURE)
         for owner in [o for o in missed if o != appointment.host]:
@@ -88,7 +93,7 @@ def _settle(setting: Setting, state: State, appointment: Meeting, minute: int) -
             warm(state, owner, missed[0], -8)
     for owner in came if not missed else []:
         others = [o for o in came if o != owner]
-        text = f"Met {names(others)} at {where} as agreed to {appointment.what}."
+        text = f"Met {names(others)} at {where} to {appointment.what}, as agreed."
         seen.append(thought(owner, text, minute, 5, *others, place=appointment.place))
         warm(state, owner, others[0], 4)
     return seen

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memory.clock import DAY, clock_time, day_of
-from simulation.town.action import Action, choose, is_night
+from memory.clock import clock_time, day_of
+from simulation.town.action import Action, choose, is_night, meal_of
 from simulation.town.people import Person
 from simulation.town.perception import Seen, thought
 from simulation.town.phrases import sky
@@ -11,7 +11,6 @@ from simulation.town.setting import Setting
 from simulation.town.state import FULL, Body, Meeting, State
 
 SPEED = 8  # tiles per minute
-MEAL_PAUSE = 150  # minutes between two meals worth noting
 
 # Hundredths of a per cent per minute: a waking day takes about 70% of the energy, ten hours without food 70% of hunger.
 TIRES, RESTS, HUNGERS, HUNGERS_ASLEEP, FEEDS, EASES = 7, 17, 11, 3, 300, 1
@@ -57,11 +56,9 @@ def _carry_out(setting: Setting, person: Person, body: Body, action: Action, min
     body.doing = action.doing
     if action.eat:
         body.hunger = min(FULL, body.hunger + FEEDS)
-        if body.ate < 0 or minute - body.ate > MEAL_PAUSE:
+        if body.ate < 0 or day_of(body.ate) != day_of(minute) or meal_of(body.ate) != meal_of(minute):
             body.ate = minute
-            hour = minute % DAY // 60
-            meal = "breakfast" if 4 <= hour < 11 else "lunch" if hour < 16 else "dinner"
-            seen.append(thought(owner, f"Had {meal} at {where}.", minute, 2, place=body.place))
+            seen.append(thought(owner, f"Had {meal_of(minute)} at {where}.", minute, 2, place=body.place))
     return seen
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from memory.entry import Entry
+from simulation.town import phrases
 from simulation.town.chance import Chance
 from simulation.town.setting import Setting
 from simulation.town.state import Body, SpokenLine, State, Talk, warm
-from simulation.town.topics import TOPICS, Pair, farewell, greeting
+from simulation.town.topics import TOPICS, Pair, farewell, greeting, trouble
 
+GREETING = 2  # lines of one in which nobody says how they feel
+SLEEPS = frozenset(opening for opening, _ in phrases.OF_SLEEP)
 MAX_LINES = 14
 SAME_PAIR_PAUSE = 150  # minutes before the same two talk again
 MAX_KNOWN_NEWS = 24
@@ -47,6 +51,7 @@ def start(setting: Setting, state: State, here: Iterable[str], place: str, minut
 def script(pair: Pair) -> list[SpokenLine]:
     """Return all lines of a conversation: hello, one to four subjects, goodbye; 4 to 14 lines."""
     lines = greeting(pair)
+    pair = replace(pair, told_feelings=len(lines) > GREETING)
     subjects = 1 + pair.chance.below(4)
     pressing, idle = TOPICS[:2], pair.chance.shuffled(TOPICS[2:])
     said: set[str] = set()
@@ -57,6 +62,9 @@ def script(pair: Pair) -> list[SpokenLine]:
             continue  # not every meeting brings a new request
         if not exchange or exchange[0].text in said or len(lines) + len(exchange) + 2 > MAX_LINES:
             continue
+        if topic is trouble and said & SLEEPS:
+            continue  # one who has slept well is not worn out a minute later
+        pair = replace(pair, told_feelings=pair.told_feelings or topic is trouble)
         said.add(exchange[0].text)
         lines += exchange
         subjects -= 1

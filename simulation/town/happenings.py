@@ -13,9 +13,9 @@ from simulation.town.places import public_id
 from simulation.town.setting import Setting
 from simulation.town.state import FULL, Meeting, News, Promise, State, acquaint
 from simulation.town.topics import when
-from simulation.town.trades import COMMON_EPISODES
+from simulation.town.trades import COMMON_EPISODES, INDOOR_EPISODES
 
-INVITE_AT = 285  # minutes after 00:00: before anybody plans the day
+INVITE_AT = 435  # minutes after 00:00: when everybody is up
 PEOPLE_PER_EVENT = 9
 KEEP_NEWS = 2 * DAY
 
@@ -59,7 +59,9 @@ def episodes(setting: Setting, day: int) -> dict[int, list[tuple[str, str, int]]
     for person in setting.people.values():
         chance = Chance(setting.seed, "episodes", person.owner, day)
         own = Chance(setting.seed, "fate", person.owner).shuffled(person.trade.episodes)
-        common = Chance(setting.seed, "fate of all", person.owner).shuffled(COMMON_EPISODES)
+        outdoors = "outdoors" in setting.places[person.profile.work].location.tags
+        any_place = COMMON_EPISODES if outdoors else (*COMMON_EPISODES, *INDOOR_EPISODES)
+        common = Chance(setting.seed, "fate of all", person.owner).shuffled(any_place)
         turn = [own[2 * day % len(own)], own[(2 * day + 1) % len(own)], common[day % len(common)]]
         for text, importance in chance.shuffled(turn)[: 1 + chance.below(3)]:
             if (person.profile.work, text) in taken:
@@ -88,7 +90,10 @@ def happen(state: State, owner: str, text: str, importance: int, minute: int, wi
 
 
 def invitations(setting: Setting, state: State, here: list[str], minute: int, today: bool) -> list[Seen]:
-    """Let some decide to hold something, tomorrow or (`today`) on this day; the housemate hears of it at once."""
+    """Let some decide to hold something, tomorrow or (`today`) on this day; the housemate hears of it at once.
+
+    What is held today was decided before the town began: those who know of it have been invited.
+    """
     seen: list[Seen] = []
     day = day_of(minute) + (0 if today else 1)
     chance = Chance(state.seed, "events", day)
@@ -116,7 +121,8 @@ def invitations(setting: Setting, state: State, here: list[str], minute: int, to
         for other in [o for o in mates + friends if not is_taken(state, o, begins)]:
             learn(state.bodies[other], news_id)
             state.appointments[news_id].people.setdefault(other, minute)
-            invited = f"{name} invited me to {what} at {where} {words}, and I said yes."
+            said = "has invited me to" if today else "invited me to"
+            invited = f"{name} {said} {what} at {where} {words}, and I {'have said' if today else 'said'} yes."
             seen.append(thought(other, invited, minute, 7, host, place=place))
     return seen
 

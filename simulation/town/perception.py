@@ -38,32 +38,41 @@ class Perception:
         return abs(observer.x - other.x) + abs(observer.y - other.y) <= self.radius
 
     def agents(
-        self, owner: str, body: Body, near: Iterable[tuple[str, str, Body]], minute: int, with_whom: Mapping[str, str]
+        self,
+        owner: str,
+        body: Body,
+        near: Iterable[tuple[str, str, Body]],
+        minute: int,
+        with_whom: Mapping[str, tuple[str, str]],
     ) -> list[Entry]:
         """Observations of those near (owner, name, body); notes the cooldowns in `body`.
 
-        `with_whom` says, for who is in a conversation, the name of the one spoken with.
+        `with_whom` says, for who is in a conversation, whom that one speaks with (owner, name). Who sees both sees one
+        conversation.
         """
         seen: list[Entry] = []
-        for other_owner, name, other in near:
-            if other_owner == owner or not self.sees(body, other):
-                continue
+        visible = {o: (name, other) for o, name, other in near if o != owner and self.sees(body, other)}
+        for other_owner, (name, other) in visible.items():
             key = f"agent:{other_owner}"
             last = body.seen.get(key)
             if last is not None and minute - last < self.agent_cooldown:
                 continue
-            look = appearance(other, with_whom.get(other_owner, ""))
+            partner, partner_name = with_whom.get(other_owner, ("", ""))
+            look = appearance(other, partner_name)
             if last is not None and body.sights.get(other_owner) == look and minute - last < self.unchanged:
                 continue
             body.seen[key] = minute
             body.sights[other_owner] = look
+            if partner in visible:
+                body.seen[f"agent:{partner}"] = minute
+                body.sights[partner] = appearance(visible[partner][1], name)
             seen.append(
                 Entry(
                     type="observation",
                     text=f"Saw {name} {look}.",
                     minute=minute,
                     location=body.place,
-                    subjects=(owner, other_owner),
+                    subjects=(owner, other_owner, *((partner,) if partner in visible else ())),
                     importance=4 if other.condition == "conversing" else 2,
                 )
             )
@@ -94,10 +103,10 @@ class Perception:
 
 
 def appearance(body: Body, with_whom: str = "") -> str:
-    """Appearance of an agent to others: the specification's words, and what can be seen besides."""
+    """Appearance of an agent to others: what it is seen doing, or the specification's words where that is not known."""
     look = APPEARANCE[body.condition]
     if body.condition == "activity" and body.doing:
-        return f"{look}: {body.doing}"
+        return body.doing
     if body.condition == "conversing" and with_whom:
         return f"{look} with {with_whom}"
     return look

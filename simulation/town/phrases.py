@@ -6,50 +6,70 @@ import re
 
 from simulation.town.chance import Chance
 
-GREETINGS: tuple[tuple[str, str], ...] = (
+#: Lines in turn: `me` opens. A question of an answer is answered in the next line.
+GREETINGS: tuple[tuple[str, ...], ...] = (
     ("Good {part}, {you}!", "Good {part}, {me}. Nice to see you."),
-    ("Hello {you}, how are you today?", "{feel} And you?"),
-    ("{you}! I was hoping to run into you.", "Here I am. What is it, {me}?"),
-    ("Hi {you}, do you have a minute?", "For you, always."),
-    ("There you are, {you}.", "Hello {me}, is everything all right?"),
-    ("Good {part}, {you}. You look busy.", "Not too busy for a chat, {me}."),
-    ("How nice to see you, {you}.", "And you, {me}. How are things?"),
+    ("{you}! I was hoping to run into you.", "Here I am, {me}."),
+    ("How nice to see you, {you}.", "And you, {me}. Sit down with me."),
     ("Is this seat free, {you}?", "For you it is. Sit down, {me}."),
     ("I nearly walked past you, {you}!", "You were deep in thought, {me}."),
+    ("Hello {you}, how are you today?", "{feel} And you?", "{my_feel}"),
+    ("Hi {you}, do you have a minute?", "For you, always."),
+    ("Good {part}, {you}. You look busy.", "Not too busy for a chat, {me}."),
 )
-FIRST_MEETING: tuple[tuple[str, str], ...] = (
+#: of those who live together, at home
+GREETINGS_AT_HOME: tuple[tuple[str, ...], ...] = (
+    ("Good {part}, {you}!", "Good {part}, {me}."),
+    ("There you are, {you}.", "I have been here all the time, {me}."),
+    ("How are you today, {you}?", "{feel} And you?", "{my_feel}"),
+    ("Do you have a minute, {you}?", "For you, always."),
+    ("You look busy, {you}.", "Not too busy for a chat, {me}."),
+)
+FIRST_MEETING: tuple[tuple[str, ...], ...] = (
     (
-        "I do not think we have talked before. I am {me_full}, I work as {job}.",
+        "I do not think we have talked before. I am {me_full}, {job}.",
         "Pleased to meet you, {me}. I am {you_full}.",
     ),
-    ("Hello, I have seen you here before. My name is {me_full}.", "Nice to meet you at last. {you_full}, {your_job}."),
+    (
+        "Hello, I have seen you here before. My name is {me_full}.",
+        "Nice to meet you at last. I am {you_full}, {your_job}.",
+    ),
 )
 FEELINGS: tuple[tuple[int, tuple[str, ...]], ...] = (  # from this mood in per cent
     (70, ("Wonderful, thank you.", "Very well, it is a good day.")),
     (45, ("I am fine, thanks.", "All in all quite well.")),
     (0, ("To be honest, I have had better days.", "A little tired, if I am honest.")),
 )
-SMALL_TALK: tuple[tuple[str, str], ...] = (
-    ("How is the family?", "Well, as far as one hears. They write too seldom."),
+_OF_SLEEP: tuple[tuple[str, str], ...] = (
     ("You look as if you had good news.", "No, I only slept well for once."),
-    ("I have lost my umbrella again.", "It is surely where you left the last one."),
-    ("Do you still go swimming in the morning?", "Only when the water is warmer than the air."),
+    ("I slept badly, the gulls were at it again.", "Close the window and think of the sea, that is what I do."),
+    ("Did you hear the church bells this morning?", "They rang twice. I thought I had overslept."),
+)
+_BETWEEN_NEIGHBOURS: tuple[tuple[str, str], ...] = (
+    ("How is the family?", "Well, as far as one hears. They write too seldom."),
     ("My neighbour has bought a trumpet.", "You have my sympathy."),
     ("I found your cat in my kitchen again.", "She knows where the good milk is."),
-    ("Have you tried the soup at the Linden Café?", "Twice. They should put more pepper in it."),
-    ("The town is quiet today.", "Quiet is fine with me, there was noise enough last week."),
-    ("I slept badly, the gulls were at it again.", "Close the window and think of the sea, that is what I do."),
     ("I am reading a book about lighthouses.", "Lend it to me when you are done, will you?"),
+)
+#: an opening and its answer
+SMALL_TALK: tuple[tuple[str, str], ...] = (
+    ("I have lost my umbrella again.", "It is surely where you left the last one."),
+    ("Do you still go swimming in the morning?", "Only when the water is warmer than the air."),
+    ("Have you ever tried plum dumplings?", "Twice. They need more cinnamon."),
+    ("The town is quiet today.", "Quiet is fine with me, there was noise enough last week."),
     ("I have started to walk to the harbour every evening.", "That must do you good. Perhaps I will try that."),
     ("Do you remember when the plaza had no fountain?", "Of course, we played football there."),
     ("My clock stopped at a quarter past three.", "Better a clock than the heart, as my aunt used to say."),
     ("I cannot get used to the new street lamps.", "They are too bright, everybody says so."),
     ("Someone has painted the bench by the pond.", "In green, I sat on it. Look at my sleeve."),
-    ("Did you hear the church bells this morning?", "They rang twice. I thought I had overslept."),
+    *_OF_SLEEP,
+    *_BETWEEN_NEIGHBOURS,
 )
+OF_SLEEP = frozenset(_OF_SLEEP)  # not after one has said how one feels
+BETWEEN_NEIGHBOURS = frozenset(_BETWEEN_NEIGHBOURS)  # not between people who live together
 REPLIES_TO_WORK = (
-    "I can imagine. Do not let it wear you out.", "That sounds like a good day's work.",
-    "You should take a day off now and then.", "I could never do what you do.", "And what does your boss say to that?",
+    "I can imagine.", "You always have a story to tell.", "So it goes. Do not let it worry you.",
+    "I could never do what you do.", "I could listen to you for hours.",
 )  # fmt: skip
 #: what one says of somebody one likes, and of somebody one does not
 OPINIONS: tuple[tuple[str, ...], tuple[str, ...]] = (
@@ -73,28 +93,39 @@ NEWS_REACTIONS: tuple[tuple[str, ...], ...] = (  # by how much it matters
     ("Well, well.", "That explains a lot.", "Such things happen."),
     ("Really? I had no idea.", "I had better tell the others.", "That is news to me. What else do you know?"),
 )
+FAREWELLS_AT_HOME: tuple[tuple[str, str], ...] = (
+    ("Well, back to it.", "Yes, me too."),
+    ("I have kept you long enough, {you}.", "You never disturb me, {me}."),
+    ("It was good to talk to you, {you}.", "Likewise, {me}."),
+    ("I had better get on.", "So had I."),
+)
+REGARDS = ("Give my regards at home, {you}.", "I will. And you mind your step, {me}.")  # to who lives elsewhere
 FAREWELLS: tuple[tuple[str, str], ...] = (
     ("I must be going. See you soon, {you}.", "Take care, {me}."),
     ("Well, back to it.", "Yes, me too. Goodbye, {me}."),
     ("It was good to talk to you, {you}.", "Likewise. Until next time!"),
     ("I will not keep you any longer.", "You never do. Bye, {me}."),
     ("Look at the time! I have to run.", "Run, then. Until soon, {me}."),
-    ("Give my regards at home, {you}.", "I will. And you mind your step, {me}."),
+    REGARDS,
     ("Let us talk again soon.", "Any time. You know where to find me."),
     ("I had better get on.", "So had I. Have a good {part}, {me}."),
 )
+#: what one can ask of somebody who lives elsewhere
+FAVOURS_OF_NEIGHBOURS: tuple[tuple[str, str], ...] = (
+    ("lend you the tall ladder", "brought you the tall ladder"),
+    ("repair your garden gate", "repaired your garden gate"),
+)
 #: what one can ask for: asked with "could you …?", promised with "I will …", kept with "I …"
 FAVOURS: tuple[tuple[str, str], ...] = (
-    ("lend you the tall ladder", "brought you the tall ladder"),
     ("bring you the book on lighthouses", "brought you the book on lighthouses"),
     ("help you carry the new cupboard upstairs", "carried the cupboard upstairs with you"),
     ("look after your plants while you are away", "looked after your plants"),
-    ("repair your garden gate", "repaired your garden gate"),
     ("bring you two jars of plum jam", "brought you two jars of plum jam"),
-    ("show you how to bake rye bread", "showed you how to bake rye bread"),
+    ("show you how to knit a scarf", "showed you how to knit a scarf"),
     ("find out about the night bus for you", "found out about the night bus for you"),
     ("post your parcel at the harbour", "posted your parcel at the harbour"),
     ("fix the flat tyre on your bicycle", "fixed the flat tyre on your bicycle"),
+    *FAVOURS_OF_NEIGHBOURS,
 )
 #: what one can do together, and the kind of place it happens at
 MEETINGS: tuple[tuple[str, str], ...] = (

@@ -33,6 +33,7 @@ class Body(msgspec.Struct, kw_only=True):
     agenda: Agenda = msgspec.field(default_factory=Agenda)  # the present plan
     advice: str = ""  # a place it was told to go to (a chosen action)
     advice_until: int = 0
+    advised: str = ""  # what it is to do there, an "-ing" form; empty: what is usual
     talk: str = ""  # id of the conversation it is in
     quiet_until: int = 0  # it starts no conversation before this game time
     seen: dict[str, int] = msgspec.field(default_factory=dict)  # perception cooldowns: key -> game time

@@ -26,6 +26,17 @@ class Pair:
     state: State
     minute: int
     chance: Chance
+    told_feelings: bool = False  # how one of the two feels was said
+
+    @property
+    def live_together(self) -> bool:
+        """Return whether the two share a home."""
+        return self.me.profile.home == self.you.profile.home
+
+    @property
+    def are_at_home(self) -> bool:
+        """Return whether the two are in the home that they share."""
+        return self.live_together and self.place == self.me.profile.home
 
     def turned(self) -> Pair:
         """Return the same with the roles exchanged."""
@@ -37,8 +48,6 @@ class Pair:
 
     def fill(self, text: str) -> str:
         """Return a phrase with names, time of day and feelings filled in."""
-        mood = self.body(self.you).mood * 100 // FULL
-        feel = next(options for least, options in phrases.FEELINGS if mood >= least)
         hour = self.minute % DAY // 60
         return text.format(
             me=self.me.first_name,
@@ -49,8 +58,13 @@ class Pair:
             your_job=f"{self.you.trade.article} {self.you.trade.title}",
             place=self.setting.where(self.place),
             part="morning" if hour < 12 else "afternoon" if hour < 18 else "evening",
-            feel=self.chance.pick(feel),
+            feel=self.chance.pick(self._feelings(self.you)),
+            my_feel=self.chance.pick(self._feelings(self.me)),
         )
+
+    def _feelings(self, person: Person) -> tuple[str, ...]:
+        mood = self.body(person).mood * 100 // FULL
+        return next(options for least, options in phrases.FEELINGS if mood >= least)
 
     def mine(self, text: str, importance: int) -> SpokenLine:
         """Return a line that `me` says."""
@@ -71,26 +85,37 @@ def when(minute: int, now: int) -> str:
 def greeting(pair: Pair) -> list[SpokenLine]:
     """Hello; people who never met introduce themselves."""
     known = pair.you.owner in pair.body(pair.me).talked or pair.you.owner in pair.body(pair.me).feelings
-    opening, answer = pair.chance.pick(phrases.GREETINGS if known else phrases.FIRST_MEETING)
+    at_home = phrases.GREETINGS_AT_HOME if pair.are_at_home else phrases.GREETINGS
+    opening, answer, *rest = pair.chance.pick(at_home if known else phrases.FIRST_MEETING)
     importance = 1 if known else 4
     return [
         SpokenLine(speaker=pair.me.owner, text=pair.fill(opening), importance=importance, warmth=2 if known else 6),
         pair.yours(pair.fill(answer), importance),
+        *(pair.mine(pair.fill(text), importance) for text in rest),
     ]
 
 
 def farewell(pair: Pair) -> list[SpokenLine]:
     """Goodbye."""
-    opening, answer = pair.chance.pick(phrases.FAREWELLS)
+    at_home = phrases.FAREWELLS_AT_HOME if pair.are_at_home else phrases.FAREWELLS
+    fitting = [one for one in at_home if not (pair.live_together and one == phrases.REGARDS)]
+    opening, answer = pair.chance.pick(fitting)
     return [pair.mine(pair.fill(opening), 1), pair.yours(pair.fill(answer), 1)]
 
 
 def small_talk(pair: Pair) -> list[SpokenLine]:
-    """Return the weather of the day, sleep and street lamps; nothing that either of the two said lately."""
+    """Return the weather of the day, sleep and street lamps; nothing that either of the two said lately.
+
+    Who has said how one feels says nothing else about it, and those who live together have the same neighbours.
+    """
     _, remark, reply = sky(pair.state.seed, day_of(pair.minute))
     options = [*phrases.SMALL_TALK, (remark, reply)]
     lately = {*pair.body(pair.me).remarks, *pair.body(pair.you).remarks}
-    fresh = [number for number in range(len(options)) if number not in lately]
+    unfit = {
+        *(phrases.OF_SLEEP if pair.told_feelings else ()),
+        *(phrases.BETWEEN_NEIGHBOURS if pair.live_together else ()),
+    }
+    fresh = [number for number, option in enumerate(options) if number not in lately and option not in unfit]
     number = pair.chance.pick(fresh)
     opening, answer = options[number]
     return [
@@ -102,7 +127,7 @@ def small_talk(pair: Pair) -> list[SpokenLine]:
 def work(pair: Pair) -> list[SpokenLine]:
     """Return lines on how the day's work goes."""
     return [
-        pair.yours(f"How is work, {pair.me.first_name}?", 2),
+        pair.yours(f"{pair.me.trade.asked}, {pair.me.first_name}?", 2),
         pair.mine(pair.chance.pick(pair.me.trade.shares), 3),
         pair.yours(pair.chance.pick(phrases.REPLIES_TO_WORK), 2),
     ]
@@ -148,10 +173,11 @@ def trouble(pair: Pair) -> list[SpokenLine]:
     """Return a low mood, and some comfort."""
     if pair.body(pair.me).mood * 100 >= 45 * FULL:
         return []
+    door = "You can always talk to me." if pair.live_together else "Come by whenever you like, the door is open."
     tired = pair.body(pair.me).energy < FULL * 4 // 10
     return [
         pair.mine("I am worn out, I hardly sleep." if tired else "I feel a bit lonely these days.", 5),
-        pair.yours("I am sorry to hear that. Come by whenever you like, the door is open.", 5),
+        pair.yours(f"I am sorry to hear that. {door}", 5),
         SpokenLine(speaker=pair.me.owner, text="Thank you, that means a lot to me.", importance=4, warmth=10),
     ]
 
@@ -168,10 +194,11 @@ def news(pair: Pair) -> list[SpokenLine]:
         return _invitation(pair, item)
     where = pair.setting.where(item.place)
     serious, said = item.importance >= 5, item.text[0].lower() + item.text[1:]
+    told = f"At {where}, {said}" if pair.me.profile.work == item.place else f"They say at {where} that {said}"
     return [
         SpokenLine(
             speaker=pair.me.owner,
-            text=f"{pair.chance.pick(phrases.NEWS_OPENINGS)} They say at {where} that {said}",
+            text=f"{pair.chance.pick(phrases.NEWS_OPENINGS)} {told}",
             importance=min(item.importance, 6),
             tells=item.id,
         ),
@@ -189,7 +216,7 @@ def _invitation(pair: Pair, item: News) -> list[SpokenLine]:
     lines = [SpokenLine(speaker=pair.me.owner, text=opening, importance=7, tells=item.id)]
     feeling = pair.body(pair.you).feelings.get(item.host, 0)
     if is_taken(pair.state, pair.you.owner, item.minute):
-        lines.append(pair.yours("What a pity, I have already promised to be somewhere else then.", 4))
+        lines.append(pair.yours("What a pity, I have already promised to be somewhere else then.", 3))
     elif pair.chance.percent(min(90, 55 + feeling)):
         text = f"I would love to. I will be at {where} {at}."
         lines.append(SpokenLine(speaker=pair.you.owner, text=text, importance=7, joins=item.id, warmth=4))
@@ -239,7 +266,8 @@ def favour(pair: Pair) -> list[SpokenLine]:
     if owed is None:
         if any(p.taker == pair.me.owner for p in pair.state.promises):
             return []
-        thing, done = pair.chance.pick(phrases.FAVOURS)
+        elsewhere = phrases.FAVOURS_OF_NEIGHBOURS if pair.live_together else ()
+        thing, done = pair.chance.pick([one for one in phrases.FAVOURS if one not in elsewhere])
         ask = phrases.for_me(thing)
         promise = Promise(giver=pair.you.owner, taker=pair.me.owner, thing=ask, done=done, minute=pair.minute)
         return [

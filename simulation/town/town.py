@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
@@ -16,6 +17,7 @@ from simulation.dump import read_dump
 from simulation.town import appointments, conversation, happenings
 from simulation.town.chance import Chance
 from simulation.town.conduct import act
+from simulation.town.options import doing_of, options
 from simulation.town.perception import Perception, Seen
 from simulation.town.setting import Setting
 from simulation.town.state import FULL, Body, State
@@ -23,6 +25,7 @@ from simulation.world import AppliedChange
 
 MOST_NEAR = 8  # whom a brief names
 ADVICE_LASTS = 60  # minutes for which a chosen action is followed
+GERUND = re.compile(r"[a-z]+ing\b")  # "reading the newspaper", as onlookers say what they see
 
 
 class Town:
@@ -71,15 +74,20 @@ class Town:
         return {o: p.profile for o, p in self._setting.people.items() if o not in self._state.away}
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """Return where an agent is, who is near, what it does, its meters (hunger 0 is starving), and if it is free."""
-        body = self._state.bodies[owner]
+        """Return where an agent is, who is near, what it does, its meters (hunger 0 is starving), and if it is free.
+
+        For one that is free it also says what it can do now.
+        """
+        body, person = self._state.bodies[owner], self._setting.people[owner]
+        free = body.condition in ("idle", "activity") and not body.need
         near = (other for other in self._setting.people if other != owner and self._is_near(body, other))
         return {
             "location": body.place,
             "activity": body.intent or body.doing,
             "condition": body.condition,
             "near": [*islice(near, MOST_NEAR)],
-            "free": body.condition in ("idle", "activity") and not body.need,
+            "free": free,
+            **({"actions": options(self._setting, person, body, self._state.minute)} if free else {}),
             "status": {
                 "energy": body.energy * 100 // FULL,
                 "hunger": body.hunger * 100 // FULL,
@@ -140,6 +148,8 @@ class Town:
                 place = data.get("location")
                 if isinstance(place, str) and place in self._setting.places:
                     body.advice, body.advice_until = place, self._state.minute + ADVICE_LASTS
+                    doing = doing_of(str(data.get("doing", "")))
+                    body.advised = doing if GERUND.match(doing) else ""
             case _:
                 pass
 
@@ -257,7 +267,7 @@ class Town:
         state, size = self._state, self._setting.perception.radius + 1
         cells: dict[tuple[str, int, int], list[tuple[str, str, Body]]] = {}
         crowd = Counter(state.bodies[owner].place for owner in here)
-        with_whom: dict[str, str] = {}
+        with_whom: dict[str, tuple[str, str]] = {}
         for owner in here:
             body = state.bodies[owner]
             cells.setdefault((body.place, body.x // size, body.y // size), []).append(
@@ -265,7 +275,7 @@ class Town:
             )
             if body.talk:
                 other = next(o for o in state.talks[body.talk].people if o != owner)
-                with_whom[owner] = self._setting.name(other)
+                with_whom[owner] = other, self._setting.name(other)
         seen: list[Seen] = []
         for owner in here:
             body = state.bodies[owner]

@@ -19,22 +19,26 @@ class Trade:
     episodes: tuple[tuple[str, int], ...]  # what can happen at work, with its importance
     shares: tuple[str, ...]  # what one says about work
     ages: tuple[int, int] = (22, 64)
+    asked: str = "How is work"  # opens the question that others ask about it
 
 
 #: what can happen to anybody at work, with its importance
 COMMON_EPISODES: tuple[tuple[str, int], ...] = (
-    ("The lights went out for a quarter of an hour.", 4),
     ("A lost purse was found under a bench, with all the money in it.", 5),
-    ("Somebody left a bunch of flowers at the door, without a name.", 5),
-    ("A dog without a collar came in and would not leave.", 4),
-    ("An inspector announced a visit for next week.", 6),
-    ("A window was broken by a football.", 4),
+    ("A dog without a collar came along and would not leave.", 4),
     ("Two tourists asked the way and stayed to talk for half an hour.", 3),
     ("The delivery boy fell off his bicycle, but only the eggs were hurt.", 4),
     ("A letter for the wrong address arrived, from far away.", 3),
     ("There was a smell of smoke, but nobody found where it came from.", 5),
-    ("A wallet photograph from 1961 turned up between two boards.", 4),
     ("A child asked for work and was given an apple.", 3),
+)
+#: … and only under a roof
+INDOOR_EPISODES: tuple[tuple[str, int], ...] = (
+    ("The lights went out for a quarter of an hour.", 4),
+    ("Somebody left a bunch of flowers at the door, without a name.", 5),
+    ("An inspector announced a visit for next week.", 6),
+    ("A window was broken by a football.", 4),
+    ("A photograph from 1961 turned up between two boards.", 4),
 )
 
 TRADES: tuple[Trade, ...] = (
@@ -172,7 +176,7 @@ TRADES: tuple[Trade, ...] = (
         ("Chapter three took me a month.", "My professor answers at midnight, always.",
          "I count footnotes in my sleep.",
          "Only the conclusion is missing, and the beginning."),
-        (19, 27),
+        (19, 27), "How is the thesis",
     ),
     Trade(
         "painter", "a", "home", 600, 1020, "who paints the harbour in every weather",
@@ -195,6 +199,6 @@ TRADES: tuple[Trade, ...] = (
         ("At my age every day is a Sunday.", "The newspaper gets thinner every year.",
          "I could tell you the tide without looking at the sea.",
          "My old ship was sold for scrap, I read."),
-        (66, 84),
+        (66, 84), "How do you spend your days",
     ),
 )  # fmt: skip

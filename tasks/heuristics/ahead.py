@@ -41,7 +41,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
         if item.number in declined:
             continue
         what = item.what[:1].lower() + item.what[1:]
-        when = f"on day {day_number(item.minute)} at {clock_time(item.minute)}"
+        when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
         rest = _source(recalled, entry)
         text = f"I am to {what} {when}{rest}" if not leans_on_others(what) else ""
         if text:
@@ -87,7 +87,7 @@ def _owed(recalled: Recalled, promises: Iterable[Promise]) -> Iterable[Finding]:
         other = recalled.of(promise.taker if mine else promise.giver)
         days = day_of(recalled.minute) - day_of(promise.minute)
         if days < LONG_OWED:
-            made = f"on day {day_number(promise.minute)}"
+            made = _day(promise.minute, recalled.minute)
             kept = (
                 f"I still owe {other} what I promised" if mine else f"{other} has not yet kept the promise made to me"
             )
@@ -97,6 +97,11 @@ def _owed(recalled: Recalled, promises: Iterable[Promise]) -> Iterable[Finding]:
         else:
             text = f"{other} promised me {number_word(days)} days ago to {promise.deed}, and still has not"
         yield Finding(6.0 if mine else 5.0, "ahead", ended(text), promise.evidence)
+
+
+def _day(minute: int, now: int) -> str:
+    """Return the day of a game time as one says it now: "on day 2", and "today" on that day."""
+    return "today" if day_of(minute) == day_of(now) else f"on day {day_number(minute)}"
 
 
 def _is_over(text: str, minute: int) -> bool:

@@ -41,7 +41,7 @@ _COLD = re.compile(
 )
 _WARM = re.compile(
     r"\b(?:helped|praised|thank\w*|forgave|made up with|hugged|comforted|gave (?:me|him|her|them)|married|marry|"
-    r"engaged(?! in\b)|apologi[sz]ed|appreciat\w*|proud of|saved my|as agreed)\b",
+    r"engaged(?! in\b)|apologi[sz]ed|appreciat\w*|proud of|saved my)\b",
     re.I,
 )
 _OF_YOU = re.compile(r"\byou\b", re.I)
@@ -66,7 +66,7 @@ _WORSE = ("{name} and I are further apart than before", "Things are worse betwee
 def what_changed(recalled: Recalled, promises: Sequence[Promise]) -> Iterable[Finding]:
     """Yield what changed since the last reflection."""
     yield from _settled(recalled, promises)
-    yield from _bonds(recalled)
+    yield from _bonds(recalled, promises)
     yield from _events(recalled)
     yield from _new_people(recalled)
     yield from _plan(recalled)
@@ -112,8 +112,11 @@ def _settled(recalled: Recalled, promises: Iterable[Promise]) -> Iterable[Findin
             yield Finding(9.5 if not kept else 8.5, "changed", ended(text), promise.evidence)
 
 
-def _bonds(recalled: Recalled) -> Iterable[Finding]:
-    """Yield with whom things got better or worse, and what shows it."""
+def _bonds(recalled: Recalled, promises: Iterable[Promise]) -> Iterable[Finding]:
+    """Yield with whom things got better or worse, and what shows it; a broken promise has told so already."""
+    recent = {e.number for e in recalled.recent}
+    broken = (p for p in promises if p.outcome == "broken" and recent & set(p.evidence[-1:]))
+    fallen_out = {who for promise in broken for who in (promise.giver, promise.taker)}
     signs: dict[str, list[tuple[float, Entry]]] = {}
     for entry in recalled.recent:
         others = [s for s in entry.subjects if s != recalled.owner and s in recalled.names]
@@ -132,7 +135,7 @@ def _bonds(recalled: Recalled) -> Iterable[Finding]:
             signs.setdefault(others[0], []).append((weight, entry))
     for other, signed in signs.items():
         total = sum(weight for weight, _ in signed)
-        if abs(total) < 2:
+        if abs(total) < 2 or (total < 0 and other in fallen_out):
             continue
         _, best = max(signed, key=lambda s: (s[0] * total, rating(s[1]), s[1].number))
         why = as_told(recalled, best)

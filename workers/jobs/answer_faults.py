@@ -79,9 +79,14 @@ _OWN = (ActionAnswer, DailyPlan, ReflectionAnswer)  # what a character thinks an
 def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
     """Return what is wrong with an answer, in words for the model, or None."""
     value, choices = answer.model_dump(), _choices(prompt)
-    chosen = {one.field for one in prompt.constraints if one.choices}
-    texts = [t for field, t in _texts(value) if t and field not in chosen and not _TIME.fullmatch(t)]
     named = _names_of(choices, prompt)
+    chosen = {one.field: one.choices for one in prompt.constraints if one.choices}
+    texts = [
+        text
+        for field, text in _texts(value)
+        if text and not _TIME.fullmatch(text)
+        and not (field in chosen and (text in chosen[field] or _name(text) in named))
+    ]  # fmt: skip
     material = prompt.user.replace(_FORM, "").lower()
     for text in texts:
         words = _WORD.findall(text.lower())

@@ -32,7 +32,7 @@ def pair_of(setting: Setting, state: State, salt: int = 0, minute: int = NOON) -
 
 @pytest.fixture(scope="module")
 def three_days() -> list[tuple[str, Entry]]:
-    town = Town(agents=12, seed=1)
+    town = Town(agents=12, seed=3)
     return [seen for tick in range(3 * DAY) for seen in town.step(tick, tick)]
 
 
@@ -173,3 +173,44 @@ def test_who_sleeps_walks_or_is_hungry_is_left_alone() -> None:
     assert conversation.may_talk(idle, NOON)
     for change in ({"condition": "sleeping"}, {"condition": "walking"}, {"need": "food"}, {"quiet_until": NOON + 1}):
         assert not conversation.may_talk(msgspec.structs.replace(idle, **change), NOON)
+
+
+def of_one_home(setting: Setting, state: State, salt: int, apart: bool = False) -> Pair:
+    me, *others = setting.people.values()
+    you = next(other for other in others if (other.profile.home != me.profile.home) == apart)
+    for one, other in ((me, you), (you, me)):
+        state.bodies[one.owner].talked[other.owner] = 0
+    return Pair(me, you, me.profile.home, setting, state, NOON, Chance("test", salt))
+
+
+def test_those_who_live_together_speak_so() -> None:
+    setting, state = stage()
+    elsewhere = ("regards at home", "My neighbour", "in my kitchen", "garden gate", "seat free", "see you soon")
+
+    def said(apart: bool) -> str:
+        scripts = (conversation.script(of_one_home(setting, state, salt, apart)) for salt in range(300))
+        return " ".join(line.text for lines in scripts for line in lines).lower()
+
+    together, apart = said(apart=False), said(apart=True)
+    assert not [words for words in elsewhere if words.lower() in together]
+    assert not [words for words in elsewhere if words.lower() not in apart]
+
+
+def test_who_asks_how_one_is_hears_it_and_is_asked_back() -> None:
+    setting, state = stage()
+    asked = 0
+    for salt in range(300):
+        lines = conversation.script(of_one_home(setting, state, salt, apart=True))
+        said = [line.text for line in lines]
+        if said[1].endswith("And you?"):
+            asked += 1
+            assert lines[2].speaker == lines[0].speaker
+            assert said[2] in {feeling for _, options in phrases.FEELINGS for feeling in options}
+            assert not {opening for opening, _ in phrases.OF_SLEEP} & set(said)
+    assert asked
+
+
+def test_nobody_is_invited_while_the_town_sleeps(three_days: list[tuple[str, Entry]]) -> None:
+    invited = [entry for _, entry in three_days if " invited me to " in entry.text]
+    assert any(entry.minute > DAY for entry in invited)
+    assert all(420 <= entry.minute % DAY < 1320 for entry in invited if "has invited" not in entry.text)

@@ -54,13 +54,14 @@ def evening(town: Town) -> list[tuple[str, str]]:
 
 def supper(agreed: int, host: str = HOST) -> Meeting:
     people = {HOST: agreed, GUEST: agreed}
-    return Meeting(id="x", what="a supper", place="plaza", minute=SIX_PM, people=people, host=host)
+    what = "a supper" if host else "have supper"
+    return Meeting(id="x", what=what, place="plaza", minute=SIX_PM, people=people, host=host)
 
 
 def test_without_plans_people_keep_what_they_agreed_to() -> None:
     assert evening(town_with(supper(agreed=600))) == [
-        (owner, "A supper at Fountain Plaza has begun; here are Isabella Rossi, Jonas Lindqvist.")
-        for owner in (HOST, GUEST)
+        (HOST, "A supper at Fountain Plaza has begun; here is Jonas Lindqvist."),
+        (GUEST, "A supper at Fountain Plaza has begun; here is Isabella Rossi."),
     ]
 
 
@@ -69,7 +70,7 @@ def test_a_plan_that_forgets_an_appointment_misses_it() -> None:
     plan(town, GUEST, PlanItem(id="a", description="Read", location="library", minute=DAY + 1000))
     told = evening(town)
     assert (HOST, "Jonas Lindqvist had accepted my invitation to a supper but did not come.") in told
-    assert (HOST, "A supper at Fountain Plaza has begun; here are Isabella Rossi.") in told
+    assert (HOST, "A supper at Fountain Plaza has begun; nobody else has come.") in told
     assert GUEST not in {owner for owner, _ in told}
 
 
@@ -94,8 +95,8 @@ def test_who_waits_in_vain_remembers_it() -> None:
 def test_two_who_meet_as_agreed_remember_it() -> None:
     told = evening(town_with(supper(agreed=600, host="")))
     assert told == [
-        (HOST, "Met Jonas Lindqvist at Fountain Plaza as agreed to a supper."),
-        (GUEST, "Met Isabella Rossi at Fountain Plaza as agreed to a supper."),
+        (HOST, "Met Jonas Lindqvist at Fountain Plaza to have supper, as agreed."),
+        (GUEST, "Met Isabella Rossi at Fountain Plaza to have supper, as agreed."),
     ]
 
 

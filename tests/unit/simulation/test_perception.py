@@ -40,8 +40,25 @@ def test_texts_and_importances(condition: Condition, text: str, importance: int)
 
 
 def test_what_can_be_seen_besides() -> None:
-    assert appearance(body(condition="activity", doing="feeding the ducks")).endswith("activity: feeding the ducks")
+    assert appearance(body(condition="activity", doing="feeding the ducks")) == "feeding the ducks"
     assert appearance(body(condition="conversing"), "Klára").endswith("conversation with Klára")
+
+
+def test_who_sees_two_talk_sees_one_conversation() -> None:
+    perception, me = Perception(), body()
+    near = [(f"agent:{name.lower()}", name, body(1, 1, "conversing")) for name in ("Ada", "Bo")]
+    talking = {"agent:ada": ("agent:bo", "Bo"), "agent:bo": ("agent:ada", "Ada")}
+    (seen,) = perception.agents("agent:me", me, near, 100, talking)
+    assert seen.text == "Saw Ada having a conversation with Bo."
+    assert seen.subjects == ("agent:me", "agent:ada", "agent:bo")
+    assert perception.agents("agent:me", me, near, 111, talking) == [], "it is the same conversation"
+
+
+def test_of_two_who_talk_one_may_be_too_far_to_be_seen() -> None:
+    near = [("agent:ada", "Ada", body(1, 1, "conversing")), ("agent:bo", "Bo", body(9, 9, "conversing"))]
+    talking = {"agent:ada": ("agent:bo", "Bo"), "agent:bo": ("agent:ada", "Ada")}
+    (seen,) = Perception().agents("agent:me", body(), near, 100, talking)
+    assert seen.subjects == ("agent:me", "agent:ada")
 
 
 def test_first_sight_is_not_held_back_at_the_beginning_of_time() -> None:

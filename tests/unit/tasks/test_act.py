@@ -266,6 +266,62 @@ def test_the_prompt_shows_who_is_near_what_may_be_done_and_what_the_marks_mean()
     assert bare.endswith("What does Klaus Mueller do next? Answer with JSON only.")
 
 
+def test_where_actions_are_named_one_is_chosen_and_for_a_reason_that_is_shown() -> None:
+    walked, wondered = observation("Walked by the river.", 600), message("Maria: Are you coming?", 610)
+    asked = act(lived(walked, wondered, plan()), actions=["read", "sleep on the desk", "read"])
+    choices = {one.field: one.choices for one in KIND.prompt(asked).constraints}
+    assert choices["doing"] == ("read", "sleep on the desk")
+    assert "Walked by the river." in choices["reason"]
+    assert wondered.text not in choices["reason"], "a question is no reason"
+    free = {one.field for one in KIND.prompt(act(lived(walked, plan()))).constraints}
+    assert free == {"location"}, "without named actions the deed is free text"
+
+
+def test_an_action_that_is_not_available_is_refused_and_a_free_deed_is_not() -> None:
+    asked = act(lived(plan()), actions=["Read <all> day", "sleep"], location="library")
+    read = answer(doing="read ‹all› day", location="here")
+    (told,) = (e for e in KIND.effects(asked, read, ()) if isinstance(e, Tell))
+    assert told.data["doing"] == "Read <all> day"
+    with pytest.raises(ValueError, match=r"'dance' is not available; choose one of: Read <all> day; sleep"):
+        KIND.effects(asked, answer(doing="dance", location="here"), ())
+    (told,) = (
+        e for e in KIND.effects(act(lived(plan())), answer(doing="dance", location="here"), ()) if isinstance(e, Tell)
+    )
+    assert told.data["doing"] == "dance"
+
+
+def test_a_long_action_is_known_by_its_beginning() -> None:
+    long = f"read {'the old letters in the archive, ' * 9}and rest"
+    asked = act(lived(plan()), actions=[long, "sleep"])
+    said = ActionAnswer(reason="It is late.", location="here", doing=long)
+    assert len(said.doing) < len(long)
+    (told,) = (e for e in KIND.effects(asked, said, ()) if isinstance(e, Tell))
+    assert told.data["doing"] == long
+
+
+@pytest.mark.parametrize(
+    ("doing", "place"),
+    [
+        ("having tea at Hobbs Cafe", "cafe"),  # where it says
+        ("reading at home", "dorm"),  # the agent's own
+        ("humming", "library"),  # where the answer says
+    ],
+)
+def test_an_action_is_done_where_it_says(doing: str, place: str) -> None:
+    asked = act(lived(plan()), actions=["having tea at Hobbs Cafe", "reading at home", "humming"], location="park")
+    (told,) = (e for e in KIND.effects(asked, answer(doing=doing, location="library"), ()) if isinstance(e, Tell))
+    assert (told.data["type"], told.data["location"]) == ("move_to", place)
+
+
+def test_without_a_model_a_named_action_is_chosen_too() -> None:
+    asked = act(stream_of(), actions=["humming", "having tea at Hobbs Cafe"], location="library")
+    (told,) = (e for e in KIND.heuristic(asked) if isinstance(e, Tell))
+    assert (told.data["doing"], told.data["location"]) == ("having tea at Hobbs Cafe", "cafe")
+    alone = act(stream_of(), actions=["humming"], location="library")
+    (told,) = (e for e in KIND.heuristic(alone) if isinstance(e, Tell))
+    assert (told.data["type"], told.data["doing"]) == ("stay", "humming")
+
+
 def test_a_request_carries_who_is_near_and_what_may_be_done() -> None:
     ((_, params),) = turn(lived(plan()), near=("agent:maria",), actions=["read"])
     assert (params["near"], params["actions"]) == (["agent:maria"], ["read"])

@@ -162,10 +162,10 @@ def test_how_one_introduced_oneself_is_no_news() -> None:
 
 def test_a_promise_is_told_with_whom_it_was_made_to_and_when() -> None:
     given = mine("Of course, I promise: I will mend your gate.", 600)
-    assert noticed(given) == ("I still owe Maria Lopez what I promised on day 1: to mend her gate.", (1,))
+    assert noticed(given) == ("I still owe Maria Lopez what I promised today: to mend her gate.", (1,))
     taken = message("I'll lend you my ladder while you are away.", 600)
     assert noticed(taken).text == (
-        "Maria Lopez has not yet kept the promise made to me on day 1: to lend me her ladder while I am away."
+        "Maria Lopez has not yet kept the promise made to me today: to lend me her ladder while I am away."
     )
     assert "owe" not in noticed(mine("If it rains, I will mend your gate.", 600)).text
     assert "owe" not in noticed(mine("I will be there for you.", 600)).text
@@ -305,7 +305,7 @@ def test_it_is_one_sentence_of_what_changed_and_one_of_what_is_ahead() -> None:
     door = PlanOutcome(description="Repaint the door", done=False)
     given = mine("I promise: I will mend your gate.", 600)
     assert noticed(mill, given, plan=[door]).text == (
-        "The old mill burned down. I still owe Maria Lopez what I promised on day 1: to mend her gate."
+        "The old mill burned down. I still owe Maria Lopez what I promised today: to mend her gate."
     )
 
 

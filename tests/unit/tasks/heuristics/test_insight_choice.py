@@ -56,7 +56,7 @@ def test_a_broken_promise_goes_before_the_greatest_event_and_a_kept_one_after_it
 
 def test_what_one_owes_goes_before_what_one_is_owed() -> None:
     taken, given = message("I promise to bring you the book.", 500), GATE
-    assert noticed(taken, given) == ("I still owe Maria Lopez what I promised on day 1: to mend her gate.", (2,))
+    assert noticed(taken, given) == ("I still owe Maria Lopez what I promised today: to mend her gate.", (2,))
 
 
 def test_what_comes_within_a_day_goes_before_what_is_owed_and_what_one_hosts_before_what_one_attends() -> None:
@@ -173,7 +173,7 @@ def test_what_one_told_several_is_told_to_nobody_in_particular() -> None:
 @pytest.mark.parametrize(
     ("later", "told"),
     [
-        (0, "I still owe Maria Lopez what I promised on day 4: to mend her gate."),
+        (0, "I still owe Maria Lopez what I promised today: to mend her gate."),
         (2, "I still owe Maria Lopez what I promised on day 4: to mend her gate."),
         (3, "I promised Maria Lopez three days ago to mend her gate, and still have not."),
         (4, "I promised Maria Lopez four days ago to mend her gate, and still have not."),
