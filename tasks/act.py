@@ -9,7 +9,7 @@ its answer is due, and when budget refuses it, the agent goes on with its plan o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -25,7 +25,7 @@ from memory.policies.compaction import rating
 from memory.routing.routing import stage_of
 from memory.stream import Stream
 from memory.summaries.conversations import resolve_name
-from prompts.answers import HELD_PHRASE, ActionAnswer
+from prompts.answers import ActionAnswer
 from prompts.constraints import Constraint
 from prompts.render import Templates, neutral, plain
 from tasks import timing
@@ -125,7 +125,7 @@ class Act:
                 **long_term_context(case, memory_share),
             },
         )
-        choices = [*choice_of_place("location", places, HERE), *_choice_of_action(situation, memories)]
+        choices = [*choice_of_place("location", places, HERE), *_choice_of_action(situation)]
         return Prompt.of(rendered, ActionAnswer, memories, choices)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
@@ -190,17 +190,10 @@ def _social(case: Case, here: str, place: str) -> dict[str, str]:
     return _action("idle", here, "", "Deciding what to do")  # the streams design's fallback
 
 
-def _choice_of_action(situation: Situation, memories: Iterable[Entry]) -> Iterator[Constraint]:
-    """Yield, where the world names actions, that the deed is one of them and the reason something that was shown."""
-    actions = _texts(situation, "actions")
-    if not actions:
-        return
-    yield Constraint(field="doing", choices=tuple(dict.fromkeys(map(plain, actions))))
-    items = [item.description for item in (_item(situation, "item"), _item(situation, "later")) if item is not None]
-    grounds = [plain(text) for text in (*items, *(entry.text for entry in memories))]
-    said = (text for text in grounds if text and len(text) < HELD_PHRASE and not text.endswith("?"))
-    if fitting := tuple(dict.fromkeys(said)):
-        yield Constraint(field="reason", choices=fitting)
+def _choice_of_action(situation: Situation) -> list[Constraint]:
+    """Return, where the world names actions, that the deed is one of them."""
+    actions = tuple(dict.fromkeys(map(plain, _texts(situation, "actions"))))
+    return [Constraint(field="doing", choices=actions)] if actions else []
 
 
 def _available(doing: str, situation: Situation) -> str:

@@ -134,6 +134,18 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
     return None
 
 
+def without_reasons(answer: BaseModel) -> BaseModel | None:
+    """Return an answer without what explains it, which may be junk where the answer itself is not; None if it has none.
+
+    A deed keeps its worth without its reason. A change of a relationship is nothing without one, and is left out whole.
+    """
+    if isinstance(answer, ActionAnswer) and answer.reason:
+        return answer.model_copy(update={"reason": ""})
+    if isinstance(answer, ReflectionAnswer) and answer.relationship_changes:
+        return answer.model_copy(update={"relationship_changes": []})
+    return None
+
+
 def _is_date(text: str, words: list[str]) -> bool:
     """Return whether a text is a time or a number and nothing else."""
     if _ISO.fullmatch(text) or _WHEN.fullmatch(text.strip(" .")):

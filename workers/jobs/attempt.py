@@ -28,7 +28,7 @@ from tasks.job import Cost
 from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
 from tasks.shown import TooLong, effects_of
-from workers.jobs.answer_faults import fault_of
+from workers.jobs.answer_faults import fault_of, without_reasons
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
 from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following, within_context
@@ -182,16 +182,21 @@ class Attempts:
         """Return the effects of an answer, or why it has none."""
         if answer.value is None:
             return _Judged(None, answer.failure.kind if answer.failure is not None else "empty")
-        if (fault := fault_of(answer.value, without_repair(prompt, repairs))) is not None:
-            log.info("job.answer_unusable", job=claim.job.id, error="junk")
-            return _Judged(None, UNUSABLE, fault, junk=True)
+        value, asked = answer.value, without_repair(prompt, repairs)
+        if (fault := fault_of(value, asked)) is not None:
+            plain = without_reasons(value)
+            if plain is None or fault_of(plain, asked) is not None:
+                log.info("job.answer_unusable", job=claim.job.id, error="junk")
+                return _Judged(None, UNUSABLE, fault, junk=True)
+            log.info("job.reasons_left_out", job=claim.job.id)
+            value = plain
         try:
-            return _Judged(check_effects(effects_of(kind, claim.case, answer.value, prompt)))
+            return _Judged(check_effects(effects_of(kind, claim.case, value, prompt)))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a host's own kind may raise anything; what was spent must be settled
             log.info("job.answer_unusable", job=claim.job.id, error=type(error).__name__)
-            cut = _effects_when_cut(kind, claim, prompt, answer.value) if isinstance(error, TooLong) else None
+            cut = _effects_when_cut(kind, claim, prompt, value) if isinstance(error, TooLong) else None
             return _Judged(
                 None, UNUSABLE, text_of(error) if isinstance(error, ValueError) else "it cannot be used", cut
             )
