@@ -15,6 +15,7 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost, upper_bound, usd_micros
 from tasks.job import Cost
 from tasks.kind import Case, Kind, Prompt
+from workers.llm.requests import tokens
 from workers.llm.requests.tokens import (
     PromptDoesNotFit,
     corrected_tokens,
@@ -224,3 +225,13 @@ def test_prices_round_up_and_bounds_add_both_caps() -> None:
     assert call_cost(model, 10, 0, calls=2) == Cost(calls=2, tokens=10, usd_micros=2)
     dear = Model(name="m", model="m", input_price=100_000, cached_input_price=200_000)
     assert upper_bound(dear, 1_000, 500).usd_micros == 200
+
+
+def test_of_too_many_words_all_are_forgotten_and_counted_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_MOST_WORDS", 3)
+    words = tokens._WordTokens()
+    before = [words[word] for word in ("zyxwv", "bcd", "qqqqqqqq")]
+    assert len(words) == 3
+    assert words["vvv"] == 2
+    assert list(words) == ["vvv"]
+    assert [words[word] for word in ("zyxwv", "bcd", "qqqqqqqq")] == before == [2, 2, 4]
