@@ -16,6 +16,8 @@ from scheduler.config.prices import call_cost, upper_bound, usd_micros
 from tasks.job import Cost
 from tasks.kind import Case, Kind, Prompt
 from workers.llm.requests import tokens
+from workers.llm.requests.dialect import schema_instruction
+from workers.llm.requests.schema import full_schema
 from workers.llm.requests.tokens import (
     PromptDoesNotFit,
     corrected_tokens,
@@ -214,6 +216,14 @@ def test_schema_counts_towards_the_prompt() -> None:
 
     prompt, _ = fitted(100_000)
     assert prompt_tokens(replace(prompt, answer=Wide)) > prompt_tokens(prompt)
+
+
+def test_a_prompt_costs_its_two_messages_their_wrapping_and_the_schema() -> None:
+    prompt = Prompt(system="", user="", answer=Note, version="v")
+    bare = prompt_tokens(prompt)
+    assert bare == 16 + estimate_tokens(schema_instruction(full_schema(Note)))
+    assert prompt_tokens(replace(prompt, system="abcde")) == bare + estimate_tokens("abcde")
+    assert prompt_tokens(replace(prompt, user="abcde fghij")) == bare + estimate_tokens("abcde fghij")
 
 
 def test_prices_round_up_and_bounds_add_both_caps() -> None:
