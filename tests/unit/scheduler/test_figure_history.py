@@ -115,8 +115,8 @@ def kept(step: int, *, tick: int = 3_000, hours: int = 3_000) -> RunStore:
 
 @pytest.mark.parametrize(
     ("span", "step", "ticks"),
-    [("hour", 1, 60), ("hour", 7, 8), ("hour", 20, 3), ("hour", 30, 2), ("hour", 60, 2), ("day", 60, 24), ("day", 7, 205),
-     ("day", 1, 1_440), ("day", 2, 720)],
+    [("hour", 1, 60), ("hour", 7, 8), ("hour", 20, 3), ("hour", 30, 2), ("hour", 60, 2), ("day", 60, 24),
+     ("day", 7, 205), ("day", 1, 1_440), ("day", 2, 720)],
 )  # fmt: skip
 def test_an_hour_or_a_day_has_the_newest_ticks_that_it_takes(span: Span, step: int, ticks: int) -> None:
     points = figure_history(kept(step), span)

@@ -44,6 +44,7 @@ def test_a_compressed_answer_is_refused_before_it_can_fill_the_memory(begin: byt
     with pytest.raises(NoResponse, match="a compressed answer although identity was requested") as refused:
         read(response)
     assert (refused.value.kind, response.closed) == ("not_json", True)
+    assert str(refused.value) == refused.value.detail
     later = Response(b"{", begin)
     assert (read(later), later.closed) == (b"{" + begin, False), "only the first bytes say so"
 
