@@ -111,6 +111,7 @@ HARM: list[tuple[Callable[[RunStore, Any], object], list[str]]] = [
     (lambda s, c: c.hset(s.key("owners"), ANN, msgspec.json.encode(Profile(name="Zoe"))), ["the owners' profiles are"]),
     (lambda s, c: c.hset(s.key("facts"), "1", msgspec.json.encode(Facts(morning=1))), ["the run's facts are not"]),
     (lambda s, c: c.hset(s.key("state"), "loop", "{"), ["the run's state cannot be read: "]),
+    (lambda s, c: c.hset(s.key("state"), "loop", '{"deferred":7}'), ["the run's state cannot be read: "]),
     (lambda s, c: c.hset(s.key("view"), "run:0|run|calls", 9), ["admission's view of run:0|run|calls is 9, by the"]),
     (lambda s, c: c.hset(s.key("unsettled"), "1/a/b/0/0", "t"), ["job 1/a/b/0/0: is to be corrected by t", "does not"]),
     (lambda s, c: c.hset(s.key("offered"), "1/a/b/0/0", "{"), ["a late answer lies there that nobody", "cannot be"]),

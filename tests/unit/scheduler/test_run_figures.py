@@ -309,6 +309,9 @@ def test_runs_with_a_host_come_first_and_then_those_that_should_have_one() -> No
         RunHead("d", "running", True), RunHead("b", "running", False), RunHead("c", "paused", False),
         RunHead("a", "finished", False), RunHead("e", "unreadable", False),
     ]  # fmt: skip
+    silent = store_of([], client, "g")
+    client.hdel(silent.key("state"), "status")
+    assert RunHead("g", "", False) in run_heads(client)
     newer = store_of([], client, "f")
     client.hset(newer.key("state"), "schema", SCHEMA + 1)
     assert "f" not in [head.run for head in run_heads(client)]

@@ -276,6 +276,22 @@ def test_of_a_run_that_its_host_has_not_left_nothing_is_added(status: str) -> No
     assert usage_by_owner(store.client, "town") == {ANN: USED, BOB: Cost(calls=2, tokens=12)}
 
 
+def test_what_became_known_is_read_at_one_instant() -> None:
+    store, transactions = learned(whole()), list[bool]()
+
+    class Noting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
+
+        def pipeline(self, *, transaction: bool = False) -> Any:
+            transactions.append(transaction)
+            return store.pipeline(transaction=transaction)
+
+    noting: Any = Noting()
+    assert unjournalled(noting) == unjournalled(store) != Unjournalled()
+    assert transactions == [True], "a correction is not missed between two reads"
+
+
 def test_a_run_that_was_deleted_has_nothing_to_add() -> None:
     store = learned(whole())
     store.client.delete(store.key("state"))
@@ -337,6 +353,9 @@ def test_the_oldest_open_job_is_that_of_the_earliest_tick() -> None:
     assert (found["think"].oldest, found["think"].age) == ("town/3/think/agent:cy/0/0", 11)
     assert (found["muse"].oldest, found["muse"].age) == ("town/14/muse/agent:cy/0/0", 0)
     assert open_kinds(store, "town", 2)["think"].age == 0, "its tick is not over yet"
+    put(store, JobKey(3, "think", CY, 1, 0))
+    put(store, JobKey(3, "think", ANN, 2, 0))
+    assert open_kinds(store, "town", 14)["think"].oldest == "town/3/think/agent:ann/2/0", "of equals the first by name"
     alone = found["muse"]
     assert (alone.waiting, alone.running, alone.staged, alone.dead, alone.held) == (1, 0, 0, 0, 0)
     put(store, JobKey(1, "rest", CY, 0, 0), state="staged")
