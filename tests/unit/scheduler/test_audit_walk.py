@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,15 +11,18 @@ import pytest
 
 from memory.effects import Archive
 from memory.profile import Profile
+from memory.stream import Stream
 from scheduler.config.facts import Facts
+from scheduler.config.versions import SCHEMA
 from scheduler.inspection.audit import audit as module
 from scheduler.inspection.audit.audit import audit, audit_budget
 from scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
-from scheduler.journal.lines import Correction, Ended, EndNote
+from scheduler.journal.history import read_journal, redo
+from scheduler.journal.lines import Core, Correction, Ended, EndNote, JournalError, Rated, ReadLine, TickNotes
 from scheduler.journal.run_totals import RunTotals
 from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
-from tests.unit.scheduler.kept_run_case import AGAIN, LIVED, PUT_OFF, Tick, changed, kept_run
+from tests.unit.scheduler.kept_run_case import AGAIN, LIVED, PUT_OFF, Tick, changed, kept_run, thought
 from tests.unit.scheduler.run_lines_case import ANN, BOB, CY, SOON, decided, opened
 
 ODD = JobKey(3, "think", ANN, 7, 0)
@@ -93,6 +97,28 @@ def test_a_job_that_a_prompt_did_not_show_is_found_by_what_was_there_before_the_
                     {"ended": (*LIVED[2][1]["ended"][1:], EndNote(key=SOON, source="llm"))})  # fmt: skip
     (found, *_) = audited(kept_run(ticks))
     assert found == f"tick 3: job {SOON.text()} archived entries [1], which its prompt did not show"
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        ({"end": "stale"}, f"tick 3: job {SOON.text()} ended stale, but: all holds"),
+        ({"end": "applied", "effects": (Archive(owner=ANN, numbers=(7,)),)}, "ended applied, but: "),
+        ({"end": "applied", "effects": (thought("agent:zoe", "Who am I?"),)}, "but: owner 'agent:zoe' has left"),
+    ],
+)  # fmt: skip
+def test_a_tick_that_cannot_have_happened_so_is_no_part_of_a_journal(ended: Any, said: str) -> None:
+    ticks = changed(3, {"ended": (*LIVED[2][0]["ended"][1:], Ended(key=SOON, **ended))},
+                    {"ended": (*LIVED[2][1]["ended"][1:], EndNote(key=SOON, source="llm"))})  # fmt: skip
+    streams: dict[str, Stream] = {}
+    for line in read_journal(kept_run(), 1, 2):
+        redo(line, streams)
+    core = Core(tick=3, minute=3, **ticks[2][0])
+    with pytest.raises(JournalError, match=re.escape(said)):
+        redo(ReadLine(core, TickNotes(epoch=1), "", "", SCHEMA), streams)
+    core = Core(tick=3, minute=3, rated=(Rated("agent:zoe", 1, 5),))
+    with pytest.raises(JournalError, match=r"tick 3: the journal changes what is not there: KeyError\('agent:zoe'\)"):
+        redo(ReadLine(core, TickNotes(epoch=1), "", "", SCHEMA), streams)
 
 
 def test_a_line_that_cannot_be_redone_ends_the_walk_and_not_the_audit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -15,8 +16,10 @@ from scheduler.inspection import figure_history as read
 from scheduler.inspection.figure_history import Span, figure_history, thinned
 from scheduler.journal.figures import Figures, joined
 from scheduler.journal.history import read_journal
+from scheduler.journal.lines import Core, TickNotes
 from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.run_store import RunStore
+from scheduler.steering.throttle import ThrottleState
 from scheduler.tick import figure_history as written
 from tests.unit.scheduler.run_lines_case import store_of
 
@@ -148,3 +151,33 @@ def test_of_a_run_that_was_deleted_there_is_no_history(field: str) -> None:
 @pytest.mark.parametrize(("points", "shown"), [(0, 0), (1, 1), (240, 240), (241, 121), (480, 240), (481, 161)])
 def test_at_most_240_points_are_shown(points: int, shown: int) -> None:
     assert len(thinned([Figures(tick=at, minute=at) for at in range(points)])) == shown
+
+
+def written_by(history: written.FigureHistory, tick: int, minute: int) -> tuple[Any, ...]:
+    """The figures of a tick without a job, and of its hour, as they are written; and what is removed."""
+    throttle = SimpleNamespace(state=ThrottleState(factor=500, causes={"late": 9}))
+    state: Any = SimpleNamespace(steering=SimpleNamespace(throttle=throttle), open={})
+    kept, over = history.take_writes(Core(tick=tick, minute=minute), TickNotes(epoch=1), state, 70)
+    assert (kept.command, kept.key, over.command, over.key) == ("HSET", "history", "HDEL", "history")
+    name, raw, hour, of_hour = kept.args
+    return name, msgspec.json.decode(raw, type=Figures), hour, msgspec.json.decode(of_hour, type=Figures), over.args
+
+
+def test_a_tick_is_written_by_itself_and_added_to_its_hour() -> None:
+    history = written.FigureHistory(Figures(tick=3, minute=59, ticks=3))
+    own: dict[str, Any] = {"cadence": 500, "causes": {"late": 9}, "host_us": 70, "age": 0}
+    for tick, minute, hour, ticks, host_us, over in (
+        (2_000, 59, 0, 4, None, ("t560",)), (2_001, 60, 1, 1, 70, ("t561", "h-2399")),
+        (2_002, 119, 1, 2, 140, ("t562",)),
+        (2_003, 240, 4, 1, 70, ("t563", "h-2398", "h-2397", "h-2396")),
+    ):  # fmt: skip
+        assert written_by(history, tick, minute) == (
+            f"t{tick}", Figures(tick=tick, minute=minute, **own), f"h{hour}",
+            Figures(tick=tick, minute=minute, ticks=ticks, **(own | {"host_us": host_us})), over,
+        )  # fmt: skip
+
+
+def test_the_first_tick_that_a_host_writes_begins_an_hour_of_its_own() -> None:
+    assert written_by(written.FigureHistory(), 5, 7_000)[2:] == (
+        "h116", Figures(tick=5, minute=7_000, cadence=500, causes={"late": 9}, host_us=70, age=0), ("t-1435", "h-2284"),
+    )  # fmt: skip

@@ -32,6 +32,7 @@ from scheduler.journal.lines import (
 )
 from scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
 from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.presence import this_process
 from scheduler.ledger.run_store import RunStore
 from scheduler.steering.postponing import Postponing
@@ -315,6 +316,18 @@ def test_runs_with_a_host_come_first_and_then_those_that_should_have_one() -> No
     newer = store_of([], client, "f")
     client.hset(newer.key("state"), "schema", SCHEMA + 1)
     assert "f" not in [head.run for head in run_heads(client)]
+
+
+def test_a_run_without_a_living_host_says_so() -> None:
+    states = [
+        RunHead("a", status, held).state for status in ("running", "paused", "finished") for held in (True, False)
+    ]
+    assert states == ["running", "running, no host", "paused", "paused, no host", "finished", "finished"]
+
+
+def test_a_run_that_was_deleted_is_not_steered() -> None:
+    with pytest.raises(RunMissing, match="the run was deleted meanwhile"):
+        steering_of(store_of([]))
 
 
 def steering(throttle: ThrottleState | None = None, **settings: Any) -> Any:

@@ -26,6 +26,7 @@ from scheduler.journal.lines import (
     Correction,
     Ended,
     EndNote,
+    JournalError,
     TickNotes,
     write_line,
 )
@@ -103,6 +104,14 @@ def test_of_a_job_all_is_told_that_became_known_after_its_end(store: RunStore) -
 def test_until_its_cost_is_known_a_job_is_not_settled() -> None:
     found = JobHistory(store_of(lines(ticks=TICKS[:5])).client, "town").find(LATE)
     assert (found.usage, found.retried, found.settled) == (Cost(), MORE, False)
+
+
+def test_a_job_that_nobody_asked_for_is_a_fault_of_the_journal() -> None:
+    odd = JobKey(1, "think", ANN, 9, 0)
+    ends = {"ended": (Ended(key=odd, end="applied"),)}, {"ended": (EndNote(key=odd, source="llm"),)}
+    store = store_of(lines(ticks=[TICKS[0], ends]))
+    with pytest.raises(JournalError, match=f"tick 1: the journal does not say that job {odd.text()} was asked for"):
+        JobHistory(store.client, "town").newest(0)
 
 
 def test_a_job_that_never_was_is_named(store: RunStore) -> None:
