@@ -279,7 +279,12 @@ _CALLERS = {
         "tests.integration.scheduler.ledger.ledger_case",
         "tests.integration.scheduler.ledger.script_case",
     ),
-    "workers": ("workers.gate.gate", "workers.jobs.kept_texts", "tests.integration.workers.gate_script_case"),
+    "workers": (
+        "workers.gate.gate",
+        "workers.jobs.kept_texts",
+        "workers.transport.turns",
+        "tests.integration.workers.gate_script_case",
+    ),
 }  # of scripts
 _NAMED_AFTER = {"scheduler": ("ledger",), "workers": ("gate",)}  # what the files of tests of scripts are called
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
 from ops.formatting.endpoints import endpoints_table, format_breaker
@@ -13,6 +14,7 @@ from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.job_history import JobRecord
 from scheduler.ledger.claims import Tried
 from tasks.job import Cost
+from workers.llm.replies.error_responses import from_status
 from workers.llm.replies.failures import FAILURE_KINDS, STATUS
 
 FAILING = EndpointVitals(
@@ -26,6 +28,18 @@ def test_a_class_is_said_with_its_status() -> None:
     assert format_class("server") == "server error 5xx"
     assert format_class("rate_limited") == "rate_limited 429"
     assert set(STATUS) < set(FAILURE_KINDS)
+
+
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [
+        (401, "401 or 403"), (403, "401 or 403"), (402, "402 or 429"), (404, "404"), (400, "4xx"),
+        (422, "4xx"), (409, "409"), (429, "429"), (500, "5xx"), (502, "5xx"), (503, "503 or 529"),
+        (529, "503 or 529"),
+    ],
+)  # fmt: skip
+def test_a_response_without_words_is_shown_with_a_status_like_its_own(status: int, shown: str) -> None:
+    assert format_class(from_status(status, {}, {}).kind).endswith(f" {shown}")
 
 
 def test_what_stands_for_no_status_is_said_as_it_is() -> None:

@@ -210,6 +210,11 @@ def test_what_attempts_came_to_is_what_stands_in_the_accounts(
     assert len(found) == wrong, found
 
 
+def test_what_a_kind_with_a_bar_in_its_name_came_to_is_found_in_its_account() -> None:
+    spent = {("day:0", "kind:a|b", "tokens"): {"spent": 5}}
+    assert wrong_spending(RunTotals(known={"day:0|kind:a|b|tokens": 5}), ledger(jobs={}, accounts=spent)) == []
+
+
 @pytest.mark.parametrize(("unknown", "wrong"), [({"day:0|run|tokens": 500}, []), ({}, ["day"])])
 def test_only_what_is_not_known_yet_may_have_overrun(unknown: dict[str, int], wrong: list[str]) -> None:
     spent = {("day:0", "run", "tokens"): {"spent": 600, "overrun": 100}}

@@ -12,6 +12,7 @@ from scheduler.budget.budget import (
     Cell,
     Guarantee,
     Pool,
+    figure_of,
     format_cell,
     format_empty_pool,
     format_limit,
@@ -304,3 +305,19 @@ def test_room_is_what_first_attempts_may_take() -> None:
     assert view.room("tick", "run", "calls") is None
     view.least_pool = 3
     assert view.room("day", "run", "calls") == 7
+
+
+@pytest.mark.parametrize(
+    ("micros", "shown"),
+    [
+        (0, "$0"),
+        (1, "$0.000001"),
+        (99, "$0.000099"),
+        (100, "$0.0001"),
+        (4_400, "$0.0044"),
+        (1_234_567_000, "$1,234.5670"),
+    ],
+)
+def test_money_is_shown_in_dollars_and_all_else_as_a_number(micros: int, shown: str) -> None:
+    assert figure_of("usd_micros")(micros) == shown
+    assert [figure_of(unit)(1_234_567) for unit in ("calls", "tokens", "jobs")] == ["1,234,567"] * 3

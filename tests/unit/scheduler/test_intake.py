@@ -317,3 +317,13 @@ class Words(str):
 def test_text_of_another_class_is_taken_as_the_plain_text_that_it_is() -> None:
     entry = as_read("entry", Entry(type="observation", text=Words("I hummed."), minute=5), Entry)
     assert (type(entry.text), entry.text) == (str, "I hummed.")
+
+
+@pytest.mark.parametrize(("age", "fine"), [(None, True), (0, True), (2**53 - 1, True), (-1, False), (2**63, False)])
+def test_an_owners_age_is_a_number_that_can_be_kept(age: Any, fine: bool) -> None:
+    profile = Profile(name="Ann", age=age)
+    if fine:
+        assert check_profile("agent:ann", profile).age == age
+    else:
+        with pytest.raises(InputError, match=r"profile of 'agent:ann': age"):
+            check_profile("agent:ann", profile)

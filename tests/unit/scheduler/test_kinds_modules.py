@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from scheduler.config import kind_modules
 from scheduler.config.kind_modules import load_kinds
-from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.config.settings import ConfigurationError, PinnedSettings, Settings
 from tasks.kind_check import KindError
 
 
@@ -65,3 +66,13 @@ def test_every_module_is_imported_in_turn(tmp_path: Path, monkeypatch: pytest.Mo
     load_kinds(Settings())
     load_kinds(Settings(kinds=("sound_kinds_2", "sound_kinds_1")))
     assert said == ["sound_kinds_2", "sound_kinds_1"]
+
+
+def test_workers_are_told_of_the_modules_in_which_a_host_declares_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = PinnedSettings(kinds=("json", "math"))
+    monkeypatch.setattr(kind_modules, "declaring_modules", lambda: ["string", "json"])
+    assert kind_modules.hand_on_kinds(settings).kinds == ("json", "math", "string"), "each once"
+    assert settings.kinds == ("json", "math")
+    monkeypatch.setattr(kind_modules, "declaring_modules", lambda: ["string", ""])
+    with pytest.raises(ConfigurationError, match="declared in the script that runs, and workers cannot import that"):
+        kind_modules.hand_on_kinds(settings)

@@ -219,6 +219,18 @@ def test_the_ticks_since_the_worlds_checkpoint_are_handed_over_as_they_were(cogi
     assert loop.digest == left(cogitate_loop, 9).digest
 
 
+def test_a_fork_is_refused_among_the_ticks_that_are_handed_over_again(
+    cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = opened(cogitate_loop, client=left(cogitate_loop).ledger.client, owners={}, resume=True)
+    ticks = iter(loop)
+    observe(loop, next(ticks))
+    with monkeypatch.context() as forked:
+        forked.setattr("scheduler.tick.world_calls.os.getpid", lambda: -1)
+        with pytest.raises(UsageError, match="is a fork of it"):
+            next(ticks)
+
+
 @pytest.mark.parametrize("texts", [["Something else."], [], ["The bell struck {}.", "Something else."]])
 def test_a_world_that_did_something_else_is_told_how_much_differs(cogitate_loop: Loops, texts: list[str]) -> None:
     first = left(cogitate_loop)

@@ -16,10 +16,10 @@ from scheduler.config.kept_settings import keep_settings
 from scheduler.config.limits import LimitTable
 from scheduler.config.settings import Settings
 from scheduler.config.versions import SCHEMA
-from scheduler.inspection.recent import recent_ticks
+from scheduler.inspection.recent import Failed, recent_ticks
 from scheduler.inspection.steering_vitals import steering_of
 from scheduler.inspection.vitals import RunHead, open_kinds, run_heads
-from scheduler.journal.figures import figures_of, joined
+from scheduler.journal.figures import Figures, figures_of, joined
 from scheduler.journal.history import changes_of, observed_again, read_journal
 from scheduler.journal.lines import (
     Core,
@@ -28,9 +28,11 @@ from scheduler.journal.lines import (
     EndNote,
     JournalError,
     Repeat,
+    Retried,
 )
 from scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
 from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.presence import this_process
 from scheduler.ledger.run_store import RunStore
 from scheduler.steering.postponing import Postponing
@@ -169,6 +171,78 @@ def test_the_newest_failures_and_the_owners_that_spent_most_are_shown() -> None:
     assert found.failures == {"server": 25}
 
 
+def test_a_failed_job_is_told_in_full_and_so_is_one_that_was_not_asked() -> None:
+    dropped = JobKey(1, "muse", CY, 3, 0)
+    ticks: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"decided": (decided(LATE), decided(dropped, "dropped", "too_slow"))}, {"opened": opened(LATE)}),
+        ({"ended": (Ended(key=LATE, end="applied", reason="late"),)},
+         {"ended": (EndNote(key=LATE, source="heuristic", attempts=2),)}),
+    ]  # fmt: skip
+    found = recent_ticks(store_of(lines(ticks=ticks)), "town", LimitTable({}), 9)
+    assert found.failed == (
+        Failed(id=f"town/{LATE.text()}", kind="think", owner=BOB, tick=1, ended=2, failure="late", attempts=2),
+        Failed(id=f"town/{dropped.text()}", kind="muse", owner=CY, tick=1, ended=1, failure="too_slow", attempts=0),
+    )
+    assert found.failures == {"late": 1}, "a class of its own where no model failed"
+    assert (found.kinds["muse"].attempts, found.kinds["muse"].most_attempts) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "failed"),
+    [("failed", 1), ("late", 1), ("dead", 1), ("none", 0), ("denied", 0), ("cancelled", 0), ("stale", 0)],
+)
+def test_only_what_failed_is_among_the_failures(reason: Any, failed: int) -> None:
+    ends = {"ended": (Ended(key=SOON, end="applied", reason=reason),)}
+    note = {"ended": (EndNote(key=SOON, source="heuristic", attempts=1, failure="server"),)}
+    found = recent_ticks(store_of(lines(ticks=[TICKS[0], (ends, note)])), "town", LimitTable({}), 9)
+    assert (len(found.failed), found.failures) == (failed, {"server": 1} if failed else {})
+    assert found.kinds["think"].reasons == ({} if reason == "none" else {reason: 1})
+
+
+def test_a_run_without_a_tick_has_no_newest_ones() -> None:
+    found = recent_ticks(store_of([]), "town", LimitTable({}), 9)
+    assert (found.first, found.last, found.minute) == (1, 0, 0)
+    assert (found.kinds, found.refused, found.owners, found.failures, found.failed) == ({}, {}, {}, {}, ())
+
+
+def test_those_who_spent_most_are_ordered_by_money_then_tokens_calls_and_name() -> None:
+    spent = {
+        "agent:d": Cost(calls=1, tokens=9, usd_micros=5), "agent:c": Cost(calls=1, tokens=50, usd_micros=4),
+        "agent:b": Cost(calls=2, tokens=40, usd_micros=4), "agent:a": Cost(calls=3, tokens=40, usd_micros=4),
+        "agent:f": Cost(calls=2, tokens=40, usd_micros=4), "agent:e": Cost(),
+    }  # fmt: skip
+    keys = {owner: JobKey(1, "think", owner, 0, 0) for owner in reversed(spent)}
+    ticks: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"decided": tuple(decided(key) for key in keys.values())}, {"opened": opened(*keys.values())}),
+        ({}, {"retried": tuple(Retried(key, spent[owner]) for owner, key in keys.items())}),
+    ]
+    found = recent_ticks(store_of(lines(ticks=ticks)), "town", LimitTable({}), 9)
+    assert [*found.owners.items()] == [
+        (owner, spent[owner]) for owner in ("agent:d", "agent:c", "agent:a", "agent:b", "agent:f")
+    ]
+    assert found.kinds["think"].spent == Cost(calls=9, tokens=179, usd_micros=21)
+
+
+def test_figures_of_several_ticks_are_added_up_or_those_of_the_last() -> None:
+    one = Figures(
+        tick=3, minute=30, ticks=2, tokens={"plan": 5, "act": 1}, usd_micros={"plan": 7}, sources={"llm": 1}, late=1,
+        cadence=500, causes={"late": 9}, age=4, host_us=300,
+    )  # fmt: skip
+    later = Figures(
+        tick=4, minute=40, ticks=3, tokens={"plan": 2}, usd_micros={"act": 4}, sources={"llm": 2, "cached": 1}, late=2,
+        cadence=1000, causes={"budget": 3}, age=2, host_us=50,
+    )  # fmt: skip
+    assert joined(one, later) == Figures(
+        tick=4, minute=40, ticks=5, tokens={"plan": 7, "act": 1}, usd_micros={"plan": 7, "act": 4},
+        sources={"llm": 3, "cached": 1}, late=3, cadence=1000, causes={"budget": 3}, age=4, host_us=350,
+    )  # fmt: skip
+    assert one.tokens == {"plan": 5, "act": 1}, "it is not changed"
+    unknown = Figures(tick=5, minute=50)
+    for pair in ((one, unknown), (unknown, one)):
+        assert (joined(*pair).age, joined(*pair).host_us) == (4, None)
+    assert joined(unknown, unknown).age is None
+
+
 def test_an_answer_that_waits_for_its_due_tick_counts_as_what_it_used_until_its_end() -> None:
     timed = Timed(LATE, "default", 0, 1, USED)
     ticks = [TICKS[0], ({}, {"timed": (timed, timed._replace(key=OPEN), timed._replace(used=Cost()))}), *TICKS[2:]]
@@ -236,9 +310,24 @@ def test_runs_with_a_host_come_first_and_then_those_that_should_have_one() -> No
         RunHead("d", "running", True), RunHead("b", "running", False), RunHead("c", "paused", False),
         RunHead("a", "finished", False), RunHead("e", "unreadable", False),
     ]  # fmt: skip
+    silent = store_of([], client, "g")
+    client.hdel(silent.key("state"), "status")
+    assert RunHead("g", "", False) in run_heads(client)
     newer = store_of([], client, "f")
     client.hset(newer.key("state"), "schema", SCHEMA + 1)
     assert "f" not in [head.run for head in run_heads(client)]
+
+
+def test_a_run_without_a_living_host_says_so() -> None:
+    states = [
+        RunHead("a", status, held).state for status in ("running", "paused", "finished") for held in (True, False)
+    ]
+    assert states == ["running", "running, no host", "paused", "paused, no host", "finished", "finished"]
+
+
+def test_a_run_that_was_deleted_is_not_steered() -> None:
+    with pytest.raises(RunMissing, match="the run was deleted meanwhile"):
+        steering_of(store_of([]))
 
 
 def steering(throttle: ThrottleState | None = None, **settings: Any) -> Any:

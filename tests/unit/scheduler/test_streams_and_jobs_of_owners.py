@@ -29,6 +29,15 @@ def test_a_stream_is_among_those_that_changed_until_they_are_taken() -> None:
     assert streams.changed == [], "it has left"
 
 
+def test_streams_that_changed_come_by_the_names_of_their_owners() -> None:
+    owners = [f"agent:{number:02}" for number in range(30)]
+    streams = Streams({owner: Stream(owner) for owner in reversed(owners)})
+    for owner in (*owners[1::2], *owners[::2]):
+        streams[owner].append(seen("Rain."), 1)
+    assert streams.changed == owners
+    assert [stream.owner for stream in streams.take_changed()] == owners
+
+
 def test_one_that_comes_later_reports_too() -> None:
     streams = Streams()
     streams[ANN] = Stream(ANN)

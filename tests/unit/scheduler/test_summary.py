@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from memory.entry import Entry
 from memory.profile import Profile
+from memory.stream import Stream
 from ops.formatting.run import open_line
 from scheduler.config.facts import Facts
 from scheduler.config.kept_settings import keep_settings
@@ -16,6 +18,7 @@ from scheduler.config.settings import PinnedSettings
 from scheduler.config.versions import SCHEMA
 from scheduler.inspection.summary import (
     RunReader,
+    ShortfallLine,
     limit_name,
     lines_of_shortfalls,
     summarise_run,
@@ -28,6 +31,7 @@ from scheduler.journal.shortfalls import Shortfall
 from scheduler.ledger.errors import NewerSchema, RunMissing
 from scheduler.ledger.presence import this_process
 from scheduler.ledger.run_store import RunStore
+from scheduler.ledger.streams import write_streams
 from tasks.job import Cost, JobKey
 from tests.unit.scheduler.run_lines_case import (
     ANN,
@@ -160,6 +164,52 @@ def test_shortfalls_are_told_with_the_endpoint_of_their_model_the_earliest_first
     assert (told[0].jobs, list(told[0].kinds)) == (3, ["muse", "think"])
 
 
+def test_a_shortfall_is_told_with_each_of_its_facts_and_ordered_by_class_at_last() -> None:
+    def short(because: str) -> Shortfall:
+        return Shortfall(
+            model="small", failure="breaker_open", because=because, first=5, first_minute=50, last=9, last_minute=90,
+            kinds={"think": 2},
+        )  # fmt: skip
+
+    def told(because: str) -> ShortfallLine:
+        return ShortfallLine(
+            endpoint="ours", model="small", failure="breaker_open", because=because, first=5, first_minute=50, last=9,
+            last_minute=90, kinds={"think": 2},
+        )  # fmt: skip
+
+    found = lines_of_shortfalls({because: short(because) for because in ("server", "auth")}, {"small": "ours"})
+    assert found == [told("auth"), told("server")]
+
+
+def test_a_summary_has_limits_memories_and_warnings_and_how_the_run_is_steered() -> None:
+    ticks = [({"joined": ((ANN, Profile(name="Ann")),), "facts": Facts()}, {"warnings": {"b": 2, "a": 1}}),
+             ({}, {"warnings": {"b": 3}})]  # fmt: skip
+    store = store_of(lines(ticks=ticks), settings=kept(retry_share=0.25), digest="d", chain="c", status="paused")
+    stream = Stream(ANN)
+    for text in ("A fire.", "Rain."):
+        stream.append(Entry(type="observation", text=text, minute=1), 1)
+    stream.archive(1, 2, 0)
+    write_streams(store, [stream])
+    store.client.hset(store.owner_key("entries", ANN), "3", b'{"type":"dream","number":3,"text":"x","minute":1}')
+    store.client.sadd(store.key("windows"), "day:0")
+    store.client.hset(store.window_key("day:0"), "run|calls|spent", 3)
+    store.client.rpush(store.key("controls"), "{}")
+    found = summarise_run(store.client, "town")
+    assert (found.memories["observation"], found.memories["plan"]) == (
+        {"live": 1, "archived": 1}, {"live": 0, "archived": 0},
+    )  # fmt: skip
+    assert [*found.warnings.items()] == [("a", 1), ("b", 5), ("memory.unreadable", 1)]
+    assert {one.name: (one.limit, one.for_retries) for one in found.limits} == {
+        "day.run.calls": (9, 2), "run.run.tokens": (500, 125), "run.kind:*.calls": (4, 1),
+        "tick.kind:act.calls": (5, 1),
+    }  # fmt: skip
+    assert [(one.window, one.scope, one.unit, one.spent, one.limit) for one in found.budget] == [
+        ("day:0", "run", "calls", 3, 9)
+    ]
+    assert (found.steering.asked, found.status, found.state) == (1, "paused", "paused, no host")
+    assert (found.late_answers, found.shortfalls, found.slow_kinds, found.refused) == ({}, [], [], {})
+
+
 @pytest.mark.parametrize(
     ("cell", "name"),
     [
@@ -226,6 +276,22 @@ def test_of_a_run_that_its_host_has_not_left_nothing_is_added(status: str) -> No
     assert usage_by_owner(store.client, "town") == {ANN: USED, BOB: Cost(calls=2, tokens=12)}
 
 
+def test_what_became_known_is_read_at_one_instant() -> None:
+    store, transactions = learned(whole()), list[bool]()
+
+    class Noting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
+
+        def pipeline(self, *, transaction: bool = False) -> Any:
+            transactions.append(transaction)
+            return store.pipeline(transaction=transaction)
+
+    noting: Any = Noting()
+    assert unjournalled(noting) == unjournalled(store) != Unjournalled()
+    assert transactions == [True], "a correction is not missed between two reads"
+
+
 def test_a_run_that_was_deleted_has_nothing_to_add() -> None:
     store = learned(whole())
     store.client.delete(store.key("state"))
@@ -287,6 +353,9 @@ def test_the_oldest_open_job_is_that_of_the_earliest_tick() -> None:
     assert (found["think"].oldest, found["think"].age) == ("town/3/think/agent:cy/0/0", 11)
     assert (found["muse"].oldest, found["muse"].age) == ("town/14/muse/agent:cy/0/0", 0)
     assert open_kinds(store, "town", 2)["think"].age == 0, "its tick is not over yet"
+    put(store, JobKey(3, "think", CY, 1, 0))
+    put(store, JobKey(3, "think", ANN, 2, 0))
+    assert open_kinds(store, "town", 14)["think"].oldest == "town/3/think/agent:ann/2/0", "of equals the first by name"
     alone = found["muse"]
     assert (alone.waiting, alone.running, alone.staged, alone.dead, alone.held) == (1, 0, 0, 0, 0)
     put(store, JobKey(1, "rest", CY, 0, 0), state="staged")

@@ -14,15 +14,21 @@ from memory.errors import InputError
 from memory.profile import Profile
 from memory.snapshot import dump
 from memory.stream import Stream
+from scheduler.budget.admission import DecidedLine
 from scheduler.config.facts import Facts
-from scheduler.config.versions import CORRECTS_VIEW
-from scheduler.inspection.job_history import JobHistory
+from scheduler.config.versions import CORRECTS_VIEW, SCHEMA
+from scheduler.inspection.job_history import JobHistory, JobRecord
 from scheduler.journal.checkpoint import packed
 from scheduler.journal.history import read_journal, redo
 from scheduler.journal.left_out import check_kind_wrote
 from scheduler.journal.lines import (
+    Core,
+    Correction,
     Ended,
     EndNote,
+    JournalError,
+    TickNotes,
+    write_line,
 )
 from scheduler.ledger.errors import RunAltered
 from scheduler.ledger.run_store import RunStore
@@ -100,6 +106,14 @@ def test_until_its_cost_is_known_a_job_is_not_settled() -> None:
     assert (found.usage, found.retried, found.settled) == (Cost(), MORE, False)
 
 
+def test_a_job_that_nobody_asked_for_is_a_fault_of_the_journal() -> None:
+    odd = JobKey(1, "think", ANN, 9, 0)
+    ends = {"ended": (Ended(key=odd, end="applied"),)}, {"ended": (EndNote(key=odd, source="llm"),)}
+    store = store_of(lines(ticks=[TICKS[0], ends]))
+    with pytest.raises(JournalError, match=f"tick 1: the journal does not say that job {odd.text()} was asked for"):
+        JobHistory(store.client, "town").newest(0)
+
+
 def test_a_job_that_never_was_is_named(store: RunStore) -> None:
     with pytest.raises(InputError, match="has no job 'town/2/think/agent:ann/0/0'"):
         JobHistory(store.client, "town").find(JobKey(2, "think", ANN, 0, 0))
@@ -153,6 +167,79 @@ def test_the_facts_of_an_end_are_told() -> None:
     assert (found.empty, found.because, found.refusal) == ("day:0 run calls", "auth", "no text")
     assert (found.appended, found.effects, found.late) == ((4, 5), end.effects, None)
     assert found.spent == MORE, "what was saved is not spent"
+
+
+PUT_OFF, NEXT = JobKey(2, "muse", ANN, 1, 0), JobKey(5, "muse", ANN, 1, 1)
+
+
+def test_each_job_is_told_in_full() -> None:
+    deferred = DecidedLine(key=PUT_OFF, decision="deferred", due=0, refused="run:0 run calls", successor=NEXT)
+    ticks = [TICKS[0], ({"decided": (*TICKS[1][0]["decided"], deferred)}, {}), TICKS[2]]
+    store = store_of(lines(ticks=ticks))
+    cells = ("day:0 run", "run:0 run")
+    first, *others = JobHistory(store.client, "town").all()
+    assert (first, others[0]) == (
+        JobRecord(
+            id="town/2/muse/agent:cy/0/0", kind="muse", owner=CY, tick=2, state="dropped", decision="dropped",
+            refused="run:0 kind:muse calls", due=4, successor="", reason="denied", ended=2,
+        ),
+        JobRecord(
+            id="town/2/muse/agent:ann/1/0", kind="muse", owner=ANN, tick=2, state="deferred", decision="deferred",
+            refused="run:0 run calls", due=0, successor="town/5/muse/agent:ann/1/1", reason="denied", ended=2,
+        ),
+    )  # fmt: skip
+    assert others[1:] == [
+        JobRecord(
+            id="town/1/think/agent:ann/0/0", kind="think", owner=ANN, tick=1, state="applied", decision="admitted",
+            refused="", due=3, successor="", reason="none", ended=3, source="llm", reserved=RESERVED, cells=cells,
+            claims=1, usage=USED, model="default",
+        ),
+        JobRecord(
+            id="town/1/think/agent:bob/0/0", kind="think", owner=BOB, tick=1, state="applied", decision="admitted",
+            refused="", due=3, successor="", reason="late", ended=3, source="heuristic", reserved=RESERVED, cells=cells,
+            claims=2, settled=False, model="default", failure="server",
+        ),
+    ]  # fmt: skip
+    assert JobHistory(store.client, "town").find(PUT_OFF) == others[0]
+
+
+def test_an_open_job_is_told_in_full(store: RunStore) -> None:
+    store.client.hset(store.job_key(OPEN.text()), mapping={"failure": "server", "empty": "day:0 run calls"})
+    other = msgspec.json.encode({"job": SOON.text(), "worker": "nobody"})
+    again = msgspec.json.encode({"job": OPEN.text(), "worker": "v"})
+    store.client.hset(store.key("attempts"), mapping={"u": other, "x": again})
+    assert JobHistory(store.client, "town").find(OPEN) == JobRecord(
+        id="town/4/think/agent:cy/0/0", kind="think", owner=CY, tick=4, state="open", decision="admitted", refused="",
+        due=6, successor="", reason="none", reserved=RESERVED, cells=("day:0 run", "run:0 run"), claims=1,
+        workers=("v", "w"), model="default", failure="server", empty="day:0 run calls",
+    )  # fmt: skip
+
+
+def test_open_jobs_come_by_their_newest_tick_and_then_by_name() -> None:
+    keys = [JobKey(tick, "think", owner, 0, 0) for tick, owner in ((4, CY), (5, BOB), (5, ANN), (6, CY))]
+    ticks = [({"decided": tuple(decided(key) for key in keys if key.tick == tick)}, {}) for tick in range(1, 7)]
+    store = store_of(lines(ticks=ticks))
+    for key in keys:
+        put(store, key, job=msgspec.json.encode(Job(run="town", key=key, minute=4, due=9, reads=())))
+    history = JobHistory(store.client, "town")
+    assert names(history.newest(0)) == [keys[3].text(), keys[2].text(), keys[1].text(), keys[0].text()]
+    assert names(history.all()) == [keys[0].text(), keys[2].text(), keys[1].text(), keys[3].text()]
+    assert names(history.newest(2)) == [keys[3].text(), keys[2].text()]
+
+
+@pytest.mark.parametrize(("minutes", "known"), [(1_440, True), (1_441, False)])
+def test_what_becomes_known_of_a_job_is_read_for_a_day_of_game_time(minutes: int, known: bool) -> None:
+    found, digest, chain = list[bytes](), "", ""
+    correction = Correction(key=LATE, usage=USED, at=4)
+    ticks = [*TICKS[:3], ({}, {}), ({}, {"corrected": (correction,)})]
+    for tick, (core, notes) in enumerate(ticks, 1):
+        minute = {4: 3 + minutes, 5: 3 + minutes + 1}.get(tick, tick)
+        line, digest, chain = write_line(
+            Core(tick=tick, minute=minute, **core), TickNotes(epoch=1, **notes), digest, chain, SCHEMA
+        )
+        found.append(line)
+    told = JobHistory(store_of(found).client, "town").find(LATE)
+    assert (told.settled, told.usage) == ((True, USED) if known else (False, Cost()))
 
 
 # -- of a trimmed journal ----------------------------------------------------------------------------

@@ -107,6 +107,25 @@ def test_a_process_that_is_about_to_end_begins_no_further_job() -> None:
     assert ran == JOBS[:1]
 
 
+def test_a_process_that_is_about_to_end_waits_for_no_job() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def run(job_id: str) -> str:
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            closed_first.append(go_on.wait(5))
+        else:
+            assert begun.wait(60), "the other job is a helper's"
+            batches.close()
+            go_on.set()
+        return "applied"
+
+    closed_first: list[bool] = []
+    batches = Batches(1, run)
+    assert batches.run(JOBS[:2]) == {"applied": 2}
+    assert closed_first == [True]
+
+
 def test_the_jobs_of_a_message_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
 

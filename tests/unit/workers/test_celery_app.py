@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import ssl
@@ -15,6 +16,7 @@ import pytest
 import structlog
 from celery import Celery, current_app
 
+import workers
 from scheduler.config.settings import ConfigurationError
 from tasks.registry import kind_names
 from workers import celery_app as module
@@ -179,6 +181,30 @@ def test_our_events_follow_the_workers_level(level: int | None, heard: list[str]
     log.info("one")
     log.warning("two")
     assert events == heard
+
+
+@pytest.mark.parametrize(("log", "is_json"), [("json", True), ("text", False)])
+def test_a_worker_logs_json_where_the_settings_say_so(log: str, is_json: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COGITATE_LOG", log)
+    out = io.StringIO()
+    logger = logging.Logger("celery")
+    logger.addHandler(logging.StreamHandler(out))
+    structlog.reset_defaults()
+    try:
+        module._set_up_logs(loglevel=logging.INFO, logger=logger, sender=None)
+        ours = structlog.get_config()["processors"]
+        assert any(isinstance(one, structlog.processors.JSONRenderer) for one in ours) is is_json
+        module._set_up_logs(loglevel=logging.INFO, logger=None, sender=None)
+    finally:
+        structlog.reset_defaults()
+    logger.error("a task was lost")
+    assert out.getvalue().startswith("{") is is_json
+
+
+def test_the_package_has_the_app_that_the_celery_command_looks_for() -> None:
+    assert workers.app is module.app
+    with pytest.raises(AttributeError, match="module 'workers' has no attribute 'nothing'"):
+        workers.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize(("log", "quiet"), [("json", True), ("text", False)])

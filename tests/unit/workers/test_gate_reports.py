@@ -195,6 +195,12 @@ def test_what_can_wait_is_sent_together_and_at_the_end(monkeypatch: pytest.Monke
     assert sender.batches == [["", "x"]], "it is closed"
 
 
+def test_a_report_that_is_sent_at_once_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = Sender(monkeypatch)
+    sender.reports.send(report("now"))
+    assert (sender.batches, sender.reports._thread) == ([["now"]], None)
+
+
 def test_what_comes_first_after_the_end_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     sender = Sender(monkeypatch)
     sender.reports.close()

@@ -152,6 +152,41 @@ def test_a_result_tells_of_each_attempt_at_a_model_how_long_it_took_and_what_it_
     assert worker.ledger.tries == [(Tried(1, 2500, USED, "default", "server"), Tried(2, 250, USED, "other"))]
 
 
+@pytest.mark.parametrize(
+    ("result", "failure", "counted"),
+    [
+        (ANSWER, "", ("plan", "llm", "", 2.5, "default", 7)),
+        (msgspec.structs.replace(ANSWER, model="other"), "", ("plan", "llm", "", 2.5, "other", 7)),
+        (Result(effects=(), source="heuristic"), "no_slot", ("plan", "heuristic", "no_slot", 2.5, "default", 7)),
+        (None, "server", ("plan", "none", "server", 2.5, "default", 7)),
+    ],
+)
+def test_an_attempt_is_counted_by_its_kind_source_failure_and_model(
+    monkeypatch: pytest.MonkeyPatch, result: Result | None, failure: str, counted: tuple[Any, ...]
+) -> None:
+    found: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(module, "attempted", lambda *of: found.append(of))
+    monkeypatch.setattr(Worker, "make", lambda self, *_: self.outcomes.pop(0))
+    now = iter([0.0, 10.0, 12.5, 12.5])  # the deadline, then the attempt's begin and ends
+    worker = Worker([claim(1)], ["staged"], AttemptOutcome(result, USED, 0.0, failure))
+    with monkeypatch.context() as patched:
+        patched.setattr(module.time, "monotonic", lambda: next(now))
+        worker.run()
+    assert found == [counted]
+
+
+@pytest.mark.parametrize("fallbacks", [True, False])
+def test_a_runner_that_is_closed_closes_all_that_it_has_opened(fallbacks: bool) -> None:
+    closed: list[str] = []
+    worker = Worker([], [])
+    parts = ("models", "attempts", "heartbeat", "fallbacks")
+    for part in parts:
+        made: Any = SimpleNamespace(close=lambda part=part: closed.append(part))
+        setattr(worker.runner, f"_{part}", made if part != "fallbacks" or fallbacks else None)
+    worker.runner.close()
+    assert closed == [*parts[:3], *(["fallbacks"] if fallbacks else [])]
+
+
 def test_a_process_that_is_about_to_end_leaves_the_next_attempt_to_others() -> None:
     worker = Worker([claim(1)], ["freed"], FREED._replace(pause=60.0))
     worker.runner.stop()

@@ -271,3 +271,37 @@ def test_a_server_that_has_ended_of_itself_ends_its_guard(guard: Guard) -> None:
     guard.between = end
     guard.watch()
     assert guard.record.exists(), "it may be that of the next server"
+
+
+class Connection:
+    """A connection to a server that says these things, one after the other, and then closes it."""
+
+    def __init__(self, *says: bytes | OSError) -> None:
+        self.says, self.told, self.patience = list(says), b"", 0.0
+
+    def settimeout(self, seconds: float) -> None:
+        self.patience = seconds
+
+    def sendall(self, data: bytes) -> None:
+        self.told += data
+
+    def recv(self, size: int) -> bytes:
+        said = self.says.pop(0) if self.says else b""
+        if isinstance(said, OSError):
+            raise said
+        return said
+
+
+@pytest.mark.parametrize(
+    ("says", "is_down"),
+    [
+        ((), True), ((b"+OK\r\n",), True), ((b"+OK\r\n", b"-ERR"), False), ((b"-ERR Errors",), False),
+        ((TimeoutError(),), False), ((b"+OK\r\n", TimeoutError()), False), ((ConnectionResetError(),), True),
+    ],
+)  # fmt: skip
+def test_a_server_is_down_once_it_has_closed_the_connection_and_did_not_refuse(
+    says: tuple[bytes | OSError, ...], is_down: bool
+) -> None:
+    connection = Connection(*says)
+    assert server_guard._shut_down(connection) is is_down  # type: ignore[arg-type]
+    assert (connection.told, connection.patience) == (b"SHUTDOWN\r\n", server_guard.SHUT_DOWN_WITHIN)

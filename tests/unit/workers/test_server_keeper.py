@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -48,3 +49,49 @@ def test_it_tries_again_whatever_a_start_met(monkeypatch: pytest.MonkeyPatch, ev
     delays = [entry["delay"] for entry in logs if entry["event"] == "server.restarted"]
     assert delays == [0.001, 0.002, 0.004, 0.008]
     assert told == ["it hangs", "[Errno 28] No space left on device", "gone again"]
+
+
+class Stopping:
+    """The end of a keeper, after so many waits."""
+
+    def __init__(self, waits: int) -> None:
+        self.waits, self.waited = waits, list[float]()
+
+    def wait(self, seconds: float) -> bool:
+        self.waited.append(seconds)
+        return len(self.waited) > self.waits
+
+
+def kept(monkeypatch: pytest.MonkeyPatch, *lived: float, waits: int = 99) -> tuple[list[float], list[str]]:
+    """The delays before each start, and what was logged, where a server dies so many seconds after each start."""
+    times = [10.0]
+    for seconds in lived:
+        times += [times[-1] + seconds, times[-1] + seconds]  # its death, and the next birth
+    clock = iter(times)
+    monkeypatch.setattr(server_keeper, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    server: Any = SimpleNamespace(
+        alive=lambda: False, log_tail=lambda: "said", data_dir=Path("data"), revive=lambda: None
+    )
+    keeper, stopping = ServerKeeper(server), Stopping(waits)
+    keeper._stopping = stopping  # type: ignore[assignment]
+    with capture_logs() as logs:
+        keeper._keep()
+    assert all(entry["data_dir"] == "data" and entry["said"] == "said" for entry in logs)
+    return [seconds for seconds in stopping.waited if seconds != 0.25], [entry["event"] for entry in logs]
+
+
+def test_each_quick_death_doubles_the_delay_and_the_sixth_in_a_row_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    delays, told = kept(monkeypatch, *[1.0] * 6)
+    assert delays == [0.2, 0.4, 0.8, 1.6, 3.2]
+    assert told == ["server.restarted"] * 5 + ["server.given_up"]
+
+
+def test_a_server_that_lived_for_more_than_half_a_minute_starts_with_a_clean_slate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert kept(monkeypatch, 1.0, 1.0, 30.0, 30.5, 1.0, waits=10)[0] == [0.2, 0.4, 0.8, 0.2, 0.4]
+
+
+def test_a_keeper_that_is_to_stop_starts_no_server_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    delays, told = kept(monkeypatch, 1.0, waits=1)
+    assert (delays, told) == ([0.2], ["server.restarted"])

@@ -15,6 +15,9 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost, upper_bound, usd_micros
 from tasks.job import Cost
 from tasks.kind import Case, Kind, Prompt
+from workers.llm.requests import tokens
+from workers.llm.requests.dialect import schema_instruction
+from workers.llm.requests.schema import full_schema
 from workers.llm.requests.tokens import (
     PromptDoesNotFit,
     corrected_tokens,
@@ -215,6 +218,14 @@ def test_schema_counts_towards_the_prompt() -> None:
     assert prompt_tokens(replace(prompt, answer=Wide)) > prompt_tokens(prompt)
 
 
+def test_a_prompt_costs_its_two_messages_their_wrapping_and_the_schema() -> None:
+    prompt = Prompt(system="", user="", answer=Note, version="v")
+    bare = prompt_tokens(prompt)
+    assert bare == 16 + estimate_tokens(schema_instruction(full_schema(Note)))
+    assert prompt_tokens(replace(prompt, system="abcde")) == bare + estimate_tokens("abcde")
+    assert prompt_tokens(replace(prompt, user="abcde fghij")) == bare + estimate_tokens("abcde fghij")
+
+
 def test_prices_round_up_and_bounds_add_both_caps() -> None:
     model = Model(name="m", model="m", input_price=150_000, cached_input_price=15_000, output_price=600_000)
     assert usd_micros(model, 1, 0) == 1
@@ -224,3 +235,13 @@ def test_prices_round_up_and_bounds_add_both_caps() -> None:
     assert call_cost(model, 10, 0, calls=2) == Cost(calls=2, tokens=10, usd_micros=2)
     dear = Model(name="m", model="m", input_price=100_000, cached_input_price=200_000)
     assert upper_bound(dear, 1_000, 500).usd_micros == 200
+
+
+def test_of_too_many_words_all_are_forgotten_and_counted_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_MOST_WORDS", 3)
+    words = tokens._WordTokens()
+    before = [words[word] for word in ("zyxwv", "bcd", "qqqqqqqq")]
+    assert len(words) == 3
+    assert words["vvv"] == 2
+    assert list(words) == ["vvv"]
+    assert [words[word] for word in ("zyxwv", "bcd", "qqqqqqqq")] == before == [2, 2, 4]

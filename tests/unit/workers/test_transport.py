@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from queue import Empty
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from workers.transport.envelope import MessageRefused, check_envelope
 from workers.transport.event_batches import INTERVAL, LIMIT, EventBatches
 from workers.transport.flower_broker import register as correct_flower
 from workers.transport.redis_transport import ROOM_INTERVAL, Channel, Transport
+from workers.transport.turns import ASKING, QUICK
 
 # -- channels ----------------------------------------------------------------------------------------
 
@@ -192,6 +194,29 @@ def test_only_hints_of_its_kind_and_messages_that_can_be_opened_are_delivered(
     assert stock == ([("_deliver", (message, queue))] if delivered else [])
     assert [(log["event"], log["queue"]) for log in logs] == ([] if delivered else [("message.refused", queue[:80])])
     assert all(log["why"] and len(log["why"]) <= 200 for log in logs)
+
+
+@pytest.mark.parametrize(("ticket", "priority"), [("~", QUICK), ("~9", ASKING)])
+def test_a_ticket_of_a_kinds_queue_is_delivered_as_the_hints_whose_turn_it_is(
+    stock: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch, ticket: str, priority: int
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def hints(*of: Any) -> list[str]:
+        asked.append(of)
+        return [json.dumps(HINT), "{}", json.dumps(HINT)]
+
+    monkeypatch.setattr(redis_transport, "next_hints", hints)
+    transport = Transport.__new__(Transport)
+    transport.reader = SimpleNamespace(_create_client=lambda: "client")
+    with capture_logs() as logs:
+        transport._deliver(ticket, "plan")
+        assert asked == [("client", "plan", priority)]
+        assert stock == [("_deliver", (HINT, "plan"))] * 2
+        assert len(logs) == 1, "what is no hint is refused as it would be in the queue"
+        transport._deliver(ticket, "host.celery.pidbox")
+        transport._deliver("~1", "plan")
+    assert (len(asked), len(stock), len(logs)) == (1, 2, 3), "elsewhere it is a message as any other"
 
 
 @pytest.mark.parametrize("body", [None, 5, {}])

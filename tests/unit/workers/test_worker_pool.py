@@ -252,8 +252,10 @@ def test_a_worker_has_exactly_the_settings_of_its_host(monkeypatch: pytest.Monke
     monkeypatch.setenv("PYTHONPATH", "/mine")
     monkeypatch.chdir(tmp_path)
     settings = PinnedSettings(
-        data_dir=Path("data"), redis_url=SecretStr("redis://me:secret@here/3"), morning=420, limits={"run.run.calls": 3}
-    )
+        data_dir=Path("data"), redis_url=SecretStr("redis://me:secret@here/3"), morning=420,
+        limits={"run.run.calls": 3}, api_key=SecretStr("a key"),
+        endpoints={"ours": {"base_url": "http://here/v1", "api_key": "another key"}},
+    )  # fmt: skip
     found = worker_environment(settings)
     assert not [name for name in found if name.startswith("CELERY_")]
     assert "COGITATE_METRICS_PORT" not in found, "the host has none"
@@ -261,6 +263,8 @@ def test_a_worker_has_exactly_the_settings_of_its_host(monkeypatch: pytest.Monke
     assert found["COGITATE_REDIS_URL"] == "redis://me:secret@here/3"
     assert found["COGITATE_BROKER_URL"] == settings.messages_url()
     assert found["COGITATE_MORNING"] == "420"
+    assert found["COGITATE_API_KEY"] == "a key"
+    assert json.loads(found["COGITATE_ENDPOINTS"])["ours"]["api_key"] == "another key"
     assert json.loads(found["COGITATE_LIMITS"]) == {"run.run.calls": 3}
     assert found["PYTHONPATH"].split(":")[1:] == ["/mine"]
     assert worker_command("me@%h")[-6:-2] == ["--hostname", "me@%h", "--loglevel", "warning"]

@@ -38,7 +38,7 @@ STATUS: Mapping[str, str] = {
     "auth": "401 or 403",
     "quota_exhausted": "402 or 429",
     "model_missing": "404",
-    "bad_request": "3xx or 4xx",
+    "bad_request": "4xx",
     "conflict": "409",
     "rate_limited": "429",
     "server": "5xx",

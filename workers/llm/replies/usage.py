@@ -64,7 +64,7 @@ def _detail(usage: Mapping[str, object], group: str, name: str) -> int:
 
 def _count(value: object) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
-        return int(value)
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value <= _MOST and value == int(value) else None  # NaN fails the first comparison

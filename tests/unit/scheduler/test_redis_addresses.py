@@ -1,0 +1,31 @@
+"""The database of a server in which messages lie: the one after the state's."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler.config.redis_urls import next_database
+from scheduler.config.settings import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("url", "following"),
+    [
+        ("redis://here:6379/0", "redis://here:6379/1"), ("redis://here:6379", "redis://here:6379/1"),
+        ("redis://here/", "redis://here/1"), ("rediss://me:pw@here:1/9?x=1", "rediss://me:pw@here:1/10?x=1"),
+        ("unix:///tmp/s.sock", "unix:///tmp/s.sock?db=1"), ("unix:///tmp/s.sock?db=0", "unix:///tmp/s.sock?db=1"),
+        ("unix:///tmp/s.sock?x=1&db=7", "unix:///tmp/s.sock?db=8"), ("unix:///s?udb=7", "unix:///s?db=1"),
+    ],
+)  # fmt: skip
+def test_messages_lie_in_the_next_database(url: str, following: str) -> None:
+    assert next_database(url) == following
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"), [("redis://me:secret@here/0/1", "here/0/1"), ("http://here/0", "http://here/0"),
+                       ("redis://me:secret@here/zero", "here/zero"), ("", "''")],
+)  # fmt: skip
+def test_an_address_without_a_plain_database_is_refused_without_its_password(url: str, shown: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"the database of '?{shown}.*; set COGITATE_BROKER_URL") as refused:
+        next_database(url)
+    assert "secret" not in str(refused.value)

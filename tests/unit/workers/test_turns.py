@@ -1,0 +1,144 @@
+"""Turns of runs at a queue: whose hint is handed out for a ticket, and what stays behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+
+from workers.transport.turns import (
+    ASKING,
+    KEPT,
+    QUICK,
+    TICKETS,
+    hints_key,
+    next_hints,
+    queue_hints,
+    runs_key,
+    tickets_key,
+)
+
+QUEUE = "cogitate:plan"
+
+
+class Queue:
+    """A queue of a kind, as a host fills it and workers draw from it."""
+
+    def __init__(self, priority: int = QUICK) -> None:
+        self.client: Any = FakeRedis()
+        self.priority, self.tickets = priority, tickets_key(QUEUE, priority)
+
+    def put(self, run: str, *hints: str, share: int = 1) -> None:
+        queue_hints(self.client, QUEUE, self.priority, run, share, list(hints))
+
+    def draw(self) -> list[str] | None:
+        """The hints that come with the next ticket; None: there is no ticket."""
+        return next_hints(self.client, QUEUE, self.priority) if self.client.rpop(self.tickets) else None
+
+    def drawn(self, count: int) -> str:
+        """The hints that come with so many tickets, one each."""
+        found = [self.draw() for _ in range(count)]
+        assert all(hints is not None and len(hints) == 1 for hints in found), found
+        return " ".join(hints[0] for hints in found if hints)
+
+    def turn(self) -> float | None:
+        raw = self.client.get(f"{self.tickets}:turn")
+        return None if raw is None else float(raw)
+
+
+def test_what_is_queued_lies_under_the_names_that_workers_read_for_a_day() -> None:
+    assert (tickets_key("q", QUICK), tickets_key("q", ASKING)) == ("q", "q\x06\x169")
+    assert (hints_key("q", "town", 3), runs_key("q"), KEPT) == ("q:of:3/town", "q:runs", 24 * 60 * 60)
+    for priority in (QUICK, ASKING):
+        queue = Queue(priority)
+        queue.put("town", "a", "b", share=3)
+        client, tickets = queue.client, queue.tickets
+        assert client.lrange(tickets, 0, -1) == [TICKETS[priority].encode()] * 2
+        assert client.lrange(f"{tickets}:of:3/town", 0, -1) == [b"b", b"a"]
+        assert client.zrange(f"{tickets}:runs", 0, -1, withscores=True) == [(b"3/town", 0.0)]
+        assert [client.ttl(f"{tickets}:of:3/town"), client.ttl(f"{tickets}:runs")] == [KEPT, KEPT]
+        assert len(client.keys("*")) == 3
+
+
+def test_runs_take_turns_and_the_hints_of_each_come_in_their_order() -> None:
+    queue = Queue()
+    queue.put("large", *(f"l{n}" for n in range(5)))
+    queue.put("small", "s0", "s1")
+    assert queue.drawn(6) == "l0 s0 l1 s1 l2 l3"
+    assert queue.draw() == ["l4"]
+    assert queue.draw() is None
+    assert queue.client.keys("*") == [], "nothing stays behind"
+
+
+def test_a_run_with_a_share_of_three_takes_three_turns_for_one_of_another() -> None:
+    queue = Queue()
+    queue.put("one", *["o"] * 6)
+    queue.put("three", *["t"] * 9, share=3)
+    assert queue.drawn(12).replace(" ", "").count("t") == 9
+    queue = Queue()
+    queue.put("one", *["o"] * 6)
+    queue.put("three", *["t"] * 9, share=3)
+    assert sorted(queue.drawn(4).split()) == ["o", "t", "t", "t"]
+
+
+def test_who_comes_later_begins_at_the_turn_that_is_being_taken() -> None:
+    queue = Queue()
+    queue.put("first", *["f"] * 9)
+    assert queue.drawn(4) == "f f f f"
+    assert queue.turn() == 3.0
+    queue.put("later", *["l"] * 4)
+    assert queue.drawn(6) == "l f l f l f"
+    assert queue.turn() == 6.0, "turns never go back"
+
+
+def test_a_run_whose_hints_are_gone_is_passed_over() -> None:
+    queue = Queue()
+    for run in ("gone", "here"):
+        queue.put(run, f"{run} 1", f"{run} 2")
+    queue.client.delete(hints_key(queue.tickets, "gone", 1))
+    assert queue.drawn(2) == "here 1 here 2"
+    assert queue.client.zrange(runs_key(queue.tickets), 0, -1) == [b"1/here"]
+    assert [queue.draw(), queue.draw(), queue.draw()] == [[], [], None]
+    assert queue.client.keys("*") == []
+
+
+@pytest.mark.parametrize(("lost", "last"), [(1, ["a2", "b2"]), (2, ["b1", "a2"])])
+def test_with_the_last_ticket_comes_a_hint_whose_own_ticket_was_lost(lost: int, last: list[str]) -> None:
+    queue = Queue()
+    queue.put("a", "a1", "a2")
+    queue.put("b", "b1", "b2")
+    for _ in range(lost):
+        queue.client.rpop(queue.tickets)
+    found = [queue.draw() for _ in range(4 - lost)]
+    assert found[-1] == last
+    assert all(hints is not None and len(hints) == 1 for hints in found[:-1])
+    assert bool(queue.client.keys("*")) is (lost == 2), "of two lost ones, one hint waits for the next ticket"
+
+
+def test_a_ticket_without_a_hint_is_drawn_in_vain() -> None:
+    queue = Queue()
+    queue.put("town", "a")
+    queue.client.lpush(queue.tickets, TICKETS[QUICK])
+    assert [queue.draw(), queue.draw(), queue.draw()] == [["a"], [], None]
+    assert queue.client.keys("*") == []
+
+
+def test_the_turn_is_forgotten_once_nobody_waits_and_after_a_day_of_silence() -> None:
+    queue = Queue()
+    queue.put("town", "a", "b", "c")
+    queue.drawn(1)
+    assert 86_399_000 < queue.client.pttl(f"{queue.tickets}:turn") <= 86_400_000
+    queue.drawn(2)
+    assert queue.turn() is None
+
+
+def test_jobs_that_ask_a_model_wait_apart_from_those_that_ask_none() -> None:
+    quick = Queue()
+    asking = Queue(ASKING)
+    asking.client = quick.client
+    quick.put("town", "q")
+    asking.put("town", "a")
+    assert asking.draw() == ["a"]
+    assert asking.draw() is None
+    assert quick.draw() == ["q"]
