@@ -7,11 +7,18 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
+from prompts.answers import (
+    ActionAnswer,
+    DailyPlan,
+    RatingsAnswer,
+    ReflectionAnswer,
+    RelationshipChange,
+    SummaryAnswer,
+)
 from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks.kind import Prompt
-from workers.jobs.answer_faults import fault_of
+from workers.jobs.answer_faults import fault_of, without_reasons
 
 REFLECT: dict[str, Any] = {
     "name": "Ada", "occupation": "baker", "traits": [], "people": [], "day": 3, "time": "9:00 PM",
@@ -231,6 +238,24 @@ def test_an_owners_id_is_a_word_only_where_it_was_shown() -> None:
     assert act("Have tea with agent:ben") is not None
     assert act("Have tea with agent:ben", more="agent:ben is near.") is None
     assert act("Ask the agent: Ben or Cleo?") is None
+
+
+def test_a_deed_is_sound_without_its_reason_and_an_insight_without_what_follows_from_it() -> None:
+    deed = ActionAnswer(reason="...", location="cafe", doing="Bake bread with Ben")
+    assert fault_of(deed, prompt(ActionAnswer)) is not None
+    assert without_reasons(deed) == deed.model_copy(update={"reason": ""})
+    assert fault_of(deed.model_copy(update={"reason": ""}), prompt(ActionAnswer)) is None
+    change = RelationshipChange(agent_id="agent:ben", reason="[reason]", change=1)
+    insight = ReflectionAnswer(insight="I can rely on Ben when I bake.", relationship_changes=[change])
+    assert without_reasons(insight) == insight.model_copy(update={"relationship_changes": []})
+
+
+def test_what_has_no_reasons_cannot_do_without_them() -> None:
+    for bare in (
+        ActionAnswer(reason="", location="cafe", doing="..."), ReflectionAnswer(insight="..."),
+        SummaryAnswer(summary="..."),
+    ):  # fmt: skip
+        assert without_reasons(bare) is None
 
 
 def test_an_identifier_that_was_shown_is_a_word() -> None:

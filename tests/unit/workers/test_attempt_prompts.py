@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from memory.effects import Append, Archive, Effect, ReplaceSummary
 from memory.summaries.size import SummarySize
-from prompts.answers import SummaryAnswer
+from prompts.answers import ActionAnswer, SummaryAnswer
 from scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
 from scheduler.config.prices import call_cost, upper_bound
 from scheduler.ledger.claims import PromptCount
@@ -160,6 +160,26 @@ def test_junk_is_shown_to_the_model_once_and_counted_where_it_was_paid_for(saved
     assert second.result is not None
     assert (second.result.source, second.result.failure) == ("heuristic", "unusable")
     assert trying.calls.unusable == counted
+
+
+def test_a_deed_whose_reason_alone_is_junk_is_used_without_it() -> None:
+    def does(case: Case, answer: BaseModel) -> tuple[Effect, ...]:
+        assert isinstance(answer, ActionAnswer)
+        return remembered(case, text=f"{answer.doing} ({answer.reason})")
+
+    for reason, doing, told in (
+        ("...", "Hum with Ben", "Hum with Ben ()"), ("Ben sang.", "Hum with Ben", "Hum with Ben (Ben sang.)"),
+        ("...", "...", None),
+    ):  # fmt: skip
+        answer = ModelAnswer(usage=USED, value=ActionAnswer(reason=reason, location="here", doing=doing), text="{}")
+        outcome = Trying(CallResult(answer, saved=False), Own(output_cap=50, answers=does)).make()
+        if told is None:
+            assert (outcome.result, outcome.failure) == (None, "unusable")
+        else:
+            assert outcome.result is not None
+            (effect,) = outcome.result.effects
+            assert isinstance(effect, Append)
+            assert (effect.entry.text, outcome.result.source) == (told, "llm")
 
 
 def test_of_an_answer_that_failed_its_model_its_tokens_and_their_count_are_told() -> None:
