@@ -178,8 +178,9 @@ def test_speech_is_told_as_what_it_is_to_whom_it_is_said(said: str, to_gina: str
 @pytest.mark.parametrize(
     ("said", "asks"),
     [
-        ("", False), ("keep going", True), ("don't go", True), ("never go", True), ("do not go", True), ("do go", False),
-        ("feel free", True), ("feel cold", False), ("love me", False), ("go", True), ("going", False),
+        ("", False), ("keep going", True), ("don't go", True), ("never go", True), ("do not go", True),
+
+        ("feel free", True), ("feel cold", False), ("love me", False), ("go", True), ("going", False), ("do go", False),
     ],
 )  # fmt: skip
 def test_a_request_is_known_by_its_first_words(said: str, asks: bool) -> None:
