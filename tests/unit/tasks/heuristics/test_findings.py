@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -10,9 +11,9 @@ from memory.clock import DAY
 from memory.entry import Entry
 from tasks.heuristics.ahead import what_is_ahead
 from tasks.heuristics.changed import what_changed
-from tasks.heuristics.insight import find_insight
-from tasks.heuristics.promises import Promise, find_promises
-from tasks.heuristics.recalled import Finding, Recalled, after_when, as_told, ended
+from tasks.heuristics.insight import _Fresh, _opening, find_insight
+from tasks.heuristics.promises import Promise, find_promises, is_vow
+from tasks.heuristics.recalled import Finding, PlanOutcome, Recalled, after_when, as_told, ended
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
 
@@ -269,6 +270,41 @@ def test_a_second_change_is_told_if_it_is_worth_it_and_opens_otherwise() -> None
     assert "cart" not in find_insight(recalled(mill, other, third)).text, "two are enough"
 
 
+def test_what_is_ahead_comes_last_though_it_is_worth_more() -> None:
+    party = observation("I am holding a party at Hobbs Cafe tomorrow at 5:00 PM.", 600, importance=3)
+    mill = observation("The old mill burned down.", 700, importance=4, subjects=())
+    assert find_insight(recalled(party, mill)).text.startswith("The old mill burned down. I am to host")
+
+
+def test_what_was_not_got_to_is_just_worth_a_second_sentence() -> None:
+    mill = observation("The old mill burned down.", 700, importance=10, subjects=())
+    planned = replace(recalled(mill), plan=[PlanOutcome(description="Sell a goat", done=False)])
+    assert find_insight(planned).text.endswith("I had planned to sell a goat, but did not get to it.")
+
+
+@pytest.mark.parametrize(
+    ("text", "opening"),
+    [
+        ("I saw it: a boat sank.", "I saw it"), ("All is well now: he sang.", "All is well now"),
+        ("The old mill burned down.", "The old mill"), ("Tea.", "Tea."), ("At 5:30 we left.", "At 5:30 we"),
+    ],
+)  # fmt: skip
+def test_a_sentence_opens_with_what_precedes_a_colon_or_three_words(text: str, opening: str) -> None:
+    assert _opening(text) == opening
+
+
+def test_what_was_told_in_part_long_ago_may_be_told() -> None:
+    ago = [Entry(type="reflection", text="The mill burned.", minute=1)]
+    later = [
+        Entry(type="reflection", text=f"{word} was quiet.", minute=2) for word in ("Dawn", "Noon", "Dusk", "Night")
+    ]
+    assert not _Fresh(recalled(before=[*ago, *later]))("The mill burned.")
+    assert _Fresh(recalled(before=[*ago, *later]))("The mill burned. A ship sank.")
+    assert not _Fresh(recalled())("…"), "it says nothing"
+    nothing = Entry(type="reflection", text="…", minute=1)
+    assert _Fresh(recalled(before=[nothing]))("The mill burned."), "what says nothing resembles nothing"
+
+
 # -- promises among memories ---------------------------------------------------------------------------
 
 
@@ -296,6 +332,8 @@ def test_the_entries_that_show_a_promise_ascend() -> None:
     tea = [observation("Tea.", 1, importance=1) for _ in range(40)]
     (one,) = found(kept, *tea, message(VOW, 600))
     assert one.evidence == (1, 42)
+    (one,) = found(tea[0], kept, *tea[:6], message(VOW, 600))
+    assert one.evidence == (2, 9)
 
 
 def test_the_latest_promise_is_the_one_that_was_kept() -> None:
@@ -316,6 +354,39 @@ def test_a_vow_that_was_overheard_is_no_promise() -> None:
 def test_a_promise_that_was_noted_of_oneself_to_oneself_or_of_strangers_is_none() -> None:
     assert found(observation("I promised me to sing.", 5, subjects=(KLAUS,))) == []
     assert found(observation("Ben promised me to sing.", 5, subjects=(KLAUS, MARIA))) == [], "nobody known"
+
+
+def test_a_speaker_whom_nobody_knows_promises_nothing() -> None:
+    assert found(message("Maria Lopez: I promise to mend the gate.", 600, subjects=(KLAUS,))) == []
+
+
+def test_an_account_of_a_deed_settles_its_promise_whichever_others_were_made_since() -> None:
+    lent = message("I lent you the ladder last night.", 900)
+    ladder, cake = message(VOW, 600), message("I promise to bake you a cake.", 650)
+    assert [p.outcome for p in found(ladder, cake, lent)] == ["kept", "open"]
+    noted = observation("Maria Lopez promised Klaus Mueller to lend a ladder.", 600, subjects=(KLAUS, MARIA))
+    assert [p.outcome for p in found(noted, lent)] == ["kept"]
+
+
+def test_what_is_settled_stays_settled() -> None:
+    kept, forgot = message("I kept my word.", 900), message("Oh no, I forgot!", 1_000)
+    assert [(p.outcome, p.settled) for p in found(message(VOW, 600), kept, forgot)] == [("kept", 900)]
+
+
+def test_a_deed_to_nobody_in_particular_is_told_as_it_was_noted() -> None:
+    noted = observation("I promised to mend Ben's gate.", 5, subjects=(KLAUS, ISABELLA, MARIA))
+    assert [(p.taker, p.deed) for p in found(noted)] == [("", "mend Ben's gate")]
+
+
+@pytest.mark.parametrize(
+    ("text", "vow"),
+    [
+        ("I promise to sing.", True), ("I will feed your cat.", True), ("I will feed the cat.", False),
+        ("I feed your cat.", False), ("I will see you.", False), ("I will lend it, I swear.", True),
+    ],
+)  # fmt: skip
+def test_a_vow_is_known_by_its_words(text: str, vow: bool) -> None:
+    assert is_vow(text) is vow
 
 
 # -- what is ahead -------------------------------------------------------------------------------------
