@@ -7,6 +7,7 @@ import pytest
 from memory.language.references import (
     leans_on_others,
     leans_on_somebody,
+    leans_on_something,
     looks_like_name,
     names_person,
     resolved,
@@ -157,3 +158,8 @@ def test_a_plural_explains_they(sentence: str, leans: bool) -> None:
 def test_what_often_opens_a_sentence_is_no_name_there(opening: str) -> None:
     assert not looks_like_name(opening, first=True)
     assert looks_like_name(opening, first=False)
+
+
+def test_a_thing_at_the_start_of_a_sentence_explains_an_it() -> None:
+    assert not leans_on_something("A boat sank, and nobody saw it.")
+    assert leans_on_something("Nobody saw it.")

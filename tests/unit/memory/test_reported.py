@@ -167,6 +167,8 @@ def test_whose_sentence_it_is_shows_within_four_words() -> None:
         # feelings
         ("Cat glad of it", "mentioned cat glad of it", "mentioned cat glad of it"),
         ("Just met Gina", "just met Gina", "just met Gina"),
+        ("UK is big", "remarked that UK is big", "remarked that UK is big"),
+        ("Bob !", "mentioned bob !", "mentioned bob !"),
         ("A is a letter", "remarked that a is a letter", "remarked that a is a letter"),
     ],
 )  # fmt: skip

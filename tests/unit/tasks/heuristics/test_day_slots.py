@@ -204,6 +204,7 @@ def test_a_role_leaves_out_the_place_that_is_named_anyway(profile: Profile, work
         (Profile(name="K", occupation="student", work="cafe"), "", "Continue studying at Hobbs Cafe"),
         (Profile(name="K", occupation="student", home="cafe", work="cafe"), "", "Continue studying"),
         (Profile(name="K", occupation="cook"), "", "Continue working"),
+        (Profile(name="K", occupation="cook", home="house"), "", "Continue working"),
     ],
 )
 def test_the_afternoon_is_spent_on_what_occupies_a_student_or_at_work(

@@ -206,7 +206,8 @@ def test_lines_that_show_company_are_named_in_order_and_what_is_no_talk_is_not()
 @pytest.mark.parametrize(
     ("text", "following"),
     [
-        ("The mill was sold.", "the mill was sold."), ("They were sold.", "they were sold."),
+        ("The mill was sold.", "the mill was sold."), ("The mill was here.", "the mill was here."),
+        ("They were sold.", "they were sold."),
         ("The mill burned.", "the mill burned."), ("Burned mills stand.", ""), ("The mill is burned.", ""),
         ("Maria burned it.", "Maria burned it."), ("Bread burned.", ""), ("The mill.", ""), ("", ""),
     ],
