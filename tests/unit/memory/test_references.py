@@ -121,6 +121,7 @@ def test_a_capital_is_of_a_name_unless_a_sentence_opens_with_it(word: str, openi
          "The lamp is here, I know that, and it fell."),
         ("The gallery is dry.", "I know that, it rained.", "I know that, it rained."),
         ("The gallery is dry.", "It's out.", "It's out."),
+        ("The gallery is dry.", "It's late and I lit it.", "It's late and I lit it."),
     ],
 )  # fmt: skip
 def test_an_it_is_explained_only_where_it_stands_for_a_thing(before: str, sentence: str, told: str) -> None:

@@ -109,6 +109,13 @@ def test_a_bond_is_shown_by_the_strongest_of_the_signs_and_of_these_the_latest()
     assert mixed.text.endswith("Maria Lopez insulted me.")
 
 
+def test_thanks_to_oneself_show_more_of_a_bond_than_a_later_kindness() -> None:
+    found = bond(message("Thank you for the boat.", 9, importance=2), seen("Maria Lopez helped me with the cart."))
+    assert found is not None
+    assert (found.worth, found.evidence) == (7.75, (2, 3)), "three points and two"
+    assert found.text.endswith(": Maria Lopez thanked me for the boat.")
+
+
 def test_what_has_no_name_makes_no_bond_and_takes_none_away() -> None:
     assert bond(seen("Maria Lopez helped me.", MARIA, "location:inn")) is not None
     assert bond(seen("It helped me.", "location:inn")) is None
