@@ -26,7 +26,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks import long_term, timing
 from tasks.kind import Case
-from tasks.kind_check import faults_of, takes
+from tasks.kind_check import KindError, check_kind, faults_of, takes
 from tasks.plan import Plan
 from tasks.prune import EVERY, OVERDUE, SOON, Prune
 from tasks.rate import BATCH, SIZE, RateImportance
@@ -276,3 +276,14 @@ def test_what_cannot_be_shown_is_named_by_its_type_and_what_is_long_is_cut() -> 
     assert "order of type Fails is not an integer from -1000000 to 1000000" in faults
     assert f"latency '{'x' * 78}' is none: give ticks, such as 5, or seconds, such as \"5s\"" in faults
     assert any(fault.startswith(f"prompt_cap '{'x' * 78}… is not") for fault in faults)
+
+
+@pytest.mark.parametrize(("name", "shown"), [("", "of class Odd"), (None, "of class Odd"), ("x" * 99, f"'{'x' * 64}'")])
+def test_a_kind_without_a_name_is_named_by_its_class(name: Any, shown: str) -> None:
+    class Odd:
+        pass
+
+    kind = Odd()
+    kind.name = name  # type: ignore[attr-defined]
+    with pytest.raises(KindError, match=rf"^the kind {shown} cannot be registered: "):
+        check_kind(kind)
