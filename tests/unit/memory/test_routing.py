@@ -248,3 +248,8 @@ def test_what_is_known_of_an_event_stands_in_its_entry() -> None:
         assert route(voted, minute=60, routing=Routing(rules=rules)).strategy == wanted
     agreed = route(Event(kind="toast", consensus=True), minute=60, routing=Routing(rules=rules))
     assert agreed.strategy == "simple", "its rule knows no consensus"
+
+
+def test_the_importance_of_each_event_of_the_design() -> None:
+    rated = {kind: route(Event(kind=kind), minute=1).entry.importance for kind in RULES}
+    assert {kind: rating for kind, rating in rated.items() if rating} == {"ballot_completed": 7, "final_results": 8}
