@@ -256,7 +256,8 @@ def _situation(moment: Moment) -> dict[str, Any]:
             found[name] = said
     status = moment.brief.get("status")
     if isinstance(status, Mapping):
-        found["status"] = {str(k): v for k, v in sorted(status.items()) if isinstance(v, int | float)}
+        meters = {str(k): v for k, v in status.items() if isinstance(v, int | float)}
+        found["status"] = dict(sorted(meters.items()))
     for name, most in (("near", MOST_NEAR), ("actions", MOST_ACTIONS)):
         if isinstance(given := moment.brief.get(name), list | tuple) and given:
             found[name] = [str(one)[:500] for one in given[:most]]

@@ -231,8 +231,8 @@ class Plan:
             params["done"] = done
         status = moment.brief.get("status")
         if isinstance(status, Mapping):
-            meters = {str(k): v for k, v in sorted(status.items()) if isinstance(v, int | float)}
-            params["status"] = meters
+            meters = {str(k): v for k, v in status.items() if isinstance(v, int | float)}
+            params["status"] = dict(sorted(meters.items()))
         return params
 
     def _recalled(self, case: Case) -> list[Entry]:

@@ -108,7 +108,7 @@ def is_past(word: str) -> bool:
     """Return whether a word in small letters is the past of a verb, or may be."""
     return (
         word == "had"
-        or (word in BASE_FORMS and word not in _NO_PASTS and word.islower())
+        or (word in BASE_FORMS and word not in _NO_PASTS)
         or (word.endswith("ed") and is_inflected(word) and len(word) > 4)
     )
 

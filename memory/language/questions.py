@@ -107,8 +107,8 @@ def _as_told(auxiliary: str, subject: str, rest: Sequence[str]) -> list[str]:
         return [] if auxiliary in _DOES else [auxiliary]
     if auxiliary not in _DOES:
         return ["should" if auxiliary == "shall" else auxiliary, *rest]
-    at = next((i for i, word in enumerate(rest) if not is_adverb(word.lower())), 0)
-    verb = rest[at]
+    at = next((i for i, word in enumerate(rest) if not is_adverb(word.lower())), len(rest))
+    verb = "".join(rest[at : at + 1])
     if not verb.isalpha() or not verb.islower():
         return []
     if auxiliary == "did":

@@ -134,8 +134,7 @@ def _to_you(said: str, speaker: str, listener: str) -> str:
 def is_request(lowered: Sequence[str]) -> bool:
     """Return whether a sentence, given as words in lower case, asks somebody to do something: "Keep going"."""
     first = lowered[0] if lowered else ""
-    asks = first in _REQUESTS and (first not in STATES or first in {"don't", "never"})
-    return asks or list(lowered[:2]) in (["feel", "free"], ["do", "not"])
+    return first in _REQUESTS or list(lowered[:2]) in (["feel", "free"], ["do", "not"])
 
 
 def is_english(sentence: str) -> bool:

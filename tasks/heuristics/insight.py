@@ -38,7 +38,7 @@ def find_insight(recalled: Recalled) -> Insight:
     found.sort(key=lambda f: -f.worth)
     chosen: list[Finding] = []
     for finding in found:
-        if len(chosen) < 2 and all(finding.kind != c.kind for c in chosen) and fresh(finding.text):
+        if all(finding.kind != c.kind for c in chosen) and fresh(finding.text):
             chosen.append(finding)
     if all(f.kind == "changed" for f in chosen):
         openings = {_opening(f.text) for f in chosen}

@@ -22,8 +22,10 @@ from memory.effects import (
 from memory.entry import MAX_TEXT, Archived, Character, Entry, Head, Marks, PlanItem, as_known, shared
 from memory.importance import RatedText, RatingState
 from memory.limits import MemoryLimits
+from memory.policies import cells, compaction, window
 from memory.profile import Location, Profile
 from memory.seal import Seal, broken_parts
+from memory.summaries import conversations, parts, units
 from memory.trigger import ReflectionTrigger
 
 LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
@@ -174,3 +176,20 @@ def test_a_seal_is_written_as_it_always_was() -> None:
 
 def test_the_longest_text_is_one_of_4000_characters() -> None:
     assert MAX_TEXT == 4_000
+
+
+@pytest.mark.parametrize(
+    ("figures", "expected"),
+    [
+        ((compaction.MUNDANE, compaction.WORTHWHILE, compaction.TARGET, compaction.FEWEST, compaction.MOST_SUBJECTS),
+         (3, 0.85, 0.75, 3, 12)),
+        ((compaction.SETTLED, conversations.GAP), (2_160, 30)),  # game minutes
+        ((cells.SUMMARY_TOKENS, window.MOST_SUMMARY), (250, 600)),
+        ((parts.LEAST_PART, units.MOST_SENTENCES, units.MAX_SPEAKER), (10, 300, 60)),
+    ],
+)  # fmt: skip
+def test_memory_is_cut_and_summarised_by_the_figures_that_runs_were_made_with(
+    figures: tuple[float, ...], expected: tuple[float, ...]
+) -> None:
+    """What a boundary removes, and when, is part of a digest."""
+    assert figures == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, takes_object
+from memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, is_past, takes_object
 
 
 @pytest.mark.parametrize(
@@ -115,3 +115,27 @@ def test_a_pronoun_is_an_object_after_prepositions_and_some_verbs(word: str, tak
 )
 def test_a_finite_verb_is_known_by_its_form_or_by_the_subject_before_it(words: str, found: bool) -> None:
     assert has_verb(words.split()) is found
+
+
+@pytest.mark.parametrize(
+    ("word", "past"),
+    [
+        ("had", True), ("went", True), ("walked", True), ("agreed", True), ("tried", True),
+        ("red", False), ("bed", False), ("used", False), ("added", True),  # of four letters too many are no verbs
+        ("need", False), ("proceed", False), ("walking", False), ("walks", False), ("mill", False),
+        ("men", False), ("goes", False), ("leaves", False),  # irregular, and no past
+    ],
+)  # fmt: skip
+def test_a_past_is_known_by_its_form(word: str, past: bool) -> None:
+    assert is_past(word) is past
+
+
+@pytest.mark.parametrize(
+    ("said", "verb"),
+    [
+        ("mill burned", True), ("wine fed it", True), ("hope mill", True), ("just mill", False), ("red mill", False),
+        ("mill went", True), ("they'll mill", True), ("she mill", True), ("mill she", False), ("mill is", True),
+    ],
+)  # fmt: skip
+def test_a_verb_is_seen_among_words(said: str, verb: bool) -> None:
+    assert has_verb(said.split()) is verb

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.own_view import deed_in_own_words, in_own_words, told_to
+from memory.language.own_view import deed_in_own_words, in_own_words, told_to, with_subject
 
 ADA = "Ada Smith"
 
@@ -163,3 +163,45 @@ def test_who_speaks_keeps_her_pronouns_in_any_script(speaker: str, told: str) ->
 
 def test_a_name_that_begins_a_sentence_may_be_whose_something_is() -> None:
     assert in_own_words("Анна gave Ada Smith her key.", "Ada Smith") == "Анна gave me her key."
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ("Met another Ada Smith.", "I met another Ada Smith."),  # it is the owner who did it: the name is not its own
+        ("Ada Smith's aunt hugged her.", "My aunt hugged me."),
+    ],
+)
+def test_who_did_it_is_told_once(seen: str, told: str) -> None:
+    assert in_own_words(seen, ADA) == told
+
+
+def test_a_subject_is_added_only_where_somebody_is_meant() -> None:
+    assert with_subject("Saw a cat", "Ada") == "Ada saw a cat"
+    assert with_subject("Saw a cat", "") == "Saw a cat"
+
+
+def test_thanks_are_no_person_and_whoever_is_thanked_has_an_aunt_of_their_own() -> None:
+    assert deed_in_own_words("thank your aunt", mine=True, other="Maria") == "thank her aunt"
+    assert deed_in_own_words("thank your aunt", mine=False, other="Maria") == "thank my aunt"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("A mill burned.", "I told Gina that a mill burned"),
+        ("NASA built it.", "I told Gina that NASA built it"),
+        ("I'ma call you now.", "I told Gina that I'ma call her now"),
+        ("I must say thank you.", ""),  # nobody is meant by this "you", and Gina is no listener who is thanked
+    ],
+)
+def test_what_one_said_opens_small_unless_it_is_a_name_or_i(said: str, told: str) -> None:
+    assert told_to(said, "Jon", "Gina", "Jon") == told
+
+
+def test_thanks_to_nobody_known_are_not_told() -> None:
+    assert told_to("Thanks for the cake!", "Jon", "", "Jon") == ""
+
+
+def test_a_you_that_is_nobody_is_told_where_the_listener_is_known() -> None:
+    assert told_to("You should say thank you.", "Jon", "Zed", "Gina") == "Jon advised Zed to say thank you."

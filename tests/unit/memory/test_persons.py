@@ -174,3 +174,36 @@ def test_the_verb_of_the_subject_agrees_and_no_other(said: str, expected: str) -
 def test_nothing_is_left_of_spaces_around() -> None:
     assert told("  I know ") == "Jon knows"
     assert told("") == told("  ") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "written_out"),
+    [
+        ("'cause I say so", "because I say so"), ("so, 'cause I say", "so, because I say"),
+        ("the cause", "the cause"), ("' cause", "' cause"),
+        ("a 'boat", "a 'boat"), ("I'd been", "I had been"), ("I'd walked", "I had walked"), ("I'd go", "I would go"),
+    ],
+)  # fmt: skip
+def test_contractions_are_written_out(said: str, written_out: str) -> None:
+    assert "".join(tokens_of(said)) == written_out
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I must say thank you to you", "Jon must say thank you to Gina"),
+        ("I say thank your aunt", "Jon says thank Gina's aunt"),
+        ("I thank you", "Jon thanks Gina"),
+        ("I (really) go", "Jon (really) goes"),
+        ("I like the old me", "Jon likes the old him"),
+        ("I like the old mine", "Jon likes the old mine"),
+        ("you like yours", "Gina likes hers"),
+        ("you like it when they see you in your hat", "Gina likes it when they see her in her hat"),
+        ("I say you sing", "Jon says Gina sings"),
+        ("you guys sing", "Gina sings"),
+        ("you all sing", "Gina sings"),
+        ("I - well - go", "Jon - well - go"),
+    ],
+)
+def test_who_is_thanked_and_who_sings(said: str, told: str) -> None:
+    assert replace_persons(tokens_of(said), "Jon", "Gina", named=False) == told

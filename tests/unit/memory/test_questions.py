@@ -71,3 +71,61 @@ def test_a_question_that_has_no_plain_order_is_left_to_a_quote(asked: str) -> No
 )  # fmt: skip
 def test_the_past_of_a_verb_is_known_where_its_spelling_is_plain(verb: str, past: str) -> None:
     assert past_of(verb) == past
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        # whom it is put to
+        ("Ada Smith, do you sing?", "Jon asked whether Ada Smith sings"),
+        ("Well, do you sing?", "Jon asked whether Gina sings"),  # "Well" is nobody's name
+        # a proposal is told with pronouns
+        ("How about we meet your aunt?", "Jon suggested that they meet her aunt"),
+        # where the verb of a question stands
+        ("Which of the two old and green boats is he taking?", ""),  # too far from its opening
+        ("Which of the two boats is he taking?", "Jon asked which of the two boats he is taking"),
+        ("Have lunch at the mill will you?", ""),
+        ("Luca has you?", ""),
+        # the subject of "who" and "what"
+        ("Who took it?", "Jon asked who took it"),
+        ("What burned down?", "Jon asked what burned down"),
+        ("Who sings here?", ""),
+        ("Where went Luca?", ""),
+        ("Took who my hat?", ""),
+        # the listener's name as a subject
+        ("What does Gina like?", "Jon asked what Gina likes"),
+        ("What does Luca like?", ""),
+        # "do" and its kin
+        ("Do we sing?", "Jon asked whether they sing"),
+        ("Do they really sing?", "Jon asked whether they really sing"),
+        ("Does she really sing?", "Jon asked whether she really sings"),
+        ("Does he Sing?", ""),
+        ("Do they 2 sing?", ""),
+        ("Are you?", "Jon asked whether Gina is"),
+        ("Did you really?", ""),
+        ("To whom do you sing?", ""),
+        # things
+        ("Where is the old iron ferry?", "Jon asked where the old iron ferry is"),
+        ("Where is the very old ferry?", ""),
+        ("Where is the old big iron ferry?", ""),
+        ("Where is Luca?", "Jon asked where Luca is"),
+        ("Where is the missing boat?", ""),
+        ("Who is that?", ""),
+        ("What is that boat that sank?", ""),
+        ("Who is the one who sank it?", "Jon asked who is the one who sank it"),
+    ],
+)  # fmt: skip
+def test_how_a_question_is_told(asked: str, told: str) -> None:
+    assert reported_question(asked, "Jon", "Gina") == told
+
+
+def test_a_subject_may_have_a_name_of_two_words() -> None:
+    assert reported_question("Does Gina Cole sing?", "Jon", "Gina Cole") == "Jon asked whether Gina Cole sings"
+    assert reported_question("Does Gina sing?", "Jon", "Gina Cole") == ""
+    assert reported_question("Does sing?", "Jon") == ""
+
+
+def test_a_question_of_the_greatest_length_is_told() -> None:
+    asked = "Do you sing " + "x" * (LONGEST - len("Do you sing "))
+    assert reported_question(f"{asked}?", "Jon", "Gina") == f"Jon asked whether Gina sings {asked[12:]}"
+    assert reported_question(f"{asked}x?", "Jon", "Gina") == ""

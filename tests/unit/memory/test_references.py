@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.references import leans_on_others, looks_like_name, resolved
+from memory.language.references import (
+    leans_on_others,
+    leans_on_somebody,
+    leans_on_something,
+    looks_like_name,
+    names_person,
+    resolved,
+)
 from memory.language.tense import told_after
 
 
@@ -102,3 +109,58 @@ def test_what_is_quoted_of_a_time_that_is_over_is_told_as_it_was_said() -> None:
 )  # fmt: skip
 def test_a_capital_is_of_a_name_unless_a_sentence_opens_with_it(word: str, opening: bool, later: bool) -> None:
     assert (looks_like_name(word, first=True), looks_like_name(word, first=False)) == (opening, later)
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence", "told"),
+    [
+        ("The gallery is dry.", "It is late and I lit it.", "It is late and I lit it."),  # the first stands for nothing
+        ("The gallery is dry.", "I know that.", "I know that."),  # no "it" to explain
+        ("The gallery is dry.", "I know that, and it fell.", "I know that, and the gallery fell."),
+        ("The gallery is dry.", "The lamp is here, I know that, and it fell.",
+         "The lamp is here, I know that, and it fell."),
+        ("The gallery is dry.", "I know that, it rained.", "I know that, it rained."),
+        ("The gallery is dry.", "It's out.", "It's out."),
+        ("The gallery is dry.", "It's late and I lit it.", "It's late and I lit it."),
+    ],
+)  # fmt: skip
+def test_an_it_is_explained_only_where_it_stands_for_a_thing(before: str, sentence: str, told: str) -> None:
+    assert resolved(sentence, before) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "person"),
+    [("My brother left.", True), ("The captain", True), ("Brother", True), ("The boat left.", False), ("", False)],
+)
+def test_somebody_is_named_by_what_they_are(text: str, person: bool) -> None:
+    assert names_person(text) is person
+
+
+@pytest.mark.parametrize(
+    ("sentence", "leans"),
+    [
+        ("The boats and all their masts sank.", False),  # a plural explains "they"
+        ("The boat and all their masts sank.", True),
+        ("The grass and their masts sank.", True),
+        ("The circus and their masts sank.", True),
+        ("The news and their masts sank.", True),
+        ("The gas and their masts sank.", True),
+        ("The cow and their masts sank.", True),
+        ("The cows and their masts sank.", False),
+        ("The buses, one red, and their masts sank.", False),  # it stays explained
+        ("The boats sank with him.", True),
+    ],
+)
+def test_a_plural_explains_they(sentence: str, leans: bool) -> None:
+    assert leans_on_somebody(sentence) is leans
+
+
+@pytest.mark.parametrize("opening", ["Tomorrow", "Please", "Yes", "Thanks"])
+def test_what_often_opens_a_sentence_is_no_name_there(opening: str) -> None:
+    assert not looks_like_name(opening, first=True)
+    assert looks_like_name(opening, first=False)
+
+
+def test_a_thing_at_the_start_of_a_sentence_explains_an_it() -> None:
+    assert not leans_on_something("A boat sank, and nobody saw it.")
+    assert leans_on_something("Nobody saw it.")

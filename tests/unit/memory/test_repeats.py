@@ -178,3 +178,38 @@ def test_a_text_of_small_words_alone_repeats_itself() -> None:
     assert RepeatIndex(stream).find(seen("his  IS the.")) == 1
     assert RepeatIndex(stream).find(seen("Hers is an.")) is None
     assert RepeatIndex(stream).find(Entry(type="message", text="His is the.", minute=1)) is None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        seen("Tea.", source="dialogue"), seen("Tea.", source="social"), seen("Tea.", since_minute=0),
+        seen("Tea.", tags=("integrate",)), Entry(type="message", text="Tea.", minute=0),
+        Entry(type="reflection", text="Tea.", minute=0),
+    ],
+)  # fmt: skip
+def test_what_was_said_or_recounted_is_never_a_repeat(entry: Entry) -> None:
+    stream = Stream("agent:a")
+    index = RepeatIndex(stream)
+    assert repeat_key(entry) is None
+    for _ in range(2):
+        assert index.find(entry) is None
+        stream.append(entry, 1)
+        index.note_appended()
+
+
+def test_an_index_of_many_archived_keys_is_made_anew_and_finds_what_is_live() -> None:
+    stream = Stream("agent:a")
+    index = RepeatIndex(stream)
+    for n in range(200):
+        stream.append(seen(f"Guest {n} came"), 1)
+        assert index.find(seen(f"Guest {n} came")) == n + 1
+    for n in range(1, 199):
+        stream.archive(n, 2)
+    for _ in range(3):
+        assert index.find(seen("Guest 198 came")) == 199
+        assert index.find(seen("Guest 199 came")) == 200
+        assert index.find(seen("Guest 5 came")) is None
+    assert len(index._numbers) <= 2 * 2 + 64, "keys of archived entries are not kept for ever"
+    stream.append(seen("Guest 5 came"), 3)
+    assert index.find(seen("Guest 5 came")) == 201

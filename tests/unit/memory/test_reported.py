@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.reported import is_english, third_person
+from memory.language.reported import is_english, is_request, third_person
 
 NAMES = {"Benali", "Ann"}
 
@@ -142,3 +142,53 @@ def test_whose_sentence_it_is_shows_within_four_words() -> None:
     assert third_person("Sadly badly madly gladly I know", "Jon", "Gina") == (
         "Jon remarked that sadly badly madly gladly he knows"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "to_gina", "to_nobody"),
+    [
+        # of several, the listener is one
+        ("You sat together", "reported that they sat together", "said that You sat together"),
+        # advice and reminders are only for a listener, and only if they are the listener's
+        ("You should rest", "advised Gina to rest", "argued that You should rest"),
+        ("You know where your cat is", "reminded Gina where her cat is", "said that You know where your cat is"),
+        ("We should rest", "argued that they should rest", "argued that they should rest"),
+        # what opens a sentence
+        ("Just really I know", "just really he knows", "just really he knows"),
+        ("that was good", "thought that it was good", "thought that it was good"),
+        ("(Ann and I sang", "reported that (Ann and he sang", "reported that (Ann and he sang"),
+        ("Bob and I sang", "reported that bob and he sang", "reported that bob and he sang"),
+        ("Your cat will win", "said that Gina's cat will win", "said that Your cat will win"),
+        ("Ann will win", "announced that Ann will win", "announced that Ann will win"),
+        ("It will win", "predicted that it will win", "predicted that it will win"),
+        # names of two words
+        ("Fatima von Benali is in", "remarked that fatima von Benali is in", "remarked that fatima von Benali is in"),
+        ("With Benali it is in", "remarked that with Benali it is in", "remarked that with Benali it is in"),
+        # feelings
+        ("Cat glad of it", "mentioned cat glad of it", "mentioned cat glad of it"),
+        ("Just met Gina", "just met Gina", "just met Gina"),
+        ("UK is big", "remarked that UK is big", "remarked that UK is big"),
+        ("Bob !", "mentioned bob !", "mentioned bob !"),
+        ("A is a letter", "remarked that a is a letter", "remarked that a is a letter"),
+    ],
+)  # fmt: skip
+def test_speech_is_told_as_what_it_is_to_whom_it_is_said(said: str, to_gina: str, to_nobody: str) -> None:
+    assert third_person(said, "Jon", "Gina", NAMES) == f"Jon {to_gina}"
+    assert third_person(said, "Jon", names=NAMES) == f"Jon {to_nobody}"
+
+
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        ("", False), ("keep going", True), ("don't go", True), ("never go", True), ("do not go", True),
+
+        ("feel free", True), ("feel cold", False), ("love me", False), ("go", True), ("going", False), ("do go", False),
+    ],
+)  # fmt: skip
+def test_a_request_is_known_by_its_first_words(said: str, asks: bool) -> None:
+    assert is_request(said.split()) is asks
+
+
+def test_a_refusal_is_asked_for_in_one_word_or_two() -> None:
+    assert third_person("Do not eat my cat", "Jon", "Gina") == "Jon told Gina not to eat his cat"
+    assert third_person("Don't eat my cat", "Jon", "Gina") == "Jon told Gina not to eat his cat"

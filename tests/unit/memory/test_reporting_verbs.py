@@ -44,6 +44,19 @@ NAMES = {"Ada", "Luca", "Moretti"}
         ("You may marry us.", "said"),
         ("You will find it there.", "said"),
         ("The garden.", "mentioned"),
+        # a date alone, or what is being done alone, announces nothing
+        ("The fire on day 4 was small.", "reported"),
+        ("The choir is singing at the church.", "remarked"),
+        # a permission is said, and so is what somebody is told of themselves
+        ("You can keep it.", "said"),
+        ("You keep a good inn.", "thought"),
+        # a value is judged where it is said of what is or was
+        ("Weren't the songs good.", "thought"),
+        ("They sing good songs.", "thought"),
+        ("If the ferry will leave at noon, we win.", "predicted"),
+        ("The boats have long masts.", "remarked"),
+        ("The boats have been there.", "reported"),
+        ("The boats have all they need.", "observed"),
         # a value that is no opinion, and nouns that end as pasts do
         ("The men agreed to trust the keepers.", "reported"),
         ("The children sleep.", "remarked"),

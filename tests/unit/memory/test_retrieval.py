@@ -406,3 +406,82 @@ def test_what_is_chosen_for_diversity_weighs_score_against_overlap() -> None:
 
 def diverse(diversity: float) -> RetrievalProfile:
     return RetrievalProfile(name="x", components=DEFAULT.components, matching=DEFAULT.matching, diversity=diversity)
+
+
+def test_what_is_cited_by_nothing_relevant_has_no_support() -> None:
+    entries = [
+        memory(1, "reading about rent"), memory(2, "drinking tea"),
+        memory(3, "Klaus studies gentrification", type="reflection", evidence=(1,)),
+        memory(4, "Klaus drinks", type="reflection", evidence=(2,)),
+    ]  # fmt: skip
+
+    def support(text: str) -> dict[int, float]:
+        found = retrieve(entries, Query(minute=0, text=text), DEFAULT)
+        return {s.entry.number: part(s, "support") for s in found}
+
+    assert support("gentrification") == {1: 1, 2: 0, 3: 0, 4: 0}
+    assert support("painting") == {1: 0, 2: 0, 3: 0, 4: 0}
+    assert support("") == {1: 0, 2: 0, 3: 0, 4: 0}
+    assert part(retrieve(entries[:1], Query(minute=0, text="rent"), DEFAULT)[0], "support") == 0
+
+
+def test_support_of_several_adds_up() -> None:
+    entries = [
+        memory(1, "reading about rent"), memory(2, "drinking tea"),
+        memory(3, "gentrification", type="reflection", evidence=(1, 2)),
+        memory(4, "gentrification again", type="reflection", evidence=(1,)),
+    ]  # fmt: skip
+    found = {
+        s.entry.number: part(s, "support") for s in retrieve(entries, Query(minute=0, text="gentrification"), DEFAULT)
+    }
+    assert found[1] == 1
+    assert 0 < found[2] < 1
+
+
+def test_without_a_known_similarity_all_are_as_similar() -> None:
+    entries = [memory(1, "a"), memory(2, "b")]
+    for similarity in ({}, {77: 5.0}, {1: math.nan, 2: math.inf}, {1: 3.0, 2: 3.0}):
+        found = retrieve(entries, Query(minute=0, text="x", similarity=similarity), DEFAULT)
+        assert [part(s, "similarity") for s in found] == [0, 0]
+
+
+def test_what_is_not_rated_is_as_important_as_the_ordinary() -> None:
+    entries = [memory(1, "a", importance=1), memory(2, "b"), memory(3, "c", importance=10)]
+    found = {s.entry.number: part(s, "importance") for s in retrieve(entries, Query(minute=0), DEFAULT)}
+    assert (found[1], found[3]) == (0, 1)
+    assert 0 < found[2] < 1
+
+
+@pytest.mark.parametrize(
+    ("query", "filters"),
+    [
+        (Query(minute=0), False), (Query(minute=0, min_importance=0), False), (Query(minute=0, min_importance=1), True),
+        (Query(minute=0, types=("plan",)), True), (Query(minute=0, subjects=("a",)), True),
+        (Query(minute=0, text="x", limit=3), False),
+    ],
+)  # fmt: skip
+def test_a_query_filters_by_type_subject_or_importance(query: Query, filters: bool) -> None:
+    assert query.filters is filters
+
+
+def test_why_an_entry_was_found_names_what_counted() -> None:
+    (found,) = retrieve([memory(1, "rent", importance=5)], Query(minute=0, text="rent"), DEFAULT)
+    named = [said.split()[0] for said in found.why.split(" + ")]
+    assert named == [p.name for p in found.parts if p.value]
+    assert "relevance" in named
+    assert "similarity" not in named
+
+
+def test_search_words_go_before_the_words_of_the_text() -> None:
+    entries = [memory(1, "rent"), memory(2, "tea")]
+    assert numbers(retrieve(entries, Query(minute=0, text="tea", terms=("rent",), limit=1), DEFAULT)) == [1]
+    assert numbers(retrieve(entries, Query(minute=0, text="tea", limit=1), DEFAULT)) == [2]
+
+
+def test_the_best_are_found_of_entries_in_any_order_and_of_none() -> None:
+    entries = [memory(n, f"rent {n}", minute=n) for n in range(6)]
+    shuffled = [entries[i] for i in (3, 0, 5, 1, 4, 2)]
+    query = Query(minute=9, text="rent", limit=4)
+    assert numbers(retrieve(shuffled, query, DEFAULT)) == numbers(retrieve(entries, query, DEFAULT))
+    assert retrieve([], query, DEFAULT) == []
+    assert retrieve(entries, Query(minute=9, text="rent", limit=0), DEFAULT) == []

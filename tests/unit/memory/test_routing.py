@@ -231,3 +231,25 @@ def test_an_event_stays_as_it_was_checked() -> None:
     for amount in (float("nan"), float("inf")):
         with pytest.raises(InputError, match="earnings"):
             Event(kind="sneeze", earnings=amount)
+
+
+def test_what_is_known_of_an_event_stands_in_its_entry() -> None:
+    rules = {**RULES, "toast": EventRule(importance=8), "vote": EventRule(with_consensus="integrate")}
+    event = Event(
+        kind="toast", text="Cheers.", speaker="a", subjects=("b", "", "a", "c"), group="group:g", location="inn"
+    )
+    entry, strategy = route(event, minute=60, routing=Routing(rules=rules))
+    assert (entry.importance, entry.subjects, entry.source_id, entry.location) == (8, ("a", "b", "c"), "group:g", "inn")
+    assert (entry.source, strategy) == ("social", "simple")
+    nobody = route(Event(kind="toast", text="Cheers.", subjects=("b",)), minute=60, routing=Routing(rules=rules))
+    assert nobody.entry.subjects == ("b",)
+    for consensus, wanted in ((True, "integrate"), (False, "simple"), (None, "simple")):
+        voted = Event(kind="vote", consensus=consensus)
+        assert route(voted, minute=60, routing=Routing(rules=rules)).strategy == wanted
+    agreed = route(Event(kind="toast", consensus=True), minute=60, routing=Routing(rules=rules))
+    assert agreed.strategy == "simple", "its rule knows no consensus"
+
+
+def test_the_importance_of_each_event_of_the_design() -> None:
+    rated = {kind: route(Event(kind=kind), minute=1).entry.importance for kind in RULES}
+    assert {kind: rating for kind, rating in rated.items() if rating} == {"ballot_completed": 7, "final_results": 8}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.entry import Entry
-from memory.routing.scopes import WORLD, around_mentions, is_about, mentions, messages_since
+from memory.routing.scopes import WORLD, around_mentions, cursor_of, is_about, mentions, messages_since, place_of
 from scheduler.engine.triggers import location_left, story_event
 from tests.unit.memory.scope_case import ANSWER, BOB, EVE, INN, PROFILES, TALK, Realm
 
@@ -284,3 +284,31 @@ def test_around_each_mention_one_message_before_and_one_after_are_told() -> None
     assert [told(), told(0), told(3), told(6), told(1, 3), told(0, 6)] == [
         [], [0, 1], [2, 3, 4], [5, 6], [0, 1, 2, 3, 4], [0, 1, 5, 6]
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scope", "location", "cursor", "place"),
+    [
+        ("world", "", "world", ""),
+        ("world", "inn", "world", ""),  # the world's one cursor passes all places
+        ("location:inn", "inn", "world", ""),
+        ("npc:bob", "inn", "world:inn", "inn"),
+        ("npc:bob", "", "world", ""),
+        ("location:road", "inn", "world:inn", "inn"),
+    ],
+)
+def test_a_cursor_is_of_all_or_of_the_place_where_somebody_was_met(
+    scope: str, location: str, cursor: str, place: str
+) -> None:
+    assert cursor_of(scope, location) == cursor
+    assert place_of(cursor) == place
+
+
+def test_what_is_no_cursor_of_messages_has_no_place() -> None:
+    assert place_of("reflect:inn") == ""
+
+
+@pytest.mark.parametrize("name", ["", "…", " "])
+def test_what_has_no_word_is_mentioned_nowhere(name: str) -> None:
+    assert not mentions("Bob sang … in the inn.", name)
+    assert not mentions("", name)

@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from memory.language.courtesies import acts, is_small_talk, tell_acts
-from memory.language.entities import is_number, name_words
+from memory.language.entities import is_number, is_time, name_words
 from memory.language.pronouns import HE, SHE, THEY, pronouns_of
 from memory.language.reported import is_english, third_person
-from memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
+from memory.language.sentences import clean, is_called, split_clauses, split_sentences, without_own_name
 from memory.language.speakers import Speakers
 
 
@@ -271,3 +271,50 @@ def test_names_are_told_from_other_words_with_capitals(sentences: list[str], nam
 )  # fmt: skip
 def test_who_tells_their_own_name_is_told_without_it(said: str, left: str) -> None:
     assert without_own_name(said, "Ada") == left
+
+
+@pytest.mark.parametrize(
+    ("sentence", "clauses"),
+    [
+        # what depends needs what comes after it, and only there
+        ("If it rains - we stay - it is late.", ["If it rains - we stay.", "it is late."]),
+        ("It is late - because we stay.", ["It is late.", "because we stay."]),
+        ("Tea; it is late; we stay.", ["Tea; it is late.", "we stay."]),
+        ("It is late; tea; we stay.", ["It is late; tea.", "we stay."]),
+        ("It is late; tea", ["It is late; tea."]),
+        ("Поздно; пора", ["Поздно.", "пора."]),
+        ("Late; and", ["Late; and."]),
+    ],
+)  # fmt: skip
+def test_a_sentence_is_cut_between_parts_that_stand_alone(sentence: str, clauses: list[str]) -> None:
+    assert split_clauses(sentence) == clauses
+
+
+@pytest.mark.parametrize(
+    ("sentence", "called"),
+    [
+        ("You kept your word, Ada.", True), ("Ada, you kept your word.", True), ("Hi Ada, hello.", True),
+        ("You, Ada, kept it.", False), ("Ada kept it.", False), ("I like Ada.", False),
+    ],
+)  # fmt: skip
+def test_somebody_is_called_at_the_start_or_the_end(sentence: str, called: bool) -> None:
+    assert is_called("Ada Smith", sentence) is called
+
+
+def test_an_abbreviation_is_known_behind_a_bracket_and_across_a_line() -> None:
+    assert split_sentences("He met (Dr. Smith) there. Then he left.") == ["He met (Dr. Smith) there.", "Then he left."]
+    assert split_sentences("One etc. goes on. Two etc. And three.") == ["One etc. goes on.", "Two etc.", "And three."]
+
+
+@pytest.mark.parametrize(
+    ("word", "time"), [("today", True), ("noon", True), ("завтра", True), ("paris", False), ("", False)]
+)
+def test_a_word_may_tell_when(word: str, time: bool) -> None:
+    assert is_time(word) is time
+
+
+def test_a_title_is_no_source_of_names() -> None:
+    assert name_words(["We Met Old Anna In Paris"]) == frozenset()
+    assert name_words(["we Met Old Anna in Paris here at a new inn"]) == {"Met", "Old", "Anna", "Paris"}
+    assert name_words(["Bread and Cheese", "we eat bread"]) == {"Cheese"}, "what is written small elsewhere is no name"
+    assert name_words(["He saw Ok's dog and a Sadly there"]) == frozenset()

@@ -56,6 +56,8 @@ def test_of_many_speakers_only_those_are_looked_for_whose_first_letters_stand_in
         ("I love tea, biscuits, Liesl Amory.", ""),  # nobody is spoken to
         ("Last Monday, I saw a wolf.", ""),
         ("You met Jon, Gina and me.", ""),
+        ("You, Liesl Amory.", "Liesl Amory"),  # the first word may say it
+        ("The tea, they keep, Liesl Amory.", ""),  # what a later word says is no request
     ],
 )
 def test_who_is_called_by_name_is_spoken_to(sentence: str, called: str) -> None:
@@ -64,3 +66,14 @@ def test_who_is_called_by_name_is_spoken_to(sentence: str, called: str) -> None:
 
 def test_nobody_calls_themselves() -> None:
     assert Speakers(["Jon", "Gina"]).addressee("Jon, I said to myself.", "Jon") == ""
+
+
+def test_the_other_one_of_three_is_nobody_whoever_asks() -> None:
+    assert Speakers(["Jon", "Gina", "Ann"]).other_than("Bob") == ""
+    assert Speakers(["Jon"]).other_than("Bob") == "Jon"
+
+
+def test_words_that_keep_their_capital_are_those_written_with_one() -> None:
+    assert Speakers(["Ludwig van Beethoven", "McCoy", "de la Cruz"]).written == {
+        "Ludwig", "Beethoven", "McCoy", "Cruz",
+    }  # fmt: skip

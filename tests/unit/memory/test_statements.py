@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from memory.entry import Entry
+from memory.entry import Entry, EntryType
 from memory.language.times import anchor_days
 from memory.routing.routing import Event, Routing, Style, route
 from memory.summaries.conversations import parse_line, shown_line, summarise_entries
-from memory.summaries.statements import news_of, told_apart, topic_of
+from memory.summaries.statements import news_of, statement_of, told_apart, topic_of
 
 ALICE = "agent:alice"
 NAMES = {ALICE: "Alice Adams", "npc:tom": "Tom"}
@@ -130,3 +130,50 @@ def test_an_event_that_is_no_statement_is_told_whole() -> None:
         source="social", tags=("event:proposal",),
     )  # fmt: skip
     assert parse_line(seen, NAMES)[:2] == ("", seen.text)
+
+
+def routed(kind: EntryType, text: str, *tags: str) -> Entry:
+    return Entry(type=kind, text=text, minute=1, subjects=(ALICE,), source="social", tags=tags)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Alice Adams discussed the floor. Reasoning: It is fair.", "It is fair."),
+        ("Alice Adams discussed the floor. Certainty: high.", None),  # she said nothing
+        ("Alice Adams discussed the floor", None),
+        ("Alice Adams discussed the floor:  ", None),
+        ("Alice Adams discussed the floor: Yes: no. Certainty: high.", "Yes: no."),
+        ("Bob Bell discussed the floor: Yes.", None),
+        ("Speaker: Bob | Topic: the floor", None),
+        ("Speaker: Bob | Statement: Yes | Reasoning: Why not?", "Yes. Why not?"),
+    ],
+)
+def test_a_statement_is_read_from_its_form(text: str, said: str | None) -> None:
+    found = statement_of(routed("message", text, "event:discussion_statement"), "Alice Adams")
+    assert (found and found.text) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "news", "apart", "topic"),
+    [
+        ("observation", "Ballot on the floor: Oak won. Earnings: 9.", "Oak won. Earnings: 9.",
+         "Ballot on the floor: Oak won. Earnings on the floor were 9.", "the floor"),
+        ("observation", "Ballot: Oak won. Earnings: 9.", "Oak won. Earnings: 9.", "Ballot: Oak won. Earnings: 9.", ""),
+        ("observation", "Ballot on the floor: oak won.", "Ballot on the floor: oak won.",
+         "Ballot on the floor: oak won.", "the floor"),
+        ("observation", "Ballot on the floor", "Ballot on the floor", "Ballot on the floor", "the floor"),
+        ("observation", "Event: Oak won.", "Event: Oak won.", "Event: Oak won.", ""),
+        ("message", "Alice discussed the floor: Yes. Earnings: 9.", "Alice discussed the floor: Yes. Earnings: 9.",
+         "Alice discussed the floor: Yes. Earnings: 9.", "the floor"),
+        ("message", "Alice spoke on the floor: Yes. Earnings: 9.", "Alice spoke on the floor: Yes. Earnings: 9.",
+         "Alice spoke on the floor: Yes. Earnings: 9.", ""),
+    ],
+)  # fmt: skip
+def test_an_event_has_news_and_a_topic_behind_its_label(
+    kind: EntryType, text: str, news: str, apart: str, topic: str
+) -> None:
+    entry = routed(kind, text, "event:ballot_completed")
+    assert (news_of(entry), told_apart(entry), topic_of(entry)) == (news, apart, topic)
+    plain = routed(kind, text)
+    assert (news_of(plain), told_apart(plain), topic_of(plain)) == (text, text, ""), "it is no event"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import Entry, Marks, PlanItem, is_dialogue
+from memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem, is_dialogue
 from memory.stream import Changes, Stream
 from tests.unit.scheduler.scheduler_case import ANN, seen
 
@@ -342,3 +342,40 @@ def test_the_oldest_line_is_that_of_all_live_ones(steps: list[tuple[str, int]]) 
         assert stream.oldest_line() == (min(lines) if lines else None)
         again = Stream(ANN, entries=stream.entries.values(), archived=stream.archived)
         assert again.oldest_line() == stream.oldest_line()
+
+
+@pytest.mark.parametrize("field", ["appended", "archived", "deleted", "deleted_into", "deleted_marks"])
+def test_each_list_of_numbers_is_a_change(field: str) -> None:
+    assert not Changes()
+    assert Changes(**{field: [1]})
+    assert not Changes(**{field: []})
+
+
+def test_marks_ratings_and_the_head_are_changes() -> None:
+    assert Changes(marked={1})
+    assert Changes(rated={1})
+    assert Changes(head=True)
+
+
+def test_what_is_asked_of_live_entries_by_kind_and_by_whom_they_are_about() -> None:
+    stream = Stream("agent:a")
+    for text, fields in (
+        ("Tea.", {"subjects": ("agent:a", "agent:b"), "importance": 3}), ("Cake.", {"provisional": True}),
+        ("Soup.", {"subjects": ("agent:b",), "importance": 1}),
+    ):  # fmt: skip
+        stream.append(msgspec.structs.replace(Entry(type="observation", text=text, minute=1), **fields), 1)
+    stream.append(Entry(type="plan", text="Eat.", minute=1, importance=5, provisional=True), 1)
+    stream.archive(3, 2)
+    assert [e.number for e in stream.about("agent:b")] == [1]
+    assert stream.about("agent:c") == []
+    assert [e.number for e in stream.live("plan")] == [4]
+    assert [e.number for e in stream.live("observation", "plan")] == [1, 2, 4]
+    assert [e.number for e in stream.provisional()] == [2, 4]
+    assert [stream.is_provisional(n) for n in range(1, 6)] == [False, True, False, True, False]
+    assert [stream.is_live(n) for n in range(1, 6)] == [True, True, False, True, False]
+    assert (stream.unrated(), [stream.is_unrated(n) for n in (1, 2)]) == ([2], [False, True])
+    assert {name: count for name, count in stream.stats().items() if count} == {
+        "observation": 2, "plan": 1, "archived": 1, "unrated": 1, "provisional": 2,
+    }  # fmt: skip
+    assert set(stream.stats()) == {*ENTRY_TYPES, "archived", "unrated", "provisional"}
+    assert (stream.latest("plan"), stream.latest("message")) == (stream.entries[4], None)

@@ -74,3 +74,27 @@ def test_the_latest_event_says_the_phase_stage_and_round() -> None:
     assert stage_of(entries, 20 + 1439) == "phase two, round 3"
     assert stage_of(entries, 20 + 1440) == "", "a day later it is over"
     assert stage_of([], 5) == ""
+
+
+def test_a_topic_has_eight_words_whoever_found_it() -> None:
+    ten = "one two three four five six seven eight nine ten"
+    eight = "one two three four five six seven eight"
+    assert parts_of(ten).topic == eight
+    assert parts_of("Wait.", lambda prompt: json.dumps({"topic": ten})).topic == eight
+
+
+def test_what_comes_after_two_thousand_characters_is_not_looked_at() -> None:
+    assert parts_of("x" * 1_992 + " because no").reasoning == ""
+    assert parts_of("x" * 1_989 + " because no").reasoning == "no"
+    assert parts_of("x" * 1_989 + " because nothing").reasoning == "no"
+
+
+def test_a_statement_without_a_topic_is_an_event_without_one() -> None:
+    event = Event.of_statement("", "Alice")
+    assert (event.topic, event.reasoning, event.certainty) == ("", "", "")
+    assert event.model_fields_set == {"kind", "text", "speaker"}, "parts that were not found are not given"
+
+
+def test_a_stage_is_told_with_its_first_colon_as_a_space() -> None:
+    entry = Entry(type="observation", text="x", minute=5, tags=("phase:day:2", "x:y", "round:3"))
+    assert stage_of([entry], 5) == "phase day:2, round 3"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.summaries.summary import Style, Utterance, summarise
+from memory.summaries.summary import Style, Utterance, choose_units, summarise
+from memory.summaries.units import Unit
 
 TALK = [
     Utterance("Gina", "Hey Jon! Good to see you. What's up?", 540),
@@ -148,6 +149,59 @@ def test_more_room_never_loses_an_entity() -> None:
     talk = [Utterance("Ann", f"I met {chance.choice(['Zoe', 'Max', 'Kim'])} in room {n}.", n) for n in range(30)]
     rooms = [{w for w in summarise(talk, max_words=limit).split() if w[0].isdigit()} for limit in (30, 60, 120)]
     assert len(rooms[0]) < len(rooms[1]) < len(rooms[2])
+
+
+GARDEN = "the quiet old green garden behind that low stone wall"  # ten words, and no sentence
+
+
+@pytest.mark.parametrize(
+    ("lines", "room", "told"),
+    [
+        # what cannot be told in other words is quoted: the longest, if it says something
+        ([Utterance("Jon", f"Oh {GARDEN}!", 1)], 40, f'Jon said "Oh {GARDEN}!"'),
+        ([Utterance("Jon", f"Oh {GARDEN}?", 1)], 40, f'Jon asked "Oh {GARDEN}?"'),
+        ([Utterance("Jon", "Oh the quiet old garden!", 1)], 40, ""),
+        ([], 40, ""),
+        # the speaker and "said" take two words of the room
+        ([Utterance("Jon", f"Oh {GARDEN}!", 1)], 13, f'Jon said "Oh {GARDEN}!"'),
+        ([Utterance("Jon", f"Oh {GARDEN}!", 1)], 12, ""),
+    ],
+)
+def test_where_nothing_can_be_told_the_longest_sentence_is_quoted(lines: list[Utterance], room: int, told: str) -> None:
+    assert summarise(lines, max_words=room) == told
+
+
+def unit(text: str, line: int, **weights: float) -> Unit:
+    return Unit(text, len(text.split()), weights, line)
+
+
+def test_units_are_chosen_by_weight_for_their_size_until_nothing_fits() -> None:
+    heavy, light, long = unit("a b", 0, a=4), unit("c d", 1, c=2), unit("e f g h", 2, e=6)
+    assert choose_units([light, heavy], 2, 1.0) == [heavy]
+    assert choose_units([light, heavy], 4, 1.0) == [light, heavy], "in order of lines"
+    assert choose_units([long, heavy, light], 4, 1.0) == [heavy, light], "six for four is less than four for two"
+    assert choose_units([long, heavy, light], 4, 0.0) == [long], "where brevity counts for nothing, the most"
+    assert choose_units([light, unit("x y", 3, x=2)], 2, 1.0) == [light], "of equal ones the first"
+    assert choose_units([unit("a", 0, a=0)], 9, 1.0) == []
+
+
+def test_what_is_told_weighs_nothing_a_second_time_and_a_further_part_of_a_line_less() -> None:
+    first, same, other = unit("a b", 0, a=4), unit("c d", 1, a=2, c=1), unit("e f", 2, e=2)
+    assert choose_units([first, same, other], 4, 1.0) == [first, other]
+    of_it, third = unit("c d", 0, c=3.5), unit("e f", 2, e=3)
+    assert choose_units([first, of_it, third], 4, 1.0) == [first, third], "3.5 counts as 2.625"
+    again = unit("g h", 0, g=3.5)
+    fourth = unit("i j", 3, i=2)
+    assert choose_units([first, of_it, again, fourth], 6, 1.0) == [first, of_it, fourth], "and then as 1.97"
+
+
+def test_as_many_quotes_are_chosen_as_are_wanted() -> None:
+    quotes = [unit(f'{n} "x"', n, **{str(n): 9.0 - n}) for n in range(3)]
+    plain = unit("d e", 3, d=1)
+    assert choose_units([*quotes, plain], 20, 1.0) == [*quotes, plain]
+    assert choose_units([*quotes, plain], 20, 1.0, most_quotes=1) == [quotes[0], plain]
+    assert choose_units([*quotes, plain], 20, 1.0, most_quotes=2) == [*quotes[:2], plain]
+    assert choose_units([*quotes, plain], 20, 1.0, most_quotes=0) == [plain]
 
 
 def test_recorded_sessions_reach_their_goals(recordings: Path) -> None:

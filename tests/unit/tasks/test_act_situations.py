@@ -12,7 +12,7 @@ from memory.effects import Tell
 from memory.entry import Entry
 from memory.profile import Location
 from prompts.render import Templates
-from tasks.act import Act, by_rule
+from tasks.act import MOST_ACTIONS, MOST_NEAR, SHOWN, Act, _company, _situation, by_rule
 from tests.unit.tasks.kind_cases import WORLD, case_of, moment_of, observation, stream_of
 
 KIND = Act(Templates())
@@ -68,3 +68,37 @@ def test_of_a_brief_only_lists_name_who_is_near_and_what_may_be_done(given: Any)
     ]
     ((request,),) = filter(None, (list(KIND.due(moment)) for moment in moments))
     assert request.params == {}
+
+
+def kept(**brief: Any) -> dict[str, Any]:
+    return _situation(moment_of(stream_of(), 600, **brief))
+
+
+def test_of_a_brief_the_place_the_activity_and_the_meters_are_kept_where_they_can_be_read() -> None:
+    assert kept(location="cafe", activity="reads", status={"energy": 5, 3: 1.5, "mood": "low"}) == {
+        "location": "cafe", "activity": "reads", "status": {"3": 1.5, "energy": 5},
+    }  # fmt: skip
+    assert kept(location="", activity=None, status="tired", near="Maria", actions=[]) == {}
+
+
+@pytest.mark.parametrize(("name", "most"), [("near", MOST_NEAR), ("actions", MOST_ACTIONS)])
+def test_of_long_lists_the_first_are_kept_each_up_to_five_hundred_characters(name: str, most: int) -> None:
+    given = ["x" * 501, 7, *(f"n{n}" for n in range(most))]
+    found = kept(**{name: given})[name]
+    assert found == ["x" * 500, "7", *(f"n{n}" for n in range(most - 2))]
+
+
+def test_company_is_where_most_was_remembered_and_shown_by_what_mattered_most() -> None:
+    here = [observation("Tea.", 500 + n, location="cafe", importance=1 + n % 5) for n in range(30)]
+    other = observation("The mill burned.", 500, location="library", importance=10)
+    thought = Entry(type="reflection", text="Hm.", minute=500, location="cafe", importance=10)
+    case = case_of(KIND, stream_of(*here, other, thought), 600)
+    place, numbers = _company(case, "dorm")
+    assert place == "cafe"
+    assert len(numbers) == SHOWN
+    assert numbers == tuple(sorted(numbers))
+    shown = [here[number - 1].importance for number in numbers]
+    assert min(shown) >= max(e.importance for n, e in enumerate(here, 1) if n not in numbers), "what mattered most"
+    assert 31 not in numbers
+    assert 32 not in numbers
+    assert _company(case, "cafe") == ("", ()), "whoever is there looks for company elsewhere"

@@ -341,3 +341,49 @@ def test_a_group_is_not_shown_its_own_history_beside_its_memories() -> None:
     prompt = INTEGRATE.prompt(case(stream, 9))
     assert prompt.user.count("The hall is cold.") == 1
     assert prompt.user.count("Consensus reached on Floor.") == 1
+
+
+def test_only_events_to_be_integrated_take_room() -> None:
+    stream = stream_of(observation("x" * ROOM, 1))
+    happened(stream, RESULT, 3)
+    stream.append(observation("y" * ROOM, 3), 3)
+    happened(stream, RESULT.model_copy(update={"earnings": "$1"}), 4)
+    request = requested(stream, 5)
+    assert request is not None
+    assert request.params == {"start": 0, "end": 4, "done": 5}
+
+
+def test_a_group_reads_no_history_of_its_own_and_a_location_is_no_group() -> None:
+    for owner, event, read in (
+        ("group:one", RESULT, []), ("group:two", RESULT, ["group:one"]),
+        (KLAUS, RESULT.model_copy(update={"group": "location:inn"}), []),
+    ):  # fmt: skip
+        stream = Stream(owner)
+        happened(stream, event, 3)
+        request = requested(stream, 3)
+        assert request is not None
+        assert [reads.owner for reads in request.reads] == read
+
+
+def test_the_history_shown_is_that_of_groups_in_order_of_name() -> None:
+    stream = stream_of(observation("I had breakfast.", 1))
+    happened(stream, RESULT, 3)
+    shown = case(stream, 3)
+
+    def said(text: str) -> list[Entry]:
+        return [Entry(type="message", text=text, minute=2, number=1)]
+
+    others = {"group:two": said("Two said it."), "group:one": said("One said it."), "npc:bob": said("Bob said it.")}
+    user = INTEGRATE.prompt(replace(shown, memories={**shown.memories, **others})).user
+    assert "Bob said it." not in user
+    assert 0 < user.index("One said it.") < user.index("Two said it.")
+
+
+def test_a_job_without_bounds_passes_nothing() -> None:
+    stream = stream_of(observation("I had breakfast.", 1))
+    happened(stream, RESULT, 3)
+    assert INTEGRATE.heuristic(case_of(INTEGRATE, stream, 3)) == ()
+    wrong = case_of(INTEGRATE, stream, 3, params={"start": "x", "end": 2, "done": "y"})
+    advance, done = INTEGRATE.heuristic(wrong)[-2:]
+    assert advance == AdvanceCursor(owner=KLAUS, name=CURSOR, start=0, end=2)
+    assert done == SetCounter(owner=KLAUS, name=DONE, value=0)

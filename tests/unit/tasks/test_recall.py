@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from memory.effects import MarkAccessed
+from memory.entry import Entry
 from memory.profile import Location
 from tasks.job import Job, JobKey
 from tasks.kind import Case, WorldFacts
@@ -17,7 +18,9 @@ from tasks.recall import (
     MAX_SHOWN,
     access_marks,
     brief,
+    delay_of,
     long_term_context,
+    recall,
     replaced_entry,
     result_minute,
     share_of,
@@ -150,3 +153,35 @@ def test_the_oldest_of_the_long_term_summary_gives_way_where_hardly_a_memory_fit
     case = case_in()
     whole = msgspec.structs.replace(case.job, summary="One is told. Two are told. Three are told.")
     assert long_term_context(replace(case, job=whole), share) == {"summary": summary, "known": []}
+
+
+@pytest.mark.parametrize(
+    ("params", "due", "delay"),
+    [
+        ({}, 9, 40),  # eight ticks of five minutes
+        ({}, 2, 5),
+        ({}, 1, 0),
+        ({}, 0, 0),
+        ({"replaces": 3}, 9, 0),  # it stands where what it repairs stands
+    ],
+)
+def test_a_result_comes_when_it_is_due(params: dict[str, Any], due: int, delay: int) -> None:
+    one = msgspec.structs.replace(job(**params), due=due)
+    case = Case(job=one, profile=PROFILE, world=WorldFacts(minutes_per_tick=5), memories={KLAUS: []})
+    assert delay_of(case) == delay
+
+
+def test_numbers_are_marked_in_order_however_many() -> None:
+    numbers = (40, 8, 17, 33, 1)
+    assert access_marks(case_in(), numbers) == (MarkAccessed(owner=KLAUS, numbers=(1, 8, 17, 33, 40), minute=700),)
+
+
+def test_what_is_recalled_is_what_was_asked_for_once_for_each_text() -> None:
+    entries = stream_of(
+        observation("The boat leaks.", 600), observation("The boat leaks.", 610), observation("Tea was served.", 620),
+        observation("The boat was sold.", 630), Entry(type="plan", text="Mend the boat.", minute=640),
+    ).live()  # fmt: skip
+    case = Case(job=job(), profile=PROFILE, world=WorldFacts(), memories={KLAUS: entries})
+    found = recall(case, "boat", 2, ("observation",))
+    assert sorted(entry.text for entry in found) == ["The boat leaks.", "The boat was sold."]
+    assert len(recall(case, "boat", 10, ("observation", "plan"))) == 4, "each text once"

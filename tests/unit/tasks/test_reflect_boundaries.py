@@ -16,7 +16,17 @@ from prompts.render import Templates
 from tasks import timing
 from tasks.heuristics.insight import QUIET
 from tasks.reflect import Reflect
-from tests.unit.tasks.kind_cases import KLAUS, WORLD, appended, case_of, message, moment_of, observation, stream_of
+from tests.unit.tasks.kind_cases import (
+    KLAUS,
+    MARIA,
+    WORLD,
+    appended,
+    case_of,
+    message,
+    moment_of,
+    observation,
+    stream_of,
+)
 
 KIND = Reflect(Templates())
 INTERVAL = WORLD.limits.reflection_interval
@@ -121,3 +131,72 @@ def test_what_passes_before_the_reflection_is_due_is_not_coming(begins: int, com
     stream = stream_of(said, *(observation(f"Read page {n}.", 700 + n, importance=1) for n in range(3)))
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200)))
     assert ("I am to attend the party at Hobbs Cafe" in entry.text) is coming
+
+
+def insightful(text: str, **fields: Any) -> ReflectionAnswer:
+    return ReflectionAnswer(**({"insight": text, "significance": 3, "relationship_changes": []} | fields))
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("I read much.", True), ("I read.", False), ("This is blank.", False), ("this is blank", False),
+        ("Why do I read?", False), ("I read. Why?", True), ("Oh! Why do I read?", True), ("Why I read", True),
+    ],
+)  # fmt: skip
+def test_an_insight_of_three_words_that_states_something_is_accepted(text: str, accepted: bool) -> None:
+    case = case_of(KIND, stream_of(observation("Read page 1.", 400)), 1_200)
+    if accepted:
+        (entry,) = appended(KIND.effects(case, insightful(text), (1,)))
+        assert entry.text == text
+    else:
+        with pytest.raises(ValueError, match="the insight"):
+            KIND.effects(case, insightful(text), (1,))
+
+
+@pytest.mark.parametrize(("significance", "importance"), [(1, 7), (7, 7), (8, 8), (10, 10)])
+def test_what_a_reflection_is_written_with(significance: int, importance: int) -> None:
+    stream = stream_of(*(observation(f"Read page {n}.", 400, subjects=(KLAUS, f"agent:{n}")) for n in range(1, 41)))
+    answer = insightful("I read much.", significance=significance)
+    (entry,) = appended(KIND.effects(case_of(KIND, stream, 1_200), answer, (40, 3, 17)))
+    assert (entry.importance, entry.source, entry.evidence) == (importance, "internal", (3, 17, 40))
+    assert entry.subjects == (KLAUS, "agent:3", "agent:17", "agent:40")
+    assert entry.minute == 1_200
+
+
+def test_a_heuristic_names_only_those_in_what_it_tells() -> None:
+    stream = stream_of(
+        observation("The mill burned.", 400, importance=9, subjects=("agent:zoe",)),
+        *(observation("Tea.", 500, importance=1, subjects=("agent:bo",)) for _ in range(2)),
+    )
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200)))
+    assert (entry.text, entry.importance, entry.subjects, entry.evidence) == (
+        "I was at Oak Hill Library when the mill burned.", 6, ("agent:zoe",), (1,),
+    )  # fmt: skip
+
+
+def test_three_observations_that_show_nothing_make_a_quiet_period_of_little_importance() -> None:
+    stream = stream_of(*(observation("Tea.", 500, importance=1, subjects=(), location="") for _ in range(3)))
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200, params={"repeats": {}})))
+    assert (entry.text, entry.importance) == (QUIET, 4)
+
+
+@pytest.mark.parametrize("repeats", [None, "x", ["1"], {"one": 9}, {"1": "nine"}, {"1": None}, {"-1": 9}, {"2": 9}])
+def test_repeats_that_nobody_can_read_count_for_nothing(repeats: Any) -> None:
+    stream = stream_of(*(observation(f"The door {n} creaks.", 500, subjects=()) for n in range(3)))
+    case = case_of(KIND, stream, 1_200, params={"repeats": repeats})
+    told = appended(KIND.heuristic(case))[0].text
+    assert ("ten times" in told) is (repeats == {"2": 9})
+
+
+def test_a_prompt_shows_how_often_each_was_seen_and_names_no_stranger_nor_its_owner() -> None:
+    stream = stream_of(
+        observation("The door creaks.", 500, subjects=(KLAUS, MARIA, "agent:stranger", "location:inn")),
+        observation("Tea.", 510),
+    )
+    case = case_of(KIND, stream, 1_200, params={"repeats": {"1": 4}})
+    prompt = KIND.prompt(case)
+    assert "5 times" in prompt.user
+    assert (MARIA in prompt.user, "agent:stranger" in prompt.user, KLAUS in prompt.user) == (True, False, False)
+    (constraint,) = prompt.constraints
+    assert (constraint.field, constraint.choices) == ("relationship_changes.agent_id", (MARIA,))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from memory.apply import apply, unmet
-from memory.effects import Archive
+from memory.effects import Archive, SetCounter
 from memory.entry import Entry
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Request
 from tasks.kind import WorldFacts
-from tasks.shown import effects_of
+from tasks.shown import Piece, effects_of
 from tasks.summarise import LATEST, SETTLED, Summarise
 from tests.unit.tasks.kind_cases import (
     ISABELLA,
@@ -207,3 +207,18 @@ def test_what_is_over_when_the_summary_is_there_is_told_in_the_past(asked: int, 
     ends = 15 * 60 - 2 * KIND.latency + asked
     (summary,) = appended(KIND.heuristic(case_of(KIND, stream, ends)))
     assert told in summary.text
+
+
+def test_of_a_line_that_was_shown_in_part_nothing_is_archived_yet() -> None:
+    stream = stream_of(*talk(2))
+    first, second = stream.live()
+    case = case_of(KIND, stream, 5_000)
+    part = (
+        SetCounter(owner=KLAUS, name="summarise.part", value=1),
+        SetCounter(owner=KLAUS, name="summarise.upto", value=9),
+    )
+    assert KIND._passed(case, [Piece(first, "Line", 9)]) == part
+    archived = (Archive(owner=KLAUS, numbers=(1, 2), into_appended=True),)
+    assert KIND._passed(case, [Piece(first, "Line"), Piece(second, "Line")]) == archived
+    repair = case_of(KIND, stream, 5_000, params={"replaces": 2})
+    assert KIND._passed(repair, [Piece(first, "Line")]) == ()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory.profile import Location, Profile
-from tasks.heuristics.identity import Routine, pursuit_of, read_routine, role_of, work_of
+from tasks.heuristics.identity import Routine, _clauses, pursuit_of, read_routine, role_of, work_of
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,18 @@ def test_the_place_of_work_is_given_or_named_by_the_role_and_not_the_home() -> N
     assert work_of(Profile(name="K", occupation="cook at Hobbs Cafe", home="cafe"), places) == ""
     assert work_of(Profile(name="K", occupation="cook at Hobbs Cafe", work="bar"), places) == "bar"
     assert work_of(Profile(name="K", occupation="cook"), places) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("sings and dances at 4pm", ["sings", "dances at 4pm"]),
+        ("sings and dances, plays at 6pm", ["sings and dances", "plays at 6pm"]),  # the mark comes before the number
+        ("sings and dances", ["sings and dances"]),
+        ("sings and dances and plays at 4pm", ["sings", "dances", "plays at 4pm"]),
+        ("wakes at 6.30 and eats at 7, then reads", ["wakes at 6.30", "eats at 7", "then reads"]),
+        ("sings; dances", ["sings", "dances"]),
+    ],
+)
+def test_a_routine_is_cut_at_a_conjunction_before_a_number(text: str, parts: list[str]) -> None:
+    assert list(_clauses(text)) == parts

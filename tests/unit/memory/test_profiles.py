@@ -1,0 +1,87 @@
+"""The choice of a retrieval profile: by name, or as a table of weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory.errors import InputError
+from memory.retrieval.profiles import CUSTOM, MAX_WEIGHT, MEASURES, PROFILES, check_choice, check_choices, profile_of
+from memory.retrieval.retrieval import DEFAULT, DIALOGUE, SPEC
+
+
+class Name(str):
+    """A string of somebody's own."""
+
+
+def test_a_profile_is_chosen_by_its_name() -> None:
+    assert {name: profile_of(name) for name in PROFILES} == {one.name: one for one in (DEFAULT, DIALOGUE, SPEC)}
+    for name in PROFILES:
+        assert check_choice("profile", name) == name
+    assert type(check_choice("profile", Name(DEFAULT.name))) is str, "what is kept is plain"
+
+
+def test_a_table_names_measures_and_is_kept_in_their_order() -> None:
+    whole = check_choice("profile", {name: n for n, name in enumerate(reversed(MEASURES))})
+    assert isinstance(whole, dict)
+    assert list(whole) == list(MEASURES)
+    assert whole["statement"] == 0.0
+    given = {"recency": 1, "relevance": 0.5}
+    kept = check_choice("profile", given)
+    assert kept == {"relevance": 0.5, "recency": 1.0}
+    assert [type(weight) for weight in kept.values()] == [float, float]  # type: ignore[union-attr]
+    profile = profile_of(kept)
+    assert [(c.name, c.weight, c.measure) for c in profile.components] == [
+        ("relevance", 0.5, MEASURES["relevance"]), ("recency", 1.0, MEASURES["recency"]),
+    ]  # fmt: skip
+    assert (profile.name, profile.matching) == (CUSTOM, DEFAULT.matching)
+
+
+@pytest.mark.parametrize("weight", [0, 0.0, 0.5, 1, MAX_WEIGHT])
+def test_a_weight_is_a_number_from_0_to_1000(weight: float) -> None:
+    assert check_choice("profile", {"relevance": weight, "recency": 1}) == {"relevance": weight, "recency": 1.0}
+
+
+@pytest.mark.parametrize("weight", [-0.1, MAX_WEIGHT + 1, float("nan"), float("inf"), True, "1", None, [1]])
+def test_what_is_no_weight_is_refused(weight: Any) -> None:
+    with pytest.raises(InputError, match=r"profile: relevance is .*: give a number from 0 to 1,000"):
+        check_choice("profile", {"relevance": weight, "recency": 1})
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("best", "there is no profile 'best'; there are default, "),
+        (None, "profile is None: give 'default'"),
+        (["relevance"], "give 'default'"),
+        ({}, "give at least one weight above 0"),
+        ({"relevance": 0}, "give at least one weight above 0"),
+        ({"beauty": 1}, "the weights are those of relevance, importance"),
+        ({"relevance": 1, "beauty": 1}, "the weights are those of"),
+        ({1: 1}, "the weights are those of"),
+        ({"relevance": 1, 1: 1}, "the weights are those of"),
+        ({f"measure {n}": 1 for n in range(len(MEASURES) + 1)}, "the weights are those of"),
+    ],
+)
+def test_what_is_no_choice_is_refused_and_says_why(value: Any, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        check_choice("profile", value)
+
+
+def test_choices_of_kinds_are_kept_by_name_in_order() -> None:
+    kept = check_choices({Name("plan"): "spec", "act": {"recency": 2}})
+    assert list(kept.items()) == [("act", {"recency": 2.0}), ("plan", "spec")]
+    assert {type(kind) for kind in kept} == {str}
+    assert check_choices({}) == {}
+
+
+@pytest.mark.parametrize("value", [None, "spec", [("act", "spec")], {1: "spec"}, {"act": "spec", 1: "spec"}])
+def test_what_is_no_table_of_kinds_is_refused(value: Any) -> None:
+    with pytest.raises(InputError, match=r"is no table of profiles by kind"):
+        check_choices(value)
+
+
+def test_a_wrong_choice_of_a_kind_names_the_kind() -> None:
+    with pytest.raises(InputError, match=r"the profile of 'act': there is no profile 'best'"):
+        check_choices({"act": "best"})
