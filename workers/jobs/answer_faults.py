@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Any
 
 from pydantic import BaseModel
 
+from memory.language.text import FUNCTION_WORDS, stems
+from memory.language.text import words as words_of
 from prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer
 from tasks.kind import Prompt
 
@@ -72,6 +74,8 @@ _VARIED = 0.7  # share of different groups of three words among all: prose is ab
 _FEW = 4  # equal items that a day may have: "Work" before lunch, after it, after tea, …
 _SAME = 0.75  # share of equal items that a day may have
 _TOPICAL = 12  # words of content from which on at least one must be among what was shown
+_SPECIFIC = 4  # different words of an insight from which on one must be among what is remembered
+_ENGLISH = 1 / 3  # share of function words from which a text counts as English
 _STEM = 5  # letters by which words are compared
 _OWN = (ActionAnswer, DailyPlan, ReflectionAnswer)  # what a character thinks and does; a host's kinds may hold speech
 
@@ -131,6 +135,8 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return f"only {len(set(items))} of {len(items)} items differ"
     if not _relates(texts, prompt):
         return "nothing in it is about what you were shown"
+    if isinstance(answer, ReflectionAnswer) and not _is_drawn_from_memories(answer.insight, prompt):
+        return "the insight names nothing that the memories name: no person, place or fact"
     return None
 
 
@@ -178,6 +184,25 @@ def _concluded(prompt: Prompt) -> frozenset[str]:
     """Return what the prompt shows as concluded before: lines such as "- [day 1, 4:08 PM] I miss the mill."."""
     shown = prompt.user.partition("<reflections>")[2].partition("</reflections>")[0]
     return frozenset(_bare(line.partition("] ")[2]) for line in shown.splitlines() if line.startswith("- ["))
+
+
+def _is_drawn_from_memories(insight: str, prompt: Prompt) -> bool:
+    """Return whether an insight shares a word with what the prompt shows as remembered, as it was asked to.
+
+    A short one need not, nor one in another language than the memories.
+    """
+    shown = prompt.user.partition("<memories>")[2].partition("</memories>")[0]
+    remembered = [line.partition("] ")[2] for line in shown.splitlines()]
+    said = set(stems(insight))
+    if len(said) < _SPECIFIC or _in_english([insight]) < _ENGLISH or not _in_english(remembered):
+        return True
+    return any(not said.isdisjoint(stems(text)) for text in remembered)
+
+
+def _in_english(texts: Iterable[str]) -> float:
+    """Return the share of English function words among the words of texts: of English prose it is about a half."""
+    found = [word for text in texts for word in words_of(text)]
+    return sum(word in FUNCTION_WORDS for word in found) / len(found) if found else 0.0
 
 
 def _choices(prompt: Prompt) -> frozenset[str]:

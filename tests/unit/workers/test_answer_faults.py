@@ -240,6 +240,28 @@ def test_an_owners_id_is_a_word_only_where_it_was_shown() -> None:
     assert act("Ask the agent: Ben or Cleo?") is None
 
 
+@pytest.mark.parametrize(
+    ("insight", "memories", "drawn"),
+    [
+        ("The most important thing I learned is how limitations make us grow.", "Ben repaired the oven.", False),
+        ("The most important thing I learned is how repairs make us grow.", "Ben repaired the oven.", True),
+        ("The most important thing I learned is to rely on Ben.", "Ben repaired the oven.", True),
+        ("It was a good day.", "Ben repaired the oven.", True),  # too short to tell
+        ("Ich habe gelernt, dass man Freunden in Not helfen muss.", "Ben repaired the oven.", True),
+        ("The most important thing I learned is how limitations make us grow.", "Бен починил старую печь.", True),
+        ("The most important thing I learned is how limitations make us grow.", "", True),  # none are shown
+    ],
+)
+def test_an_insight_names_something_that_is_remembered(insight: str, memories: str, drawn: bool) -> None:
+    shown = (
+        f"<memories>\n- [day 1, 9:00 AM] {memories}\n</memories>\nWhat is learned?" if memories else "What is learned?"
+    )
+    asked = Prompt(system="Reflect.", user=shown, answer=ReflectionAnswer, version="v")
+    assert fault_of(reflection(insight), asked) == (
+        None if drawn else "the insight names nothing that the memories name: no person, place or fact"
+    )
+
+
 def test_a_deed_is_sound_without_its_reason_and_an_insight_without_what_follows_from_it() -> None:
     deed = ActionAnswer(reason="...", location="cafe", doing="Bake bread with Ben")
     assert fault_of(deed, prompt(ActionAnswer)) is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 from bench.quality.recordings import load_conversations, load_runs
 from prompts.answers import ReflectionAnswer, SummaryAnswer
 from tasks.kind import Prompt
+from tasks.reflect import SHOWN
 from tests.unit.workers.test_answer_faults import SYSTEM
 from workers.jobs.answer_faults import fault_of
 
@@ -18,9 +19,11 @@ def insights(recordings: Path) -> Iterator[tuple[ReflectionAnswer, Prompt]]:
     for run in load_runs(recordings):
         for agent in run.agents:
             texts = {node.id: node.text for node in agent.nodes}
-            for node in agent.nodes:
+            for place, node in enumerate(agent.nodes):
                 if node.type == "thought" and node.text and FAIL_SAFE not in node.text and node.evidence:
-                    shown = "\n".join(f"- {texts.get(id, '')}" for id in node.evidence)
+                    latest = [earlier.text for earlier in agent.nodes[max(0, place - SHOWN) : place]]
+                    lines = [f"- [day 1, 9:00 AM] {text}" for text in (*map(texts.get, node.evidence), *latest)]
+                    shown = "\n".join(["<memories>", *lines, "</memories>"])
                     prompt = Prompt(system=SYSTEM, user=shown, answer=ReflectionAnswer, version="1")
                     yield ReflectionAnswer(insight=node.text), prompt
 
