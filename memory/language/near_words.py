@@ -22,7 +22,7 @@ def near_words(stem: str) -> frozenset[str]:
 
 @cache
 def _table() -> Mapping[str, frozenset[str]]:
-    text = (resources.files("memory.language") / "near_words.txt").read_text(encoding="ascii")
+    text = (resources.files(__package__) / "near_words.txt").read_text(encoding="ascii")
     return read(text)
 
 

@@ -20,7 +20,7 @@ from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "1ad5d0cebe0e39169b2ceb7956ae1b81"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "4c405c30c0102ea8a89933d621e2fb17"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 

@@ -299,7 +299,7 @@ def test_the_heuristic_names_what_changed_with_its_evidence() -> None:
     assert entry.importance == 6
     assert entry.text == (
         "The bridge collapsed in the storm. "
-        "Maria Lopez has not yet kept the promise made to me on day 1: to lend me 3 books on Friday."
+        "Maria Lopez has not yet kept the promise made to me today: to lend me 3 books on Friday."
     )
     assert entry.evidence == (6, 11)
 

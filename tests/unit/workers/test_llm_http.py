@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from multidict import CIMultiDict
 
 from workers.llm.connections import http
 from workers.llm.connections.http import NoResponse
@@ -16,6 +17,7 @@ class Response:
 
     def __init__(self, *chunks: bytes) -> None:
         self.content, self.closed, self._chunks = self, False, chunks
+        self.status, self.headers = 200, CIMultiDict[str]()
 
     async def iter_any(self) -> Any:
         for chunk in self._chunks:
