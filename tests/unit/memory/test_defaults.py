@@ -191,5 +191,5 @@ def test_the_longest_text_is_one_of_4000_characters() -> None:
 def test_memory_is_cut_and_summarised_by_the_figures_that_runs_were_made_with(
     figures: tuple[float, ...], expected: tuple[float, ...]
 ) -> None:
-    """What a boundary removes, and when, is part of a digest."""
+    """Pin what a boundary removes, and when: it is part of a digest."""
     assert figures == expected

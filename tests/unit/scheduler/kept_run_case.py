@@ -71,7 +71,7 @@ LIVED: tuple[Tick, ...] = (
 
 
 def changed(tick: int, core: Mapping[str, Any] | None = None, notes: Mapping[str, Any] | None = None) -> list[Tick]:
-    """The same run with other fields in one tick."""
+    """Return the same run with other fields in one tick."""
     found = list(LIVED)
     was = found[tick - 1]
     found[tick - 1] = ({**was[0], **(core or {})}, {**was[1], **(notes or {})})

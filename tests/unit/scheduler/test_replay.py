@@ -22,7 +22,7 @@ def replayed(store: RunStore, exported: Path | None = None) -> Replayed:
 
 
 def ends(store: RunStore, first: int) -> Replayed:
-    """What a replay of the sound run comes to."""
+    """Return what a replay of the sound run comes to."""
     digest, chain = (raw.decode() for raw in store.state("digest", "chain") if raw is not None)
     return Replayed(ticks=6, digest=digest, chain=chain, owners=3, entries=5, first=first)
 

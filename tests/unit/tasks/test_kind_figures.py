@@ -65,7 +65,7 @@ def test_a_kind_declares_what_runs_were_made_with(kind: Kind, figures: tuple[Any
     ],
 )  # fmt: skip
 def test_a_kind_asks_and_shows_as_runs_were_made_with(figures: tuple[int, ...], expected: tuple[int, ...]) -> None:
-    """What is due when, and what a prompt shows, is part of a digest."""
+    """Pin what is due when, and what a prompt shows: both are part of a digest."""
     assert figures == expected
 
 
