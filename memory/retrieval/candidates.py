@@ -135,7 +135,8 @@ class Candidates:
 def _near(text: str, asked: Mapping[str, int]) -> dict[str, frozenset[str]]:
     """Return the words near to each that is asked for, except names, which have none, and what is asked for anyway."""
     names = {stem(word.lower()) for word in _CAPITALIZED.findall(text)}
-    return {term: near_words(term) - asked.keys() for term in asked if term not in names}
+    found = {term: words for term in asked if (words := near_words(term)) and term not in names}
+    return {term: words if words.isdisjoint(asked) else words - asked.keys() for term, words in found.items()}
 
 
 def order(entry: Entry) -> tuple[int, int, str]:

@@ -76,15 +76,16 @@ def bm25(
     times = _times(documents, terms, near, near_counts)
     weights: dict[str, float] = {}
     for term, wanted in terms.items():
-        holders = sum(min(1.0, held) for held in times[term].values())
+        holders = sum([held if held < 1.0 else 1.0 for held in times[term].values()])
         weights[term] = wanted * math.log(1 + (count - holders + 0.5) / (holders + 0.5))
     total = sum(weights.values())
     lengths = [sum(document.values()) for document in documents]
-    mean = sum(lengths) / count if count else 0.0
+    mean = sum(lengths) / count if any(lengths) else 1.0
+    dampings = [_K1 * (1 - _B + _B * length / mean) for length in lengths]
     scores = [0.0] * count
     for term, weight in weights.items():
         for i, held in times[term].items():
-            scores[i] += weight * held * (_K1 + 1) / (held + _K1 * (1 - _B + _B * lengths[i] / mean))
+            scores[i] += weight * held * (_K1 + 1) / (held + dampings[i])
     return [score / total if score else 0.0 for score in scores]
 
 
@@ -95,17 +96,16 @@ def _times(
     near_counts: float,
 ) -> dict[str, dict[int, float]]:
     """Return how often each term is in the documents that hold it, by their places in ascending order."""
-    asking: dict[str, list[str]] = {}  # the terms that a word stands for
-    times: dict[str, dict[int, float]] = {}
-    for term in terms:
-        times[term] = {}
-        for word in (term, *near.get(term, ())):
-            asking.setdefault(word, []).append(term)
+    times: dict[str, dict[int, float]] = {term: {} for term in terms}
+    nearby: dict[str, list[str]] = {}  # the terms that a word is near to
+    for term, words in near.items():
+        for word in words:
+            nearby.setdefault(word, []).append(term)
     for i, document in enumerate(documents):
-        for word in document.keys() & asking.keys():
-            for term in asking[word]:
-                if word == term:
-                    times[term][i] = document[term]
-                else:
-                    times[term].setdefault(i, near_counts)
+        held = document.keys()
+        for term in held & times.keys():
+            times[term][i] = document[term]
+        for word in held & nearby.keys():
+            for term in nearby[word]:
+                times[term].setdefault(i, near_counts)
     return times
