@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from prompts.render import plain
 
@@ -186,6 +187,12 @@ class ActionAnswer(Answer):
     completing_plan_item: bool = False  # the present plan item is done
 
 
+class UnexplainedAction(ActionAnswer):
+    """What a character does next."""
+
+    reason: Annotated[SkipJsonSchema[str], BeforeValidator(lambda _: "")] = ""
+
+
 class RelationshipChange(Answer):
     """How a relationship changed in the eyes of the one who reflects."""
 
@@ -200,6 +207,12 @@ class ReflectionAnswer(Answer):
     insight: FilledParagraph
     significance: Importance = 7
     relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first), _held_to(maxItems=5)] = []
+
+
+class InsightAlone(ReflectionAnswer):
+    """One insight drawn from recent experiences."""
+
+    relationship_changes: Annotated[SkipJsonSchema[list[RelationshipChange]], BeforeValidator(lambda _: [])] = []
 
 
 class SummaryAnswer(Answer):

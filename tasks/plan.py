@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Annotated, Any
 
 import msgspec
@@ -155,8 +156,8 @@ class Plan:
         """Return the plan as an entry.
 
         Raises:
-            ValueError: for a place that is not known, when two items are to begin at the same time, or when fewer than
-                5 lie between now and next morning.
+            ValueError: for a place that is not known, when two items are to begin at the same time, when they are in no
+                order of time, or when fewer than 5 lie between now and next morning.
         """
         assert isinstance(answer, DailyPlan)
         start, end = _window(case)
@@ -167,6 +168,8 @@ class Plan:
             if minute is not None:
                 place = place_meant(activity.location, case)
                 timed.append(Slot(minute, activity.description, place, activity.priority, 0))
+        if sum(one.minute > other.minute for one, other in pairwise(timed)) > 1:  # one item may be out of its place
+            raise ValueError("the plan items are in no order of time: write them from the first of the day to the last")
         slots = _one_after_another(timed, start)
         if len(slots) < FEWEST:
             raise ValueError(

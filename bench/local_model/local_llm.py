@@ -113,7 +113,7 @@ def live(server: str, url: str, calls: int, folder: Path, seed: int = 0) -> Loca
         reflection_interval=360, act_interval=120, throttle_auto=False, repair_from=1440,
         endpoints={kind: Endpoint(base_url=url, api_key="none") for kind in ASKING},
         models={
-            kind: ModelSettings(endpoint=kind, model=model(kind), seed=seed + 1, parameters=SAMPLING)
+            kind: ModelSettings(endpoint=kind, model=model(kind), seed=seed + 1, reasons=False, parameters=SAMPLING)
             for kind in ASKING
         },
         tiers={"routine": "plan"}, kind_tiers={kind: {"routine": kind} for kind in ASKING},

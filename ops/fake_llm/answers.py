@@ -111,7 +111,7 @@ class AnswerWriter:
             return self._random.choice(self._people)
         if self._memories and re.search(r"insight|summary|reflection|content|text", name):
             chosen = self._random.choice(self._memories)
-            text = "What matters about {} and {}: {}".format(*self._two_words(), _quoted(chosen))
+            text = "What matters to me about {} and {}: {}".format(*self._two_words(), _quoted(chosen))
         else:
             text = next(self._phrases).format(*self._two_words())
         return text[: int(schema.get("maxLength", len(text)))]

@@ -83,6 +83,7 @@ class ModelSettings(BaseModel):
     seed: int | None = Field(None, ge=0, le=2**31 - 1)  # sent with each request; None: the endpoint chooses
     parameters: Parameters = {}  # further ones of each request, such as temperature
     headroom: int = Field(0, ge=0, le=_MOST_HEADROOM)  # tokens that its reasoning may take beyond an answer
+    reasons: bool = True  # whether it is asked to explain deeds and insights; very small models cannot
     kinds: dict[str, KindOfModelSettings] = {}  # by kind of job
     service_tiers: dict[str, Annotated[int, Field(ge=0, le=1_000)]] = {}  # per cent of the prices that each tier costs
 
@@ -107,6 +108,7 @@ class ModelSettings(BaseModel):
             seed=self.seed,
             parameters=_text_of(self.parameters),
             headroom=self.headroom,
+            reasons=self.reasons,
             kinds={
                 kind: KindOfModel(headroom=own.headroom, parameters=_text_of({**self.parameters, **own.parameters}))
                 for kind, own in sorted(self.kinds.items())
@@ -145,6 +147,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seed: int | None = None  # seed of its sampling, if the endpoint supports it
     parameters: str = ""  # a JSON object: further parameters of each request
     headroom: int = 0  # tokens that its reasoning may take beyond an answer
+    reasons: bool = True  # whether it is asked to explain deeds and insights
     kinds: dict[str, KindOfModel] = msgspec.field(default_factory=dict)  # by kind of job
     percent: int = 100  # of the prices, that a request costs at most
     service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # per cent of the prices that each tier costs

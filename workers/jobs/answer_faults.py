@@ -11,18 +11,19 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Any
 
 from pydantic import BaseModel
 
-from memory.language.text import FUNCTION_WORDS, stems
+from memory.language.text import FUNCTION_WORDS, stem, stems
 from memory.language.text import words as words_of
-from prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer
+from prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer
 from tasks.kind import Prompt
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LATIN = re.compile(r"[a-zß-ɏ]{5,}")
+_CAPITALIZED = re.compile(r"\b[A-ZÀ-ÖØ-ÞА-Я]\w*")
 _FILLER = frozenset({"lorem ipsum", "null", "placeholder", "string", "tbd", "todo"})
 _TIME = re.compile(r"\d{1,2}(:\d\d)? ?([ap]\.?m\.?)?", re.IGNORECASE)
 _DECLINES = re.compile(
@@ -74,9 +75,13 @@ _VARIED = 0.7  # share of different groups of three words among all: prose is ab
 _FEW = 4  # equal items that a day may have: "Work" before lunch, after it, after tea, …
 _SAME = 0.75  # share of equal items that a day may have
 _TOPICAL = 12  # words of content from which on at least one must be among what was shown
-_SPECIFIC = 4  # different words of an insight from which on one must be among what is remembered
+_SPECIFIC = 4  # different words of an insight from which on it must draw on what is remembered
+_DRAWN = 3  # words that it then has in common with one memory, names counted twice
+_OF_TIME = frozenset(map(stem, ("day", "today", "tonight", "tomorrow", "yesterday", "morning", "evening", "night")))
 _ENGLISH = 1 / 3  # share of function words from which a text counts as English
 _STEM = 5  # letters by which words are compared
+_ASKS_FOR_ONESELF = "in the first person"  # as the instructions of a reflection do, unless a run has its own
+_ASKS_FOR_FACTS = "facts that the memories name"
 _OWN = (ActionAnswer, DailyPlan, ReflectionAnswer)  # what a character thinks and does; a host's kinds may hold speech
 
 
@@ -116,15 +121,21 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return "a bracket in it has no other half"
         if _ADDRESSED.match(text) is not None or _copies(words, prompt.system):
             return "it repeats the instructions instead of following them"
+        if len(text) == HELD_PHRASE and text[-1].isalnum():  # where a server held it to the schema
+            return f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief"
         if isinstance(answer, _OWN) and (fault := _fault_of_thought(text)) is not None:
             return fault
         if _repeats_a_sentence(text) or (len(words) >= _LONG and _variety(words) < _VARIED):
             return "it says the same words over and over"
     if isinstance(answer, ReflectionAnswer):
-        if _speaks_to_you(answer.insight):
-            return "the insight speaks to 'you'; write it in the first person"
+        if _ASKS_FOR_ONESELF in prompt.system and not _is_about_oneself(answer.insight):
+            return "the insight is not in the first person; write it as the character"
         if _bare(answer.insight) in _concluded(prompt):
             return "the character has concluded this before; go beyond it"
+        if _bare(answer.insight) in map(_bare, _remembered(prompt)):
+            return "it only repeats a memory; say what follows from it"
+    if any(_YOU.search(_QUOTED.sub("", reason)) for reason in _reasons(answer)):
+        return "a reason speaks to 'you'; say why the character does it"
     if (twice := _said_in_two_fields(value, choices)) is not None:
         return f"{twice[0]!r} and {twice[1]!r} say the same"
     for items in _lists(value, choices):
@@ -135,20 +146,10 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return f"only {len(set(items))} of {len(items)} items differ"
     if not _relates(texts, prompt):
         return "nothing in it is about what you were shown"
-    if isinstance(answer, ReflectionAnswer) and not _is_drawn_from_memories(answer.insight, prompt):
-        return "the insight names nothing that the memories name: no person, place or fact"
-    return None
-
-
-def without_reasons(answer: BaseModel) -> BaseModel | None:
-    """Return an answer without what explains it, which may be junk where the answer itself is not; None if it has none.
-
-    A deed keeps its worth without its reason. A change of a relationship is nothing without one, and is left out whole.
-    """
-    if isinstance(answer, ActionAnswer) and answer.reason:
-        return answer.model_copy(update={"reason": ""})
-    if isinstance(answer, ReflectionAnswer) and answer.relationship_changes:
-        return answer.model_copy(update={"relationship_changes": []})
+    if not isinstance(answer, ReflectionAnswer) or _ASKS_FOR_FACTS not in prompt.system:
+        return None
+    if not _is_drawn_from_memories(answer.insight, prompt):
+        return "the insight is not about what the memories say: name persons, places and facts of them"
     return None
 
 
@@ -171,13 +172,13 @@ def _fault_of_thought(text: str) -> str | None:
     return None
 
 
-def _speaks_to_you(insight: str) -> bool:
-    """Return whether an insight is about somebody addressed and not about the one who has it.
+def _is_about_oneself(insight: str) -> bool:
+    """Return whether an insight is in the first person, outside of what it quotes, or in another language than English.
 
-    What is quoted does not count, nor what follows a colon.
+    One about "you" alone, or about the character by name, is not.
     """
-    own = _QUOTED.sub("", insight).partition(":")[0]
-    return _YOU.search(own) is not None and _ONESELF.search(own) is None
+    own = _QUOTED.sub("", insight)
+    return _ONESELF.search(own) is not None or _in_english([own]) < _ENGLISH
 
 
 def _concluded(prompt: Prompt) -> frozenset[str]:
@@ -186,17 +187,46 @@ def _concluded(prompt: Prompt) -> frozenset[str]:
     return frozenset(_bare(line.partition("] ")[2]) for line in shown.splitlines() if line.startswith("- ["))
 
 
-def _is_drawn_from_memories(insight: str, prompt: Prompt) -> bool:
-    """Return whether an insight shares a word with what the prompt shows as remembered, as it was asked to.
-
-    A short one need not, nor one in another language than the memories.
-    """
+def _remembered(prompt: Prompt) -> list[str]:
+    """Return what the prompt shows as remembered, without times: lines such as "- [day 1, 4:08 PM] Saw the mill."."""
     shown = prompt.user.partition("<memories>")[2].partition("</memories>")[0]
-    remembered = [line.partition("] ")[2] for line in shown.splitlines()]
-    said = set(stems(insight))
+    return [line.partition("] ")[2] for line in shown.splitlines() if line.startswith("- [")]
+
+
+def _is_drawn_from_memories(insight: str, prompt: Prompt) -> bool:
+    """Return whether an insight names a person, or takes up what one of the memories says, as it was asked to.
+
+    A common word or two are not enough: "the most important thing today is time". A short one need not, nor one in
+    another language than the memories.
+    """
+    said, remembered = set(stems(insight)) - _OF_TIME, _remembered(prompt)
     if len(said) < _SPECIFIC or _in_english([insight]) < _ENGLISH or not _in_english(remembered):
         return True
-    return any(not said.isdisjoint(stems(text)) for text in remembered)
+    named = _capitalized(insight)
+    if not named.isdisjoint(word for name in _people(prompt) for word in _capitalized(name)):
+        return True
+    for text in remembered:
+        shared = said.intersection(stems(text))
+        if len(shared) + len(shared & named & _capitalized(text)) >= _DRAWN:
+            return True
+    return False
+
+
+def _people(prompt: Prompt) -> list[str]:
+    """Return the names of the people that a prompt lists, such as "- agent:ben: Ben Arkwright"."""
+    listed = prompt.user.partition("People (id: name):\n")[2].splitlines()
+    return [line.rpartition(": ")[2] for line in takewhile(lambda line: line.startswith("- "), listed)]
+
+
+def _capitalized(text: str) -> set[str]:
+    """Return the stems of the words with a capital: names, and whatever begins a sentence."""
+    return {stem(word.casefold()) for word in _CAPITALIZED.findall(text)}
+
+
+def _reasons(answer: BaseModel) -> list[str]:
+    if isinstance(answer, ActionAnswer):
+        return [answer.reason]
+    return [change.reason for change in answer.relationship_changes] if isinstance(answer, ReflectionAnswer) else []
 
 
 def _in_english(texts: Iterable[str]) -> float:

@@ -28,10 +28,11 @@ from tasks.job import Cost
 from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
 from tasks.shown import TooLong, effects_of
-from workers.jobs.answer_faults import fault_of, without_reasons
+from workers.jobs.answer_faults import fault_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
 from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following, within_context
+from workers.jobs.reasons import ask_no_reasons, without_reasons
 from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repairs_of, without_repair
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
@@ -146,6 +147,7 @@ class Attempts:
         try:
             learned = self._calls.context_of(model)
             prompt, output_cap = _fit_prompt(kind, claim, within_context(candidate, learned), adjustment)
+            prompt = prompt if model.reasons else ask_no_reasons(prompt)
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return self._skip_call(kind, claim, "prompt_too_long")

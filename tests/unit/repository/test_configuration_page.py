@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -97,8 +98,10 @@ def test_the_tables_of_the_page_have_each_field_and_its_default(heading: str, mo
     cells = [[cell.strip(" `") for cell in line.split("|")] for line in table.splitlines()[2:]]
     rows = {row[1]: row[2] for row in cells}
     for name, field in model.model_fields.items():
-        wanted = "must be set" if field.is_required() else "not set" if field.default is None else field.default
-        assert rows.pop(name) == (f'"{wanted}"' if name in ("endpoint", "api_key_variable") else str(wanted))
+        wanted = (
+            "must be set" if field.is_required() else "not set" if field.default is None else json.dumps(field.default)
+        )
+        assert rows.pop(name) == wanted
     assert not rows
 
 

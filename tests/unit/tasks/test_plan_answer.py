@@ -31,6 +31,12 @@ def test_times_are_read_tolerantly_and_put_in_order() -> None:
     assert {i.location for i in plan.items} == {"cafe"}
 
 
+def test_items_in_no_order_of_time_are_refused() -> None:
+    case, answer = answered(["7:00 PM", "8:00", "9:20 PM", "9:00", "10:00 PM"])
+    with pytest.raises(ValueError, match="in no order of time"):
+        KIND.effects(case, answer, ())
+
+
 @pytest.mark.parametrize(
     ("said", "place"),
     [("hobbs cafe", "cafe"), ("the Cafe", "cafe"), ("home", "dorm"), ("work", "library"), ("", None), ("none", None),

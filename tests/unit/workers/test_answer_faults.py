@@ -18,7 +18,7 @@ from prompts.answers import (
 from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks.kind import Prompt
-from workers.jobs.answer_faults import fault_of, without_reasons
+from workers.jobs.answer_faults import fault_of
 
 REFLECT: dict[str, Any] = {
     "name": "Ada", "occupation": "baker", "traits": [], "people": [], "day": 3, "time": "9:00 PM",
@@ -80,6 +80,20 @@ BABBLE = (
         (ActionAnswer(location="", doing="Bake bread yesterday tomorrow", reason="Ben"), "two days at once"),
         (plan("Bake", "Sell bread", "Meet Ben Today Tomorrow", "Rest", "Sleep"), "two days at once"),
         (reflection("The most important thing is that you bake the bread you like."), "first person"),
+        (reflection("Ada concludes that it is Ben who likes the honey bread."), "first person"),
+        (reflection('The oven said "I am hot" to Ben and Cleo.'), "first person"),
+        (reflection("Ben asked me for the recipe of the honey bread."), "only repeats a memory"),
+        (reflection("I have learned that the most important thing is time."), "not about what the memories say"),
+        (ActionAnswer(location="", doing="Bake bread", reason="You plan bread, Ben plans cake."), "speaks to 'you'"),
+        (ActionAnswer(location="", doing="Bake bread", reason="Bread for you"), "speaks to 'you'"),
+        (
+            ReflectionAnswer(
+                insight="I can rely on Ben when I bake honey bread.",
+                relationship_changes=[RelationshipChange(agent_id="ben", reason="Your bread is fine", change=1)],
+            ),
+            "speaks to 'you'",
+        ),
+        (ActionAnswer(location="", doing="Bake bread", reason=f"Ben likes it {'so ' * 35}mu"), "cut off"),
         (reflection("You're a baker whom Ben trusts."), "first person"),
         (ActionAnswer(location="", doing="<plan>", reason="Bread"), "placeholder"),
         (reflection("I asked [name] for the recipe of the honey bread."), "[name]"),
@@ -134,21 +148,21 @@ def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
         reflection(
             "Cleo helps without being asked. I should bring her some of the honey bread that Ben likes so much."
         ),
-        reflection("Ben asked me for the recipe of the honey bread."),
+        reflection("Ben asked me for the recipe of the honey bread, and I am proud of it."),
         reflection("I feel tired."),
-        reflection("Ben is a character in a book that Cleo reads; he has the character of a baker."),
-        ActionAnswer(location="", doing="Bake bread", reason="You plan bread, Ben plans cake."),
+        reflection("Ben is a character in a book about honey bread that I gave Cleo."),
+        ActionAnswer(location="", doing="Bake bread", reason='"You plan bread, Ben plans cake."'),
         ActionAnswer(location="", doing="Bake bread", reason="Day 3, 9:00 PM is when Ben comes"),
-        reflection("What matters about bread and Ben: Ben will see you at noon."),
-        reflection('Ben said: "You plan bread." Did he mean it?'),
+        reflection("What matters to me about bread and Ben: Ben will see you at noon."),
+        reflection('Ben said: "You plan bread." Did he mean my honey bread?'),
         reflection("I learned that you have to ask. Will Ben? I doubt it."),
         reflection("I bake tomorrow. Today, tomorrow and the day after, Ben comes."),
-        ActionAnswer(location="", doing="Ask Ben: will you come?", reason="Bread for you"),
+        ActionAnswer(location="", doing="Ask Ben: will you come?", reason="Bread for Ben"),
         ActionAnswer(location="", doing='Ask Ben "Will you come?"', reason='"Why not?"'),
         SummaryAnswer(summary="What did you bake? Will you come?"),
         reflection("<Ben> wants bread"),
         reflection("Ada is who I am, and Ben _really_ likes the bread."),
-        reflection("Ben said [softly] that the bread was {very} good."),
+        reflection("Ben said [softly] that my honey bread was {very} good."),
         ActionAnswer(location="", doing="Sell 12/2 loaves", reason="7:30-9:00"),
         SummaryAnswer(summary="42"),
         reflection("Бен попросил у меня рецепт медового хлеба, а Клео одолжила мне щётку для трубы."),
@@ -204,7 +218,7 @@ def test_a_name_is_no_deed_however_its_letters_are_written(who: str, wrong: bool
         ("Cleo is [always] there for me.", False),
         ("cleo is [always] there for me", False),
         ("Cleo is [always] there for me, and for Ben.", True),
-        ("The oven smoked again, and Cleo lent me her chimney brush.", True),
+        ("I can count on Cleo, who lent me her chimney brush.", True),
     ],
 )
 def test_an_insight_goes_beyond_those_before(insight: str, new: bool) -> None:
@@ -244,40 +258,35 @@ def test_an_owners_id_is_a_word_only_where_it_was_shown() -> None:
     ("insight", "memories", "drawn"),
     [
         ("The most important thing I learned is how limitations make us grow.", "Ben repaired the oven.", False),
-        ("The most important thing I learned is how repairs make us grow.", "Ben repaired the oven.", True),
-        ("The most important thing I learned is to rely on Ben.", "Ben repaired the oven.", True),
-        ("It was a good day.", "Ben repaired the oven.", True),  # too short to tell
+        ("The most important thing I learned is how repairs make us grow.", "Ben repaired the oven.", False),
+        ("What I learned today is how the repairs of an oven make us grow.", "Ben repaired the oven today.", False),
+        ("I learned how Ben's repairs and ovens make us grow.", "Then Ben repaired the oven.", True),
+        ("I learned how my repairs of old ovens make us grow.", "Ben repaired the old oven.", True),
+        ("The most important thing I learned is to rely on Ben.", "Ben repaired the oven.", False),
+        ("The most important thing I learned is to rely on Ben.", "Ben Ash repaired the oven.", False),
+        ("The most important thing I learned is to rely on Ben Ash.", "Ben Ash repaired the oven.", True),
+        ("The most important thing I learned is to rely on Cleo.", "Ben repaired the oven.", True),  # who is listed
+        ("It was my good day.", "Ben repaired the oven.", True),  # too short to tell
         ("Ich habe gelernt, dass man Freunden in Not helfen muss.", "Ben repaired the oven.", True),
         ("The most important thing I learned is how limitations make us grow.", "Бен починил старую печь.", True),
         ("The most important thing I learned is how limitations make us grow.", "", True),  # none are shown
     ],
 )
-def test_an_insight_names_something_that_is_remembered(insight: str, memories: str, drawn: bool) -> None:
-    shown = (
-        f"<memories>\n- [day 1, 9:00 AM] {memories}\n</memories>\nWhat is learned?" if memories else "What is learned?"
-    )
-    asked = Prompt(system="Reflect.", user=shown, answer=ReflectionAnswer, version="v")
+def test_an_insight_names_a_person_or_takes_up_a_memory(insight: str, memories: str, drawn: bool) -> None:
+    lines = f"- [day 1, 9:00 AM] {memories}\n" if memories else ""
+    shown = f"People (id: name):\n- agent:cleo: Cleo Hart\n\n<memories>\n{lines}</memories>\nWhat is learned?"
+    asked = Prompt(system=SYSTEM, user=shown, answer=ReflectionAnswer, version="v")
     assert fault_of(reflection(insight), asked) == (
-        None if drawn else "the insight names nothing that the memories name: no person, place or fact"
+        None if drawn else "the insight is not about what the memories say: name persons, places and facts of them"
     )
 
 
-def test_a_deed_is_sound_without_its_reason_and_an_insight_without_what_follows_from_it() -> None:
-    deed = ActionAnswer(reason="...", location="cafe", doing="Bake bread with Ben")
-    assert fault_of(deed, prompt(ActionAnswer)) is not None
-    assert without_reasons(deed) == deed.model_copy(update={"reason": ""})
-    assert fault_of(deed.model_copy(update={"reason": ""}), prompt(ActionAnswer)) is None
-    change = RelationshipChange(agent_id="agent:ben", reason="[reason]", change=1)
-    insight = ReflectionAnswer(insight="I can rely on Ben when I bake.", relationship_changes=[change])
-    assert without_reasons(insight) == insight.model_copy(update={"relationship_changes": []})
-
-
-def test_what_has_no_reasons_cannot_do_without_them() -> None:
-    for bare in (
-        ActionAnswer(reason="", location="cafe", doing="..."), ReflectionAnswer(insight="..."),
-        SummaryAnswer(summary="..."),
-    ):  # fmt: skip
-        assert without_reasons(bare) is None
+def test_a_run_with_instructions_of_its_own_is_not_held_to_ours() -> None:
+    asked = Prompt(
+        system="Reflect.", user="<memories>\n- [day 1] Ben repaired the oven.\n</memories>", answer=ReflectionAnswer,
+        version="v",
+    )  # fmt: skip
+    assert fault_of(reflection("Ada concludes that the most important thing is time."), asked) is None
 
 
 def test_an_identifier_that_was_shown_is_a_word() -> None:

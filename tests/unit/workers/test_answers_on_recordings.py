@@ -1,4 +1,7 @@
-"""What models wrote for recorded runs and conversations is taken: none of it is junk."""
+"""What models wrote for recorded runs and conversations is taken: none of it is junk.
+
+They were not asked to write in the first person, nor to name what the memories name, as a reflection here is.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,22 @@ from bench.quality.recordings import load_conversations, load_runs
 from prompts.answers import ReflectionAnswer, SummaryAnswer
 from tasks.kind import Prompt
 from tasks.reflect import SHOWN
-from tests.unit.workers.test_answer_faults import SYSTEM
 from workers.jobs.answer_faults import fault_of
 
 FAIL_SAFE = "this is blank"  # what Generative Agents store when a model has not answered
 
 
-def insights(recordings: Path) -> Iterator[tuple[ReflectionAnswer, Prompt]]:
+def insights(recordings: Path, system: str) -> Iterator[tuple[ReflectionAnswer, Prompt]]:
     for run in load_runs(recordings):
         for agent in run.agents:
             texts = {node.id: node.text for node in agent.nodes}
             for place, node in enumerate(agent.nodes):
                 if node.type == "thought" and node.text and FAIL_SAFE not in node.text and node.evidence:
                     latest = [earlier.text for earlier in agent.nodes[max(0, place - SHOWN) : place]]
-                    lines = [f"- [day 1, 9:00 AM] {text}" for text in (*map(texts.get, node.evidence), *latest)]
-                    shown = "\n".join(["<memories>", *lines, "</memories>"])
-                    prompt = Prompt(system=SYSTEM, user=shown, answer=ReflectionAnswer, version="1")
+                    shown = (*map(texts.get, node.evidence), *latest)  # among them the same thought, had before
+                    lines = [f"- [day 1, 9:00 AM] {text}" for text in shown if text != node.text]
+                    user = "\n".join(["<memories>", *lines, "</memories>"])
+                    prompt = Prompt(system=system, user=user, answer=ReflectionAnswer, version="1")
                     yield ReflectionAnswer(insight=node.text), prompt
 
 
@@ -36,10 +39,18 @@ def summaries(recordings: Path) -> Iterator[tuple[SummaryAnswer, Prompt]]:
             yield SummaryAnswer(summary=summary), prompt
 
 
-def test_no_insight_that_a_model_wrote_is_refused(recordings: Path) -> None:
-    found = [(fault_of(answer, prompt), answer.insight) for answer, prompt in insights(recordings)]
+def test_no_insight_that_a_model_wrote_is_refused_but_a_few_that_were_known_before(recordings: Path) -> None:
+    found = [(fault_of(answer, prompt), answer.insight) for answer, prompt in insights(recordings, "Reflect.")]
     assert len(found) > 100
-    assert [refused for refused in found if refused[0] is not None] == []
+    refused = [(fault, insight) for fault, insight in found if fault is not None]
+    assert [one for one in refused if "only repeats a memory" not in one[0]] == []
+    assert len(refused) < 0.02 * len(found)
+
+
+def test_nearly_all_insights_name_what_the_memories_name_even_unasked(recordings: Path) -> None:
+    asked = "Name people, places and facts that the memories name."
+    found = [fault_of(answer, prompt) for answer, prompt in insights(recordings, asked)]
+    assert sum(fault is not None for fault in found) < 0.05 * len(found)
 
 
 def test_no_summary_that_a_model_wrote_is_refused(recordings: Path) -> None:

@@ -1,0 +1,117 @@
+"""Answers without their reasons: what is left of one whose reasons are junk, and a model that is asked for none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer, RelationshipChange, SummaryAnswer
+from prompts.constraints import Constraint
+from prompts.render import Templates
+from scheduler.config.endpoints import Model, ModelSettings
+from tasks.kind import Case, Prompt
+from tests.unit.tasks.own_kind_case import Own
+from tests.unit.workers.attempts_case import OURS, USED, Trying
+from tests.unit.workers.test_answer_faults import REFLECT, prompt
+from workers.jobs.answer_faults import fault_of
+from workers.jobs.reasons import ask_no_reasons, without_reasons
+from workers.jobs.shared_calls import CallResult
+from workers.llm.answer import ModelAnswer
+from workers.llm.requests.schema import full_schema
+
+CHANGE = RelationshipChange(agent_id="agent:ben", reason="[reason]", change=1)
+ACT = REFLECT | {
+    "places": [],
+    "age": 40,
+    "place": "",
+    "activity": "",
+    "near": [],
+    "actions": [],
+    "item": "",
+    "later": "",
+}
+WHERE = Constraint(field="location", choices=("cafe", "here"))
+WHO = Constraint(field="relationship_changes.agent_id", choices=("agent:ben",))
+
+
+def asked(answer: type[BaseModel], *constraints: Constraint) -> Prompt:
+    rendered = Templates().render(*(("act", ACT) if answer is ActionAnswer else ("reflect", REFLECT)))
+    return Prompt.of(rendered, answer, (), constraints)
+
+
+def test_a_deed_is_sound_without_its_reason_and_an_insight_without_what_follows_from_it() -> None:
+    deed = ActionAnswer(reason="...", location="cafe", doing="Bake bread with Ben")
+    assert fault_of(deed, prompt(ActionAnswer)) is not None
+    assert without_reasons(deed) == deed.model_copy(update={"reason": ""})
+    assert fault_of(deed.model_copy(update={"reason": ""}), prompt(ActionAnswer)) is None
+    insight = ReflectionAnswer(insight="I can rely on Ben when I bake.", relationship_changes=[CHANGE])
+    assert without_reasons(insight) == insight.model_copy(update={"relationship_changes": []})
+
+
+def test_what_has_no_reasons_cannot_do_without_them() -> None:
+    for bare in (
+        ActionAnswer(reason="", location="cafe", doing="..."), ReflectionAnswer(insight="..."),
+        SummaryAnswer(summary="..."),
+    ):  # fmt: skip
+        assert without_reasons(bare) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "field", "left"),
+    [
+        (ActionAnswer, "reason", ["location", "doing", "completing_plan_item"]),
+        (ReflectionAnswer, "relationship_changes", ["insight", "significance"]),
+    ],
+)
+def test_neither_schema_nor_instructions_ask_for_reasons(answer: type[BaseModel], field: str, left: list[str]) -> None:
+    constraint = WHERE if answer is ActionAnswer else WHO
+    before = asked(answer, constraint)
+    after = ask_no_reasons(before)
+    assert issubclass(after.answer, answer)
+    assert list(full_schema(after.answer, after.constraints)["properties"]) == left
+    assert after.constraints == ((WHERE,) if answer is ActionAnswer else ())
+    gone = [line for line in before.system.splitlines() if line not in after.system.splitlines()]
+    assert [line.partition('" ')[0] for line in gone] == [f'- "{field}']
+    assert (after.user, after.version, after.used) == (before.user, before.version, before.used)
+
+
+@pytest.mark.parametrize("answer", [DailyPlan, SummaryAnswer])
+def test_what_has_no_reasons_is_asked_as_ever(answer: type[BaseModel]) -> None:
+    assert ask_no_reasons(asked(answer)) == asked(answer)
+
+
+def test_reasons_that_come_all_the_same_are_not_taken() -> None:
+    deed = ask_no_reasons(asked(ActionAnswer)).answer.model_validate(
+        {"reason": "babble", "location": "here", "doing": "Bake"}
+    )
+    assert isinstance(deed, ActionAnswer)
+    assert (deed.reason, deed.location, deed.doing) == ("", "here", "Bake")
+    insight = ask_no_reasons(asked(ReflectionAnswer)).answer.model_validate(
+        {"insight": "I like Ben.", "relationship_changes": [CHANGE.model_dump()]}
+    )
+    assert isinstance(insight, ReflectionAnswer)
+    assert (insight.insight, insight.relationship_changes) == ("I like Ben.", [])
+
+
+class Acts(Own):
+    """A kind that asks for a deed."""
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        return asked(ActionAnswer)
+
+
+@pytest.mark.parametrize("reasons", [True, False])
+def test_an_attempt_asks_a_model_for_reasons_unless_it_is_set_otherwise(reasons: bool, without_own_kinds: None) -> None:
+    kept = ModelSettings(model="m", endpoint="ours", reasons=reasons).kept_as("default")
+    trying = Trying(CallResult(ModelAnswer(usage=USED, value=None), saved=False), Acts(output_cap=50))
+    trying.make(model=kept)
+    (sent,) = trying.calls.prompts
+    assert (sent.answer is ActionAnswer) is reasons
+    assert ('"reason"' in sent.system + json.dumps(full_schema(sent.answer))) is reasons
+
+
+def test_a_run_that_was_begun_before_asks_for_reasons() -> None:
+    assert OURS.reasons
+    assert Model(name="n", model="m").reasons
