@@ -34,6 +34,12 @@ _OPENS_THING = word_set("a an the my our your this these those some another")
 _ABOUT_THAT = word_set("is was would will must really sounds looks makes made helped means meant could can")
 _AND_I = re.compile(r"(?P<other>[A-Z][\w'-]*+(?: [A-Z][\w'-]*+)?) and I (?P<rest>\w.*)", re.DOTALL)
 _QUOTES = word_set("' \" “ ‘ « (")
+#: What is exclaimed before a sentence: "Well done, you mended my gate".
+_EXCLAIMED = re.compile(
+    r"\W{0,3}(?:well done|bravo|(?:good|great|nice) (?:job|work)|congratulations|congrats|thanks|thank you|oh dear|"
+    r"dear me|alas|oh|ah|sure|of course|certainly|indeed|goodness)[,!]++ ++(?=\w)",
+    re.IGNORECASE,
+)
 _LET_US = re.compile(r"(?<=[:;,]) let(?:['’]s| us)\b")
 #: "You sat together": said to the listener and others.
 _SEVERAL_OF_YOU = re.compile(
@@ -67,7 +73,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     `names` are words that keep their capital. The result starts with the speaker, or with whom the speaker names
     beside "I", unless there are no words at all.
     """
-    tokens = tokens_of(_LET_US.sub(" we should", sentence))
+    tokens = tokens_of(_LET_US.sub(" we should", _without_exclamation(sentence)))
     start = next((i for i, token in enumerate(tokens) if token[0].isalnum()), None)
     if start is None:
         return sentence
@@ -114,6 +120,13 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
         return f"{speaker} mentioned {told}"
     verb = reporting_verb("".join(tokens), lowered, named=told[:1].isupper() and first not in _YOU)
     return f"{speaker} {verb} that {told}"
+
+
+def _without_exclamation(sentence: str) -> str:
+    """Return a sentence without what is exclaimed before it, if a statement is left."""
+    found = _EXCLAIMED.match(sentence)
+    rest = sentence[found.end() :] if found is not None else ""
+    return rest if has_verb(words(rest)) else sentence
 
 
 def _to_you(said: str, speaker: str, listener: str) -> str:

@@ -22,6 +22,12 @@ NAMES = {"Benali", "Ann"}
         ("Look at my cat", "showed Gina his cat", "showed his cat"),
         ("Let's meet you", "suggested that they meet Gina", "suggested that they meet you"),
         ("lets go", "suggested that they go", "suggested that they go"),
+        # what is exclaimed before a statement is no part of it
+        ("Well done, you found my cat", "said that Gina found his cat", "said that you found his cat"),
+        ("Oh dear! I lost my cat", "lost his cat", "lost his cat"),
+        ("Of course, I go", "goes", "goes"),
+        ("Thanks, Ann", "mentioned thanks, Ann", "mentioned thanks, Ann"),
+        ("Thanks a lot, you came", "reported that thanks a lot, Gina came", "reported that thanks a lot, you came"),
         # requests, which need somebody who is asked
         ("Look at how I do", "told Gina to look at how he does", "noticed that look at how he does"),
         ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
