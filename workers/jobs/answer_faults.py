@@ -75,8 +75,7 @@ _VARIED = 0.7  # share of different groups of three words among all: prose is ab
 _FEW = 4  # equal items that a day may have: "Work" before lunch, after it, after tea, …
 _SAME = 0.75  # share of equal items that a day may have
 _TOPICAL = 12  # words of content from which on at least one must be among what was shown
-_SPECIFIC = 4  # different words of an insight from which on it must draw on what is remembered
-_DRAWN = 3  # words that it then has in common with one memory, names counted twice
+_DRAWN = 3  # words that an insight has in common with one memory, names counted twice
 _OF_TIME = frozenset(map(stem, ("day", "today", "tonight", "tomorrow", "yesterday", "morning", "evening", "night")))
 _ENGLISH = 1 / 3  # share of function words from which a text counts as English
 _STEM = 5  # letters by which words are compared
@@ -173,12 +172,13 @@ def _fault_of_thought(text: str) -> str | None:
 
 
 def _is_about_oneself(insight: str) -> bool:
-    """Return whether an insight is in the first person, outside of what it quotes, or in another language than English.
+    """Return whether an insight is more about oneself than about "you", or in another language than English.
 
-    One about "you" alone, or about the character by name, is not.
+    What is quoted does not count, nor a "you" that follows a colon.
     """
     own = _QUOTED.sub("", insight)
-    return _ONESELF.search(own) is not None or _in_english([own]) < _ENGLISH
+    addressed = len(_YOU.findall(own.partition(":")[0]))
+    return len(_ONESELF.findall(own)) > addressed or _in_english([own]) < _ENGLISH
 
 
 def _concluded(prompt: Prompt) -> frozenset[str]:
@@ -196,18 +196,18 @@ def _remembered(prompt: Prompt) -> list[str]:
 def _is_drawn_from_memories(insight: str, prompt: Prompt) -> bool:
     """Return whether an insight names a person, or takes up what one of the memories says, as it was asked to.
 
-    A common word or two are not enough: "the most important thing today is time". A short one need not, nor one in
-    another language than the memories.
+    A common word or two are not enough: "the most important thing today is time". One of few words may have one of its
+    own, and one in another language than the memories need not have any of theirs.
     """
     said, remembered = set(stems(insight)) - _OF_TIME, _remembered(prompt)
-    if len(said) < _SPECIFIC or _in_english([insight]) < _ENGLISH or not _in_english(remembered):
+    if not said or _in_english([insight]) < _ENGLISH or not _in_english(remembered):
         return True
-    named = _capitalized(insight)
+    wanted, named = min(_DRAWN, max(1, len(said) - 1)), _capitalized(insight)
     if not named.isdisjoint(word for name in _people(prompt) for word in _capitalized(name)):
         return True
     for text in remembered:
         shared = said.intersection(stems(text))
-        if len(shared) + len(shared & named & _capitalized(text)) >= _DRAWN:
+        if len(shared) + len(shared & named & _capitalized(text)) >= wanted:
             return True
     return False
 

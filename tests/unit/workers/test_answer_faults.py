@@ -83,6 +83,7 @@ BABBLE = (
         (reflection("Ada concludes that it is Ben who likes the honey bread."), "first person"),
         (reflection('The oven said "I am hot" to Ben and Cleo.'), "first person"),
         (reflection("Ben asked me for the recipe of the honey bread."), "only repeats a memory"),
+        (reflection("The moment you ask me for the recipe of the honey bread."), "first person"),
         (reflection("I have learned that the most important thing is time."), "not about what the memories say"),
         (ActionAnswer(location="", doing="Bake bread", reason="You plan bread, Ben plans cake."), "speaks to 'you'"),
         (ActionAnswer(location="", doing="Bake bread", reason="Bread for you"), "speaks to 'you'"),
@@ -149,7 +150,7 @@ def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
             "Cleo helps without being asked. I should bring her some of the honey bread that Ben likes so much."
         ),
         reflection("Ben asked me for the recipe of the honey bread, and I am proud of it."),
-        reflection("I feel tired."),
+        reflection("I like honey."),
         reflection("Ben is a character in a book about honey bread that I gave Cleo."),
         ActionAnswer(location="", doing="Bake bread", reason='"You plan bread, Ben plans cake."'),
         ActionAnswer(location="", doing="Bake bread", reason="Day 3, 9:00 PM is when Ben comes"),
@@ -266,7 +267,11 @@ def test_an_owners_id_is_a_word_only_where_it_was_shown() -> None:
         ("The most important thing I learned is to rely on Ben.", "Ben Ash repaired the oven.", False),
         ("The most important thing I learned is to rely on Ben Ash.", "Ben Ash repaired the oven.", True),
         ("The most important thing I learned is to rely on Cleo.", "Ben repaired the oven.", True),  # who is listed
-        ("It was my good day.", "Ben repaired the oven.", True),  # too short to tell
+        ("I am tired and sad.", "Ben repaired the oven.", False),
+        ("I am tired and sad.", "Then I was too tired for it.", True),  # one of two words
+        ("I envy them and the repairs of their ovens.", "Ben repaired the oven.", True),
+        ("I envy the people with their ovens.", "Ben repaired the oven.", False),  # one of three
+        ("We did it.", "Ben repaired the oven.", True),  # no word of content
         ("Ich habe gelernt, dass man Freunden in Not helfen muss.", "Ben repaired the oven.", True),
         ("The most important thing I learned is how limitations make us grow.", "Бен починил старую печь.", True),
         ("The most important thing I learned is how limitations make us grow.", "", True),  # none are shown
