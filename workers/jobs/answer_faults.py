@@ -196,15 +196,18 @@ def _remembered(prompt: Prompt) -> list[str]:
 def _is_drawn_from_memories(insight: str, prompt: Prompt) -> bool:
     """Return whether an insight names a person, or takes up what one of the memories says, as it was asked to.
 
-    A common word or two are not enough: "the most important thing today is time". One of few words may have one of its
-    own, and one in another language than the memories need not have any of theirs.
+    A common word or two are not enough: "the most important thing today is time". One of few words, two at least, may
+    have one of its own, and one in another language than the memories need not have any of theirs.
     """
     said, remembered = set(stems(insight)) - _OF_TIME, _remembered(prompt)
-    if not said or _in_english([insight]) < _ENGLISH or not _in_english(remembered):
+    if _in_english([insight]) < _ENGLISH or not _in_english(remembered):
         return True
-    wanted, named = min(_DRAWN, max(1, len(said) - 1)), _capitalized(insight)
+    named = _capitalized(insight)
     if not named.isdisjoint(word for name in _people(prompt) for word in _capitalized(name)):
         return True
+    if len(said) < 2:
+        return False
+    wanted = min(_DRAWN, len(said) - 1)
     for text in remembered:
         shared = said.intersection(stems(text))
         if len(shared) + len(shared & named & _capitalized(text)) >= wanted:

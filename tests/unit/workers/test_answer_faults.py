@@ -271,7 +271,7 @@ def test_an_owners_id_is_a_word_only_where_it_was_shown() -> None:
         ("I am tired and sad.", "Then I was too tired for it.", True),  # one of two words
         ("I envy them and the repairs of their ovens.", "Ben repaired the oven.", True),
         ("I envy the people with their ovens.", "Ben repaired the oven.", False),  # one of three
-        ("We did it.", "Ben repaired the oven.", True),  # no word of content
+        ("I am an oven.", "Ben repaired the oven.", False),  # one word is no insight
         ("Ich habe gelernt, dass man Freunden in Not helfen muss.", "Ben repaired the oven.", True),
         ("The most important thing I learned is how limitations make us grow.", "Бен починил старую печь.", True),
         ("The most important thing I learned is how limitations make us grow.", "", True),  # none are shown
