@@ -252,3 +252,15 @@ def test_an_empty_server_knows_no_dialects() -> None:
     client = FakeRedis()
     client.set("cogitate:endpoints", "something else")
     assert known_dialects(client) == []
+
+
+def test_a_dialect_that_lapses_while_they_are_listed_is_left_out() -> None:
+    class Lapsing(FakeRedis):
+        def mget(self, keys: Any, *args: Any) -> Any:
+            self.delete(next(iter(keys)))
+            return super().mget(keys, *args)
+
+    client = Lapsing()
+    for model in ("first", "second"):
+        DialectStore(client).save("server", model, TEXT)
+    assert [known.model for known in known_dialects(client)] == ["second"]

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from workers.llm.replies.error_responses import error_text, from_status
+from workers.llm.replies.error_responses import _wording, error_text, from_status
+from workers.llm.replies.reply import read_completion
 from workers.llm.requests.dialect import Dialect
 
 ROOT = Path(__file__).parents[3]
@@ -35,3 +36,16 @@ def test_each_wording_is_in_the_table_of_the_docs() -> None:
         line = next(line for line in page.splitlines() if row["seen"] in line and row["says"] in line)
         assert f"| {row['provider']} |" in line
         assert f"| {row['status']} | `{row['kind']}` |" in line
+
+
+def test_a_filtered_prompt_is_known_by_its_words_whatever_the_status_of_a_client_error() -> None:
+    for status, kind in ((400, "filtered"), (422, "filtered"), (451, "filtered"), (499, "filtered"), (500, "server")):
+        assert from_status(status, {"error": {"message": "The prompt was flagged."}}, {}).kind == kind
+    filtered = _wording("filtered", "4xx 555", "flagged")
+    assert filtered.statuses == {*range(400, 500), 555}
+
+
+def test_an_error_within_a_success_is_read_though_its_text_has_line_breaks() -> None:
+    reply = read_completion(b'{"error": {"code": 429, "message": "Slow down:\ntoo many requests"}}', {})
+    assert reply.failure is not None
+    assert (reply.failure.kind, reply.unreported) == ("rate_limited", "nothing")

@@ -59,3 +59,13 @@ def test_counts_that_are_none_are_no_usage(wrong: object) -> None:
     assert told(output=wrong) is None
     assert told(0, 0) is None
     assert read_usage({"usage": [1, 2]}) is None
+
+
+def test_anthropic_counts_its_cache_beside_the_input() -> None:
+    for more, usage in (
+        ({}, Usage(100, 20, 0)),
+        ({"cache_read_input_tokens": 30}, Usage(130, 20, 30)),
+        ({"cache_creation_input_tokens": 5}, Usage(105, 20, 0)),
+        ({"cache_read_input_tokens": 30, "cache_creation_input_tokens": 5}, Usage(135, 20, 30)),
+    ):
+        assert read_usage({"usage": {"input_tokens": 100, "output_tokens": 20, **more}}) == usage

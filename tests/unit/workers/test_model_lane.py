@@ -184,3 +184,15 @@ def test_the_slots_are_noted_once_celery_has_set_up_its_worker(monkeypatch: pyte
     model_lane.register()
     signal.send(sender="worker@here", instance=SimpleNamespace(concurrency=5), conf=None)
     assert model_lane.slots_of_worker(8) == 5
+
+
+def test_a_place_whose_job_failed_is_free_however_many_wait() -> None:
+    def fails(job: str) -> None:
+        assert [lane.run(other) for other in ("m1", "m2")] == [None, None]  # put aside: the only place is taken
+        assert not lane.room()
+        raise KeyboardInterrupt
+
+    lane = ModelLane(2, lambda _: True, fails)
+    with pytest.raises(KeyboardInterrupt):
+        lane.run("m0")
+    assert lane.room()
