@@ -45,6 +45,9 @@ _MARKUP = re.compile(  # of a page, of a prompt, of a model's template
     r"</[a-z][\w-]{0,30}>|<\|[\w ]{1,30}\|>|\[/?INST\]|\A(?:assistant|system|user): ", re.IGNORECASE
 )
 _CLOCK = re.compile(r"\b(?:today|it) is day \d|\bit is \d{1,2}:\d\d [AP]M", re.IGNORECASE)
+_NO_DEED = re.compile(
+    r"day \d|(?:a|my|the|this) (?:\w+ )?(?:day|plan) (?:begin|end|start)s\b", re.IGNORECASE
+)  # of a plan's item
 _FORM = "with JSON only"  # as questions and repairs end
 _DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
 _BROKEN = re.compile(r"[.,;:|…\[\]{}*#_]|.*[,;:|(\[{]\s*$", re.DOTALL)
@@ -120,21 +123,10 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return "a bracket in it has no other half"
         if _ADDRESSED.match(text) is not None or _copies(words, prompt.system):
             return "it repeats the instructions instead of following them"
-        if len(text) == HELD_PHRASE and text[-1].isalnum():  # where a server held it to the schema
-            return f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief"
         if isinstance(answer, _OWN) and (fault := _fault_of_thought(text)) is not None:
             return fault
         if _repeats_a_sentence(text) or (len(words) >= _LONG and _variety(words) < _VARIED):
             return "it says the same words over and over"
-    if isinstance(answer, ReflectionAnswer):
-        if _ASKS_FOR_ONESELF in prompt.system and not _is_about_oneself(answer.insight):
-            return "the insight is not in the first person; write it as the character"
-        if _bare(answer.insight) in _concluded(prompt):
-            return "the character has concluded this before; go beyond it"
-        if _bare(answer.insight) in map(_bare, _remembered(prompt)):
-            return "it only repeats a memory; say what follows from it"
-    if any(_YOU.search(_QUOTED.sub("", reason)) for reason in _reasons(answer)):
-        return "a reason speaks to 'you'; say why the character does it"
     if (twice := _said_in_two_fields(value, choices)) is not None:
         return f"{twice[0]!r} and {twice[1]!r} say the same"
     for items in _lists(value, choices):
@@ -145,11 +137,11 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return f"only {len(set(items))} of {len(items)} items differ"
     if not _relates(texts, prompt):
         return "nothing in it is about what you were shown"
-    if not isinstance(answer, ReflectionAnswer) or _ASKS_FOR_FACTS not in prompt.system:
-        return None
-    if not _is_drawn_from_memories(answer.insight, prompt):
-        return "the insight is not about what the memories say: name persons, places and facts of them"
-    return None
+    if isinstance(answer, DailyPlan):
+        return _fault_of_plan(answer)
+    if any(_YOU.search(_QUOTED.sub("", reason)) for reason in _reasons(answer)):
+        return "a reason speaks to 'you'; say why the character does it"
+    return _fault_of_insight(answer.insight, prompt) if isinstance(answer, ReflectionAnswer) else None
 
 
 def _is_date(text: str, words: list[str]) -> bool:
@@ -168,6 +160,27 @@ def _fault_of_thought(text: str) -> str | None:
         return f"{found[0]!r} names two days at once"
     if (found := _MARKUP.search(text)) is not None:
         return f"{found[0].strip()!r} is no word; write what the character would"
+    if len(text) == HELD_PHRASE and text[-1].isalnum():  # where a server held it to the schema
+        return f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief"
+    return None
+
+
+def _fault_of_plan(plan: DailyPlan) -> str | None:
+    """Return why an item of a plan is nothing to be done."""
+    told = next((item.description for item in plan.activities if _NO_DEED.match(item.description)), None)
+    return None if told is None else f"{told[:40]!r} tells of the day; say what the character does"
+
+
+def _fault_of_insight(insight: str, prompt: Prompt) -> str | None:
+    """Return why an insight is not what the instructions ask for, or nothing new."""
+    if _ASKS_FOR_ONESELF in prompt.system and not _is_about_oneself(insight):
+        return "the insight is not in the first person; write it as the character"
+    if _bare(insight) in _concluded(prompt):
+        return "the character has concluded this before; go beyond it"
+    if any(_bare(insight) in _bare(text) for text in _remembered(prompt)):
+        return "it only repeats a memory; say what follows from it"
+    if _ASKS_FOR_FACTS in prompt.system and not _is_drawn_from_memories(insight, prompt):
+        return "the insight is not about what the memories say: name persons, places and facts of them"
     return None
 
 

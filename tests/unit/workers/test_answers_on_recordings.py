@@ -23,9 +23,10 @@ def insights(recordings: Path, system: str) -> Iterator[tuple[ReflectionAnswer, 
             texts = {node.id: node.text for node in agent.nodes}
             for place, node in enumerate(agent.nodes):
                 if node.type == "thought" and node.text and FAIL_SAFE not in node.text and node.evidence:
-                    latest = [earlier.text for earlier in agent.nodes[max(0, place - SHOWN) : place]]
-                    shown = (*map(texts.get, node.evidence), *latest)  # among them the same thought, had before
-                    lines = [f"- [day 1, 9:00 AM] {text}" for text in shown if text != node.text]
+                    # A reflection's prompt shows no earlier thoughts among the memories.
+                    latest = [one.text for one in agent.nodes[:place] if one.type != "thought"][-SHOWN:]
+                    grounds = [texts.get(one, "") for one in node.evidence if node.text not in texts.get(one, "")]
+                    lines = [f"- [day 1, 9:00 AM] {text}" for text in (*grounds, *latest)]
                     user = "\n".join(["<memories>", *lines, "</memories>"])
                     prompt = Prompt(system=system, user=user, answer=ReflectionAnswer, version="1")
                     yield ReflectionAnswer(insight=node.text), prompt
