@@ -187,7 +187,7 @@ class ActionAnswer(Answer):
     completing_plan_item: bool = False  # the present plan item is done
 
 
-class UnexplainedAction(ActionAnswer):
+class UnexplainedAction(ActionAnswer):  # asked of models that give no good reasons
     """What a character does next."""
 
     reason: Annotated[SkipJsonSchema[str], BeforeValidator(lambda _: "")] = ""
@@ -209,7 +209,7 @@ class ReflectionAnswer(Answer):
     relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first), _held_to(maxItems=5)] = []
 
 
-class InsightAlone(ReflectionAnswer):
+class InsightAlone(ReflectionAnswer):  # asked of models that give no good reasons
     """One insight drawn from recent experiences."""
 
     relationship_changes: Annotated[SkipJsonSchema[list[RelationshipChange]], BeforeValidator(lambda _: [])] = []
