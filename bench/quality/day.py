@@ -79,15 +79,16 @@ def _live(agent: str, settings: dict[str, Any]) -> Iterator[Thought]:
                 if ended.key.owner != agent or ended.key.kind not in SECTIONS:
                     continue
                 note = notes[ended.key]
-                why = f", for the model failed: {note.failure}" if note.failure else ""
-                maker = "model" if note.source == "llm" else f"heuristic{why}"
+                failed = f", for the model failed: {note.failure}" if note.failure else ""
+                maker = "model" if note.source == "llm" else f"heuristic{failed}"
                 asked_at = loop.state.facts.minute(ended.key.tick)
                 for effect in ended.effects:
                     if isinstance(effect, Append):
                         yield Thought(ended.key.kind, *_minute_and_text(effect.entry), maker)
                     elif isinstance(effect, Tell) and effect.topic == "action":
                         data = effect.data
-                        said = f"{data['type']} {data['location']}: {data['doing']} ({data['reason']})"
+                        why = f" ({data['reason']})" if data["reason"] else ""
+                        said = f"{data['type']} {data['location']}: {data['doing']}{why}"
                         yield Thought(ended.key.kind, asked_at, f"{clock_time(asked_at)} {said}", maker)
 
 

@@ -18,7 +18,14 @@ from pydantic import BaseModel
 
 from memory.language.text import FUNCTION_WORDS, stem, stems
 from memory.language.text import words as words_of
-from prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer
+from prompts.answers import (
+    HELD_PHRASE,
+    ActionAnswer,
+    DailyPlan,
+    IntegratedAnswer,
+    ReflectionAnswer,
+    SummaryAnswer,
+)
 from tasks.kind import Prompt
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -80,7 +87,10 @@ _SAME = 0.75  # share of equal items that a day may have
 _TOPICAL = 12  # words of content from which on at least one must be among what was shown
 _DRAWN = 3  # words that an insight has in common with one memory, names counted twice
 _OF_TIME = frozenset(map(stem, ("day", "today", "tonight", "tomorrow", "yesterday", "morning", "evening", "night")))
+_FEW_WORDS = 4  # different words of content from which on a summary is compared with what it tells of
+_TOLD = 0.25  # share of them that what it tells of must have
 _ENGLISH = 1 / 3  # share of function words from which a text counts as English
+_PARTLY_ENGLISH = 0.2  # … and what a prompt shows, which has names and times
 _STEM = 5  # letters by which words are compared
 _ASKS_FOR_ONESELF = "in the first person"  # as the instructions of a reflection do, unless a run has its own
 _ASKS_FOR_FACTS = "facts that the memories name"
@@ -141,6 +151,8 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
         return _fault_of_plan(answer)
     if any(_YOU.search(_QUOTED.sub("", reason)) for reason in _reasons(answer)):
         return "a reason speaks to 'you'; say why the character does it"
+    if isinstance(answer, SummaryAnswer | IntegratedAnswer):
+        return _fault_of_summary(answer.summary, prompt)
     return _fault_of_insight(answer.insight, prompt) if isinstance(answer, ReflectionAnswer) else None
 
 
@@ -169,6 +181,15 @@ def _fault_of_plan(plan: DailyPlan) -> str | None:
     """Return why an item of a plan is nothing to be done."""
     told = next((item.description for item in plan.activities if _NO_DEED.match(item.description)), None)
     return None if told is None else f"{told[:40]!r} tells of the day; say what the character does"
+
+
+def _fault_of_summary(summary: str, prompt: Prompt) -> str | None:
+    """Return that a summary in English, of what is in English, has hardly a word of what it should tell of."""
+    said = set(stems(summary))
+    if len(said) < _FEW_WORDS or _in_english([summary]) < _ENGLISH or _in_english([prompt.user]) < _PARTLY_ENGLISH:
+        return None
+    told = len(said.intersection(stems(prompt.user))) >= _TOLD * len(said)
+    return None if told else "it tells of something else than what you were shown"
 
 
 def _fault_of_insight(insight: str, prompt: Prompt) -> str | None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from prompts.answers import (
     ActionAnswer,
     DailyPlan,
+    IntegratedAnswer,
     RatingsAnswer,
     ReflectionAnswer,
     RelationshipChange,
@@ -289,6 +290,31 @@ def test_an_insight_names_a_person_or_takes_up_a_memory(insight: str, memories: 
     assert fault_of(reflection(insight), asked) == (
         None if drawn else "the insight is not about what the memories say: name persons, places and facts of them"
     )
+
+
+@pytest.mark.parametrize(
+    ("summary", "shown", "told"),
+    [
+        (
+            "The memory of a treasure is lost and will never be forgotten by us.",
+            "You are a treasure, Ben.",
+            False,
+        ),
+        ("Ben was told by Ada that he is a treasure to her.", "You are a treasure, Ben.", True),
+        ("It is the end of time, of the world.", "You are a treasure, Ben.", True),  # three words are too few to tell
+        ("The end of the world is near to us as we bake.", "You are my world, Ben.", True),  # one of four
+        ("The end of the world is near to us as we bake bread.", "You are my world, Ben.", False),  # one of five
+        ("Der Schatz ging für immer verloren, und niemand vergisst ihn.", "You are a treasure, Ben.", True),
+        ("The memory of a treasure is lost to the world for ever.", "Ты сокровище, Бен.", True),
+    ],
+)
+@pytest.mark.parametrize("answer", [SummaryAnswer, IntegratedAnswer])
+def test_a_summary_tells_of_what_was_shown(
+    answer: type[SummaryAnswer | IntegratedAnswer], summary: str, shown: str, told: bool
+) -> None:
+    asked = Prompt(system="Sum up.", user=f"Ada: {shown}", answer=answer, version="v")
+    found = fault_of(answer(summary=summary), asked)
+    assert found == (None if told else "it tells of something else than what you were shown")
 
 
 def test_a_run_with_instructions_of_its_own_is_not_held_to_ours() -> None:
