@@ -302,8 +302,8 @@ def test_an_insight_names_a_person_or_takes_up_a_memory(insight: str, memories: 
         ),
         ("Ben was told by Ada that he is a treasure to her.", "You are a treasure, Ben.", True),
         ("It is the end of time, of the world.", "You are a treasure, Ben.", True),  # three words are too few to tell
-        ("The end of the world is near to us as we bake.", "You are my world, Ben.", True),  # one of four
-        ("The end of the world is near to us as we bake bread.", "You are my world, Ben.", False),  # one of five
+        ("The end of the world is near to us as we bake honey bread.", "You are my bread in this world, Ben.", True),
+        ("The end of the world is near to us as we bake honey bread.", "You are my world, Ben.", False),  # of six words
         ("Der Schatz ging für immer verloren, und niemand vergisst ihn.", "You are a treasure, Ben.", True),
         ("The memory of a treasure is lost to the world for ever.", "Ты сокровище, Бен.", True),
     ],
