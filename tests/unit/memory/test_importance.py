@@ -61,6 +61,31 @@ def test_before_any_rating_kinds_of_text_differ() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "type_", "rating", "error"),
+    [
+        ("Ann is sleeping", "observation", 2, 0.56),
+        ("Tom walks by", "observation", 2, 0.7364),
+        ("Ann reads", "observation", 3, 0.5926),
+        ("Tom talks with Ann", "observation", 3, 0.9435),
+        ("Maria is in love", "observation", 4, 1.7021),
+        ("Klaus argues with Maria about the election", "observation", 5, 1.7767),
+        ("Maria Lopez discusses the election and her research with a friend", "observation", 6, 1.351),
+        ("Ann reads", "reflection", 6, 1.5799),
+        ("Maria is in love", "reflection", 6, 1.4124),
+        ("Maria Lopez is writing a paper about love", "reflection", 6, 1.2335),
+        ("Ann married Ben Cole.", "observation", 7, 1.4108),
+        ("Ann reads", "message", 5, 1.31),
+    ],
+)
+def test_before_any_rating_a_text_is_taken_for_what_runs_were_made_with(
+    text: str, type_: EntryType, rating: int, error: float
+) -> None:
+    """Pin it for each class of texts: it says which entries a model rates, so it is part of a digest."""
+    estimate = Ratings().estimate(OWNER, Entry(type=type_, text=text, minute=0))
+    assert (estimate.rating, round(estimate.error, 4)) == (rating, error)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "got married", "Ann married Ben Cole.", "My mother died last night.", "discovered a secret", "He was arrested.",

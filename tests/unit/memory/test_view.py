@@ -118,6 +118,13 @@ def test_relationships_join_what_is_stated_with_what_is_remembered(stream: Strea
     assert dataclasses.astuple(found["Dot"]) == ("Dot", "Dot", "her aunt", 0, None)
 
 
+def test_a_relationship_may_be_stated_by_id(stream: Stream, view: MemoryView) -> None:
+    stream.head.character = Character(relationships={BEN: "a friend"})
+    assert [(one.who, one.name, one.words) for one in view.relationships()] == [
+        (BEN, "Ben Cole", "a friend"), (CY, "Cy Dale", ""),
+    ]  # fmt: skip
+
+
 def test_the_plan_says_what_is_done_what_is_under_way_and_what_is_next(stream: Stream) -> None:
     stream.set_plan_status("1-0", "completed")
     stream.set_plan_status("1-2", "cancelled")
