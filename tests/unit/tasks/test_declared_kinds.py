@@ -57,6 +57,14 @@ def test_a_daily_kind_is_due_at_the_first_tick_from_its_time_on() -> None:
     assert list(kind.due(asked[0])) == [Request(kind="tell", owner=KLAUS)]
 
 
+def test_a_kind_that_names_no_order_comes_after_those_that_are_built_in() -> None:
+    last = max(kind.order for kind in kinds())
+    for name in ("tell", "greet", "count", "a"):
+        assert declared(name=name).order > last
+    assert kind_of("tell").order == 208_012, "for one name the same for ever: a run goes on in the order it began in"
+    assert declared(name="first", order=1).order == 1
+
+
 def test_it_is_not_due_for_other_owners_nor_for_one_with_nothing_to_read() -> None:
     kind, place = declared(reads=drawn(3, older="1h")), stream_of(*SEEN, owner="location:mill")
     assert list(kind.due(moment_of(stream_of(SEEN[0]), 120))) == []  # seen at 100
