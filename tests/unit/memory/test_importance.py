@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from memory.entry import Entry, EntryType
-from memory.importance import _MAX_TEXTS, Ratings, RatingState, rate_by_rule
+from memory.importance import _MAX_TEXTS, ImportanceEstimate, Ratings, RatingState, rate_by_rule
 from memory.language.leanings import leaning
 from memory.language.life_events import changes_a_life
 from memory.language.text import stems
@@ -189,6 +189,14 @@ def test_calls_keep_to_their_share(share: float) -> None:
         assert calls <= share * (n + 1) + 10
     assert calls >= 0.6 * share * 400
     assert share > 0 or calls == 0
+
+
+def test_calls_are_never_more_than_ten_ahead_of_their_share_though_each_entry_stands_out() -> None:
+    ratings, calls, most = Ratings(), 0, 0.0
+    for n in range(400):
+        calls += ratings.deserves_call(ImportanceEstimate(5, 1 + n / 100), 0.9)
+        most = max(most, calls - 0.9 * (n + 1))
+    assert 9 <= most <= 10
 
 
 def test_dirty_ratings_are_clamped() -> None:

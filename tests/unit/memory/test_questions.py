@@ -87,6 +87,7 @@ def test_the_past_of_a_verb_is_known_where_its_spelling_is_plain(verb: str, past
         ("Which of the two old and green boats is he taking?", ""),  # too far from its opening
         ("Which of the two boats is he taking?", "Jon asked which of the two boats he is taking"),
         ("Have lunch at the mill will you?", ""),
+        ("What help can I offer?", ""),  # not "what help him can offer"
         ("Luca has you?", ""),
         # the subject of "who" and "what"
         ("Who took it?", "Jon asked who took it"),

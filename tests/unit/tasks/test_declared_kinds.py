@@ -85,6 +85,8 @@ def test_owners_are_spread_over_the_minutes_after_a_time_and_over_a_span() -> No
         first = again.next_after(owner, 0)
         assert 0 < first <= 360
         assert [again.next_after(owner, first), again.next_after(owner, first + 359)] == [first + 360] * 2
+    assert max(again.next_after(f"agent:{number}", 0) for number in range(200)) > 5 * 60
+    assert min(again.next_after(f"agent:{number}", 0) for number in range(200)) < 60
 
 
 def test_a_declaration_keeps_the_class_of_its_answer() -> None:

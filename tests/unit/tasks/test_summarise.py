@@ -96,6 +96,12 @@ def test_a_few_lines_are_left_alone_as_long_as_a_turn_and_a_job_still_come_in_ti
     assert min(ages) == age, "a job of 20 ticks after a turn that comes each 10, and 2 to spare"
 
 
+def test_an_owner_whose_talk_is_old_enough_asks_once_in_ten_ticks() -> None:
+    stream, begin = stream_of(*talk(10)), START + SETTLED + 10
+    asked = [tick for tick in range(begin, begin + 40) if list(KIND.due(moment_of(stream, tick, tick=tick)))]
+    assert asked == [asked[0], asked[0] + 10, asked[0] + 20, asked[0] + 30]
+
+
 def test_one_request_for_each_conversation_and_none_for_what_an_open_job_reads() -> None:
     stream = stream_of(*talk(10), *talk(10, speaker=ISABELLA))
     minute = START + SETTLED + 20
