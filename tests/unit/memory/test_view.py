@@ -261,6 +261,12 @@ def test_a_context_chooses_what_matters_for_the_query_when_room_is_short(view: M
     assert "The bellows of the forge are torn." not in view.context(tokens=45)
 
 
+@pytest.mark.parametrize("query", ["", "bellows"])
+def test_a_context_holds_what_was_seen_in_the_very_first_minute(query: str) -> None:
+    context = view_of(stream_of(seen("The bellows of the forge are torn.", 0))).context(query)
+    assert context == "- day 1, 12:00 AM: The bellows of the forge are torn."
+
+
 @given(st.integers(1, 200), st.sampled_from(["", "bellows"]), st.text(max_size=400))
 def test_a_context_never_exceeds_its_room(tokens: int, query: str, summary: str) -> None:
     stream = stream_of(*DAY, seen("one two three\nfour " * 20, 950), seen("The bellows of the forge are torn.", 960))
