@@ -172,7 +172,7 @@ def _placed(recalled: Recalled, entry: Entry, text: str) -> str:
     """Return an event with the place where the owner noticed it, if it does not name it and is not the owner's own."""
     place = recalled.names.get(entry.location, "")
     following = after_when(text, recalled)
-    if not place or place in text or not following or _OF_ME.search(text):
+    if place in text or not following or _OF_ME.search(text):  # an empty name is in every text
         return text
     return placed(place, following)
 
