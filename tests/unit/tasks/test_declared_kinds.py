@@ -89,6 +89,18 @@ def test_owners_are_spread_over_the_minutes_after_a_time_and_over_a_span() -> No
     assert min(again.next_after(f"agent:{number}", 0) for number in range(200)) < 60
 
 
+def test_a_class_stores_an_answer_in_its_own_way_with_the_job_and_what_was_read() -> None:
+    @declare(name="keep", due=daily("02:00"), ask="Tell it.", answer=Told, on_denied="drop")
+    class Keep:
+        def store(self, case: Case, answer: Told, memories: list[Entry]) -> str:
+            return f"{answer.text} {case.job.minute} {[memory.number for memory in memories]}"
+
+    kind = kind_of("keep")
+    append = kind.effects(case_of(kind, stream_of(*SEEN), 3_000), Told(text="Herons."), (1, 3))[0]
+    assert isinstance(append, Append)
+    assert append.entry.text == "Herons. 3000 [1, 3]"
+
+
 def test_a_declaration_keeps_the_class_of_its_answer() -> None:
     own: Any = declared()
     assert own.declared.answer is Told
