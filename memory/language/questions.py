@@ -90,7 +90,7 @@ def _indirect(words: Sequence[str], listener: str) -> str:
     asks = lowered[0] in _ASKS
     at = next((i for i, word in enumerate(lowered[:6]) if i >= asks and word in _VERBS_BEFORE_SUBJECT), -1)
     if at < 0 or (not asks and at > 0):
-        return " ".join([lowered[0], *words[1:]]) if asks and lowered[1:2] and _is_past_of_others(lowered) else ""
+        return " ".join([lowered[0], *words[1:]]) if _is_past_of_others(lowered) else ""
     opening = [lowered[0], *words[1:at]] if asks else ["whether"]
     by_pronoun = not _PRONOUNS.isdisjoint(lowered[at + 1 : at + 2])
     size = 1 if by_pronoun else len(listener.split())
@@ -132,4 +132,4 @@ def _of_thing(opening: Sequence[str], be: str, thing: Sequence[str]) -> str:
 
 def _is_past_of_others(lowered: Sequence[str]) -> bool:
     """Return whether "who" or "what" is itself the subject of a verb in the past: "who took my hat"."""
-    return lowered[0] in ("who", "what") and is_past(lowered[1])
+    return len(lowered) > 1 and lowered[0] in ("who", "what") and is_past(lowered[1])

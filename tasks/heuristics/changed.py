@@ -135,13 +135,14 @@ def _bonds(recalled: Recalled, promises: Iterable[Promise]) -> Iterable[Finding]
             signs.setdefault(others[0], []).append((weight, entry))
     for other, signed in signs.items():
         total = sum(weight for weight, _ in signed)
-        if abs(total) < 2 or (total < 0 and other in fallen_out):
+        better = total > 0
+        if abs(total) < 2 or (not better and other in fallen_out):
             continue
         _, best = max(signed, key=lambda s: (s[0] * total, rating(s[1]), s[1].number))
         why = as_told(recalled, best)
         if why:
             name = recalled.of(other)
-            ways = _BETTER if total > 0 else _WORSE
+            ways = _BETTER if better else _WORSE
             text = f"{ways[best.number % len(ways)].format(name=name)}: {uncapital(why, recalled)}"
             numbers = tuple(sorted(e.number for _, e in signed))
             yield Finding(6.5 + min(2.0, abs(total) / 4), "changed", ended(text), numbers)
@@ -171,7 +172,7 @@ def _placed(recalled: Recalled, entry: Entry, text: str) -> str:
     """Return an event with the place where the owner noticed it, if it does not name it and is not the owner's own."""
     place = recalled.names.get(entry.location, "")
     following = after_when(text, recalled)
-    if not place or place in text or not following or _OF_ME.search(text):
+    if place in text or not following or _OF_ME.search(text):  # an empty name is in every text
         return text
     return placed(place, following)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from memory.entry import Entry, is_dialogue
+from memory.entry import Entry
 from memory.language.own_view import deed_in_own_words
 from memory.language.pronouns import pronouns_of
 from memory.language.references import leans_on_others
@@ -96,39 +96,57 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
 
 def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
-    told = parse_line(entry, names)
-    for sentence in split_sentences(told.text):
+    line = parse_line(entry, names)
+    for sentence in split_sentences(line.text):
         if sentence.endswith("?"):
             continue
-        if not is_dialogue(entry) or not told.speaker:
-            if (match := _TOLD.search(sentence)) and not _BROKEN.search(sentence):
-                giver = owner if match["giver"] in ("I", resolve_name(owner, names)) else ids.get(match["giver"], "")
-                said = match["taker"]
-                taker = owner if said in ("me", resolve_name(owner, names)) else ids.get(said, "")
-                others = [s for s in entry.subjects if s != owner]
-                if not taker and giver == owner and len(others) == 1:
-                    taker = others[0]
-                if owner in (giver, taker) and giver and giver != taker:
-                    deed = _without_name(match["deed"], resolve_name(taker, names) if taker else "")
-                    yield Promise(giver, taker, _anchored(deed, entry), entry.minute, (entry.number,))
-            continue
-        others = [s for s in entry.subjects if resolve_name(s, names) != told.speaker]
-        giver = ids.get(told.speaker, "")
-        if len(others) != 1 or not giver or owner not in (giver, others[0]) or _CONDITION.search(sentence):
-            continue
-        match, vow = _VOW.search(sentence), True
-        if match is None:
-            match, vow = _WILL.search(sentence), False
-        if match is None:
-            continue
-        said = match["deed"] or (match["before"] if vow else "") or ""
-        if len(said.split()) > LONGEST_DEED or not (vow or _FOR_YOU.search(said)):
-            continue
-        other = others[0] if giver == owner else giver
-        deed = deed_in_own_words(said, mine=giver == owner, other=resolve_name(other, names))
-        if deed:
-            known = "" if leans_on_others(said) else _anchored(deed, entry)
-            yield Promise(giver, others[0], known, entry.minute, (entry.number,), words=deed)
+        if line.speaker:
+            made = _given(owner, entry, line.speaker, sentence, names, ids)
+        else:
+            made = _told(owner, entry, sentence, names, ids)
+        if made:
+            yield made
+
+
+def _told(owner: str, entry: Entry, sentence: str, names: Mapping[str, str], ids: Mapping[str, str]) -> Promise | None:
+    """Return the promise to or by the owner that a sentence tells of."""
+    match = _TOLD.search(sentence)
+    if not match or _BROKEN.search(sentence):
+        return None
+    giver = owner if match["giver"] in ("I", resolve_name(owner, names)) else ids.get(match["giver"], "")
+    said = match["taker"]
+    taker = owner if said in ("me", resolve_name(owner, names)) else ids.get(said, "")
+    others = [s for s in entry.subjects if s != owner]
+    if not taker and giver == owner and len(others) == 1:
+        taker = others[0]
+    if owner not in (giver, taker) or not giver or giver == taker:
+        return None
+    deed = _without_name(match["deed"], resolve_name(taker, names) if taker else "")
+    return Promise(giver, taker, _anchored(deed, entry), entry.minute, (entry.number,))
+
+
+def _given(
+    owner: str, entry: Entry, speaker: str, sentence: str, names: Mapping[str, str], ids: Mapping[str, str]
+) -> Promise | None:
+    """Return the promise to or by the owner that a speaker gives with a sentence."""
+    others = [s for s in entry.subjects if resolve_name(s, names) != speaker]
+    giver = ids.get(speaker, "")
+    if len(others) != 1 or not giver or owner not in (giver, others[0]) or _CONDITION.search(sentence):
+        return None
+    match, vow = _VOW.search(sentence), True
+    if match is None:
+        match, vow = _WILL.search(sentence), False
+    if match is None:
+        return None
+    said = match["deed"] or (match["before"] if vow else "") or ""
+    if len(said.split()) > LONGEST_DEED or not (vow or _FOR_YOU.search(said)):
+        return None
+    other = others[0] if giver == owner else giver
+    deed = deed_in_own_words(said, mine=giver == owner, other=resolve_name(other, names))
+    if not deed:
+        return None
+    known = "" if leans_on_others(said) else _anchored(deed, entry)
+    return Promise(giver, others[0], known, entry.minute, (entry.number,), words=deed)
 
 
 def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise]) -> None:

@@ -42,6 +42,7 @@ def found(text: str, minute: int = 600, start: int = DAY, end: int = 2 * DAY) ->
         ("Lunch with her at 5 pm", "Have lunch"),
         ("встреча завтра в 17:00", "Встреча"),
         ("Big встреча в 17:00", "Big встреча"),
+        ("Большой Концерт в 17:00", "Большой Концерт"),
         ("Ann is hosting a big party at 5 pm", "Attend the big party"),
         ("Ann is hosting dinner at 5 pm", "Have dinner"),
         ("Ann invited Bo Lee to a dance at 5 pm", "Attend the dance"),

@@ -306,6 +306,14 @@ def test_a_summary_of_fewer_than_three_routine_entries_saves_nothing(spare: int,
     assert len(cut.routine) == taken
 
 
+def test_what_stands_for_routine_entries_is_mundane_whatever_they_were_rated() -> None:
+    entries = stream_of(*(observation(f"Event {i}.", i, importance=1 + i % 4) for i in range(85))).live()
+    limits = MemoryLimits(max_observations=100, importance_threshold=5)
+    append, _ = carry_out(KLAUS, choose(KLAUS, entries, limits, NOW), entries, limits, WORLD.names)
+    assert isinstance(append, Append)
+    assert (append.entry.type, append.entry.importance) == ("summary", 3)
+
+
 @pytest.mark.parametrize(
     ("size", "importance", "worth"),
     [(4, 9, False), (5, 5.9, False), (5, 6, True), (9, 5, False), (10, 1, True)],

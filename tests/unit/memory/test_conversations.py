@@ -332,3 +332,5 @@ def test_of_a_name_without_end_sixty_characters_are_told() -> None:
     assert first_person(said, KLAUS, names).text == f"{'M' * 60} is late, and {'M' * 60} will tell {'M' * 60}."
     mine = message("I will tell you.", 600, speaker=KLAUS, hearer=MARIA)
     assert first_person(mine, KLAUS, names).text == f"I will tell {'M' * 60}."
+    full = message("I am late. " * (MAX_TEXT // 11), 600)
+    assert len(first_person(full, KLAUS, names).text) == MAX_TEXT, "no entry holds more, whatever stands for I"

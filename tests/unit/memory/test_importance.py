@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from memory.entry import Entry, EntryType
-from memory.importance import _MAX_TEXTS, Ratings, RatingState, rate_by_rule
+from memory.importance import _MAX_TEXTS, ImportanceEstimate, Ratings, RatingState, rate_by_rule
 from memory.language.leanings import leaning
 from memory.language.life_events import changes_a_life
 from memory.language.text import stems
@@ -58,6 +58,31 @@ def test_before_any_rating_kinds_of_text_differ() -> None:
     high = ratings.estimate(OWNER, seen("Maria Lopez discusses the election and her research with a friend"))
     assert low.rating < middle.rating < high.rating
     assert low.error < high.error
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "rating", "error"),
+    [
+        ("Ann is sleeping", "observation", 2, 0.56),
+        ("Tom walks by", "observation", 2, 0.7364),
+        ("Ann reads", "observation", 3, 0.5926),
+        ("Tom talks with Ann", "observation", 3, 0.9435),
+        ("Maria is in love", "observation", 4, 1.7021),
+        ("Klaus argues with Maria about the election", "observation", 5, 1.7767),
+        ("Maria Lopez discusses the election and her research with a friend", "observation", 6, 1.351),
+        ("Ann reads", "reflection", 6, 1.5799),
+        ("Maria is in love", "reflection", 6, 1.4124),
+        ("Maria Lopez is writing a paper about love", "reflection", 6, 1.2335),
+        ("Ann married Ben Cole.", "observation", 7, 1.4108),
+        ("Ann reads", "message", 5, 1.31),
+    ],
+)
+def test_before_any_rating_a_text_is_taken_for_what_runs_were_made_with(
+    text: str, type_: EntryType, rating: int, error: float
+) -> None:
+    """Pin it for each class of texts: it says which entries a model rates, so it is part of a digest."""
+    estimate = Ratings().estimate(OWNER, Entry(type=type_, text=text, minute=0))
+    assert (estimate.rating, round(estimate.error, 4)) == (rating, error)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +189,14 @@ def test_calls_keep_to_their_share(share: float) -> None:
         assert calls <= share * (n + 1) + 10
     assert calls >= 0.6 * share * 400
     assert share > 0 or calls == 0
+
+
+def test_calls_are_never_more_than_ten_ahead_of_their_share_though_each_entry_stands_out() -> None:
+    ratings, calls, most = Ratings(), 0, 0.0
+    for n in range(400):
+        calls += ratings.deserves_call(ImportanceEstimate(5, 1 + n / 100), 0.9)
+        most = max(most, calls - 0.9 * (n + 1))
+    assert 9 <= most <= 10
 
 
 def test_dirty_ratings_are_clamped() -> None:

@@ -21,6 +21,7 @@ from memory.language.questions import LONGEST, reported_question
         ("Shall I bring wine?", "Jon asked whether he should bring wine"),
         ("Luca, do you believe it?", "Jon asked whether Luca believes it"),
         ("Who took my hat?", "Jon asked who took his hat"),
+        ("Who sang?", "Jon asked who sang"),
         ("Where is the old ferry?", "Jon asked where the old ferry is"),
         ("Who was the rider that stopped?", "Jon asked who was the rider that stopped"),
         # what is no question
@@ -52,6 +53,7 @@ def test_without_a_listener_a_proposal_is_suggested() -> None:
         "Do you?",
         "Who is?",
         "Is?",
+        "Who?",
         "Louvre?",
         "?",
         f"Do you {'sing ' * LONGEST}?",
@@ -85,6 +87,7 @@ def test_the_past_of_a_verb_is_known_where_its_spelling_is_plain(verb: str, past
         ("Which of the two old and green boats is he taking?", ""),  # too far from its opening
         ("Which of the two boats is he taking?", "Jon asked which of the two boats he is taking"),
         ("Have lunch at the mill will you?", ""),
+        ("What help can I offer?", ""),  # not "what help him can offer"
         ("Luca has you?", ""),
         # the subject of "who" and "what"
         ("Who took it?", "Jon asked who took it"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem, is_dialogue
+from memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem, as_known, is_dialogue
 from memory.stream import Changes, Stream
 from tests.unit.scheduler.scheduler_case import ANN, seen
 
@@ -64,6 +64,12 @@ def test_a_stream_that_forgets_what_it_takes_in_takes_no_more_room_in_the_end() 
 def test_entries_are_numbered_and_dated_by_the_stream() -> None:
     entry = Stream(ANN).append(Entry(type="observation", text="saw", minute=5, number=77, tick=9), 3)
     assert (entry.number, entry.tick) == (1, 3)
+
+
+def test_the_rating_that_an_entry_comes_with_holds_from_the_start() -> None:
+    entry = Stream(ANN).append(Entry(type="observation", text="saw", minute=5, importance=7, rated=9), 3)
+    known = [as_known(entry, tick).importance for tick in (0, 3, 9)]
+    assert known == [7, 7, 7], "whatever its maker says of when it was rated"
 
 
 def test_counts_follow_types() -> None:

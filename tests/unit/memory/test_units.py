@@ -158,6 +158,8 @@ def test_a_long_name_is_cut() -> None:
     name = "N" * MAX_SPEAKER
     assert MAX_SPEAKER == 60
     assert texts((f"{name}o", "I trust 9 dogs.")) == [f"{name} trusts 9 dogs."]
+    (unit,) = units([Utterance("Bo", "I trust you with 9 dogs.", 0, f"{name}o")], "facts")
+    assert unit.text == f"Bo trusts {name} with 9 dogs.", "whoever was spoken to: each word for them may be replaced"
 
 
 @pytest.mark.parametrize(

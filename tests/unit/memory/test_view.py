@@ -118,6 +118,13 @@ def test_relationships_join_what_is_stated_with_what_is_remembered(stream: Strea
     assert dataclasses.astuple(found["Dot"]) == ("Dot", "Dot", "her aunt", 0, None)
 
 
+def test_a_relationship_may_be_stated_by_id(stream: Stream, view: MemoryView) -> None:
+    stream.head.character = Character(relationships={BEN: "a friend"})
+    assert [(one.who, one.name, one.words) for one in view.relationships()] == [
+        (BEN, "Ben Cole", "a friend"), (CY, "Cy Dale", ""),
+    ]  # fmt: skip
+
+
 def test_the_plan_says_what_is_done_what_is_under_way_and_what_is_next(stream: Stream) -> None:
     stream.set_plan_status("1-0", "completed")
     stream.set_plan_status("1-2", "cancelled")
@@ -252,6 +259,12 @@ def test_a_context_chooses_what_matters_for_the_query_when_room_is_short(view: M
     assert "The bellows of the forge are torn." in asked
     assert "Cy: The inn burned." not in asked
     assert "The bellows of the forge are torn." not in view.context(tokens=45)
+
+
+@pytest.mark.parametrize("query", ["", "bellows"])
+def test_a_context_holds_what_was_seen_in_the_very_first_minute(query: str) -> None:
+    context = view_of(stream_of(seen("The bellows of the forge are torn.", 0))).context(query)
+    assert context == "- day 1, 12:00 AM: The bellows of the forge are torn."
 
 
 @given(st.integers(1, 200), st.sampled_from(["", "bellows"]), st.text(max_size=400))

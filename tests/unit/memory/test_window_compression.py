@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory.apply import apply, unmet
 from memory.effects import ReplaceSummary, SetCharacter
-from memory.entry import INTO_SUMMARY, Character
+from memory.entry import INTO_SUMMARY, Character, Entry
 from memory.limits import MemoryLimits
 from memory.policies import window
 from memory.policies.compaction import enforce_limits
@@ -194,6 +194,16 @@ def test_a_very_large_summary_is_compressed_by_the_boundary() -> None:
     (effect,) = enforce_limits(stream, LIMITS, 9)
     assert isinstance(effect, ReplaceSummary)
     assert 0 < estimate_tokens(effect.text) <= summary_room(stream.live(), Character(), LIMITS)
+    (effect,) = enforce_limits(stream_of(summary=" ".join(map(ten_words, range(200)))), LIMITS, 9)
+    assert isinstance(effect, ReplaceSummary), "also where nothing else is remembered"
+
+
+def test_what_is_over_by_the_newest_memory_is_not_told_as_coming() -> None:
+    stream = stream_of("Elara will open the gate on day 2.", *[ten_words(1)] * 8)
+    stream.append(Entry(type="observation", text="Elara rested.", minute=4 * 1_440), 20)
+    (_, effect) = enforce_limits(stream, LIMITS, 9)
+    assert isinstance(effect, ReplaceSummary)
+    assert "Elara was going to open the gate on day 2." in effect.text
 
 
 def test_only_as_much_as_a_prompt_can_show_is_compressed_at_once() -> None:

@@ -57,6 +57,14 @@ def test_a_daily_kind_is_due_at_the_first_tick_from_its_time_on() -> None:
     assert list(kind.due(asked[0])) == [Request(kind="tell", owner=KLAUS)]
 
 
+def test_a_kind_that_names_no_order_comes_after_those_that_are_built_in() -> None:
+    last = max(kind.order for kind in kinds())
+    for name in ("tell", "greet", "count", "a"):
+        assert declared(name=name).order > last
+    assert kind_of("tell").order == 208_012, "for one name the same for ever: a run goes on in the order it began in"
+    assert declared(name="first", order=1).order == 1
+
+
 def test_it_is_not_due_for_other_owners_nor_for_one_with_nothing_to_read() -> None:
     kind, place = declared(reads=drawn(3, older="1h")), stream_of(*SEEN, owner="location:mill")
     assert list(kind.due(moment_of(stream_of(SEEN[0]), 120))) == []  # seen at 100
@@ -77,6 +85,20 @@ def test_owners_are_spread_over_the_minutes_after_a_time_and_over_a_span() -> No
         first = again.next_after(owner, 0)
         assert 0 < first <= 360
         assert [again.next_after(owner, first), again.next_after(owner, first + 359)] == [first + 360] * 2
+    assert max(again.next_after(f"agent:{number}", 0) for number in range(200)) > 5 * 60
+    assert min(again.next_after(f"agent:{number}", 0) for number in range(200)) < 60
+
+
+def test_a_class_stores_an_answer_in_its_own_way_with_the_job_and_what_was_read() -> None:
+    @declare(name="keep", due=daily("02:00"), ask="Tell it.", answer=Told, on_denied="drop")
+    class Keep:
+        def store(self, case: Case, answer: Told, memories: list[Entry]) -> str:
+            return f"{answer.text} {case.job.minute} {[memory.number for memory in memories]}"
+
+    kind = kind_of("keep")
+    append = kind.effects(case_of(kind, stream_of(*SEEN), 3_000), Told(text="Herons."), (1, 3))[0]
+    assert isinstance(append, Append)
+    assert append.entry.text == "Herons. 3000 [1, 3]"
 
 
 def test_a_declaration_keeps_the_class_of_its_answer() -> None:

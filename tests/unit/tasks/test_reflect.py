@@ -107,6 +107,12 @@ def test_by_importance_an_agent_reflects_when_enough_has_happened() -> None:
     assert len(expected) > 10
 
 
+def test_by_interval_it_does_not_matter_how_much_has_happened() -> None:
+    stream = stream_of(*(observation(f"Event {minute}.", minute, importance=9) for minute in range(600, 620)))
+    asked = [list(KIND.due(moment_of(stream, 620, world=reflecting(by, 30)))) for by in ("importance", "interval")]
+    assert [bool(requests) for requests in asked] == [True, False]
+
+
 def test_either_takes_whichever_comes_first() -> None:
     assert reflected(stream_of(), reflecting("either", 10_000)) == reflected(stream_of())
     assert len(reflected(stream_of(), reflecting("either", 20))) > len(reflected(stream_of()))

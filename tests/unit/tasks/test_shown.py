@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from memory.apply import apply, unmet
-from memory.effects import AdvanceCursor, Append, Archive, ReplaceSummary, SetCounter, TakeWaiting, losses
+from memory.effects import AdvanceCursor, Append, Archive, Effect, ReplaceSummary, SetCounter, TakeWaiting, losses
 from memory.entry import Entry
 from memory.limits import MemoryLimits
 from memory.routing.scopes import CURSOR
@@ -286,6 +286,18 @@ def test_an_answer_that_is_too_long_is_refused_and_then_cut_at_its_oldest_senten
     assert SIZE.fits(append.entry.text)
     assert append.cut == estimate_tokens(long.summary) - estimate_tokens(append.entry.text)
     assert [loss.name for loss in losses(effects)] == ["memory.summary_cut"]
+
+
+def test_what_is_cut_is_counted_where_a_text_is_kept_and_nowhere_else() -> None:
+    def answers(case: Case, answer: SummaryAnswer) -> tuple[Effect, ...]:
+        if answer == SAID:
+            raise TooLong("too long", SummaryAnswer(summary="Hm."), 7)
+        return Append(KLAUS, observation(answer.summary, 1)), SetCounter(KLAUS, "hummed", 1)
+
+    case = case_of(SUMMARISE, stream_of(message("Hm.", 1)), 3_000, request=Request(kind="summarise", owner=KLAUS))
+    prompt = Prompt(system="", user="", answer=SummaryAnswer, used=(), version="1")
+    effects = effects_of(Own(answers=answers), case, SAID, prompt, cut=True)
+    assert effects == (Append(KLAUS, observation("Hm.", 1), cut=7), SetCounter(KLAUS, "hummed", 1))
 
 
 def test_what_a_kind_counts_as_cut_itself_stays() -> None:

@@ -81,6 +81,27 @@ def test_whoever_it_is_about_and_however_long_its_model_takes_the_summary_is_the
         assert minutes_per_tick * (first + max(lead, KIND.latency)) < LATEST
 
 
+@pytest.mark.parametrize(("minutes_per_tick", "age"), [(30, LATEST - 30 * 32), (90, 0), (120, 0)])
+def test_a_few_lines_are_left_alone_as_long_as_a_turn_and_a_job_still_come_in_time(
+    minutes_per_tick: int, age: int
+) -> None:
+    world, ages = WorldFacts(names=WORLD.names, minutes_per_tick=minutes_per_tick), []
+    for number in range(40):  # each has turns of its own
+        stream = stream_of(*talk(1, 1, start=0), owner=f"agent:{number}")
+        ages += [
+            minutes_per_tick * tick
+            for tick in range(80)
+            if list(KIND.due(moment_of(stream, minutes_per_tick * tick, tick=tick, world=world)))
+        ]
+    assert min(ages) == age, "a job of 20 ticks after a turn that comes each 10, and 2 to spare"
+
+
+def test_an_owner_whose_talk_is_old_enough_asks_once_in_ten_ticks() -> None:
+    stream, begin = stream_of(*talk(10)), START + SETTLED + 10
+    asked = [tick for tick in range(begin, begin + 40) if list(KIND.due(moment_of(stream, tick, tick=tick)))]
+    assert asked == [asked[0], asked[0] + 10, asked[0] + 20, asked[0] + 30]
+
+
 def test_one_request_for_each_conversation_and_none_for_what_an_open_job_reads() -> None:
     stream = stream_of(*talk(10), *talk(10, speaker=ISABELLA))
     minute = START + SETTLED + 20

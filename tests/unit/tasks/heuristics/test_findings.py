@@ -109,6 +109,19 @@ def test_a_bond_is_shown_by_the_strongest_of_the_signs_and_of_these_the_latest()
     assert mixed.text.endswith("Maria Lopez insulted me.")
 
 
+def test_what_evens_out_changes_no_bond_and_a_word_of_praise_alone_is_too_little() -> None:
+    assert bond(seen("Maria Lopez helped me with the boat."), seen("Maria Lopez insulted me.")) is None
+    assert bond(message("You are so talented.", 9, importance=2)) is None
+
+
+def test_a_broken_promise_has_told_already_that_things_got_worse_but_not_that_they_got_better() -> None:
+    broken = promise(MARIA, KLAUS, "cook", "broken", 1)
+    told = changed(recalled(seen("Maria Lopez insulted me.")), broken)
+    assert [finding.worth for finding in told] == [9.5], "the same quarrel is not told twice"
+    told = changed(recalled(seen("Maria Lopez helped me with the boat.")), broken)
+    assert [finding.worth for finding in told] == [9.5, 7.0]
+
+
 def test_thanks_to_oneself_show_more_of_a_bond_than_a_later_kindness() -> None:
     found = bond(message("Thank you for the boat.", 9, importance=2), seen("Maria Lopez helped me with the cart."))
     assert found is not None

@@ -40,6 +40,20 @@ def test_the_day_follows_routine_occupation_and_places() -> None:
     assert [i.id for i in plan.items] == [f"360-{n}" for n in range(len(plan.items))]
 
 
+def test_an_hour_at_a_place_is_one_visit_however_much_was_seen_there() -> None:
+    places = tuple(Location(id=name, name=name.title(), type="cafe", tags=("social",)) for name in "abcd")
+
+    def eats(*seen: Entry) -> str:
+        world = WorldFacts(locations=places)
+        plan = made(stream_of(*seen), DAY + MORNING, profile=Profile(name="Ann Lee"), world=world)
+        (lunch,) = [item.location for item in plan.items if "lunch" in item.description]
+        return lunch
+
+    assert eats() == "a"
+    assert eats(*(observation(f"Saw cup {n}.", 600 + n, location="c") for n in range(2))) == "a"
+    assert eats(*(observation(f"Saw cup {n}.", 60 * n, location="c") for n in range(2))) == "c"
+
+
 def test_an_appointment_that_a_memory_mentions_is_kept_at_its_time_and_place() -> None:
     stream = stream_of(message("I am planning a Valentine's Day party at 5 pm at Hobbs Cafe tomorrow.", 700))
     case = case_of(KIND, stream, DAY + MORNING)
