@@ -65,6 +65,7 @@ _SLOT = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(r"</?[^<>]{1,40}>")
+_FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
 _STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}")
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # whose letters are no words
 _WHEN = re.compile(r"(?:on )?day \d+,?(?: (?:at )?\d{1,2}:\d\d ?(?:[ap]\.?m\.?)?)?", re.IGNORECASE)
@@ -185,11 +186,17 @@ def _fault_of_plan(plan: DailyPlan) -> str | None:
 
 def _fault_of_summary(summary: str, prompt: Prompt) -> str | None:
     """Return that a summary in English, of what is in English, has hardly a word of what it should tell of."""
-    said = set(stems(summary))
-    if len(said) < _FEW_WORDS or _in_english([summary]) < _ENGLISH or _in_english([prompt.user]) < _PARTLY_ENGLISH:
+    said, shown = set(stems(summary)), _fenced(prompt.user)
+    if len(said) < _FEW_WORDS or _in_english([summary]) < _ENGLISH or _in_english([shown]) < _PARTLY_ENGLISH:
         return None
-    told = len(said.intersection(stems(prompt.user))) >= _TOLD * len(said)
+    told = len(said.intersection(stems(shown))) >= _TOLD * len(said)
     return None if told else "it tells of something else than what you were shown"
+
+
+def _fenced(user: str) -> str:
+    """Return what a prompt shows between tags, such as "<memories>", without the tags; all of it where it has none."""
+    first, last = _FENCE.search(user), user.rfind("</")
+    return user if first is None or last < first.end() else _FENCE.sub("", user[first.end() : last])
 
 
 def _fault_of_insight(insight: str, prompt: Prompt) -> str | None:

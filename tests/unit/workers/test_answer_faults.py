@@ -312,7 +312,8 @@ def test_an_insight_names_a_person_or_takes_up_a_memory(insight: str, memories: 
 def test_a_summary_tells_of_what_was_shown(
     answer: type[SummaryAnswer | IntegratedAnswer], summary: str, shown: str, told: bool
 ) -> None:
-    asked = Prompt(system="Sum up.", user=f"Ada: {shown}", answer=answer, version="v")
+    user = f"Of the memory of Ada that is lost, of time and of the end:\n<memories>\nAda: {shown}\n</memories>\nSum up."
+    asked = Prompt(system="Sum up.", user=user, answer=answer, version="v")
     found = fault_of(answer(summary=summary), asked)
     assert found == (None if told else "it tells of something else than what you were shown")
 
