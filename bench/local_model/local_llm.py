@@ -58,7 +58,13 @@ _GOOD_PLAN = json.dumps(
         ]
     }
 )
-_GOOD_INSIGHT = json.dumps({"insight": "Mornings are calm.", "significance": 4, "relationship_changes": []})
+_GOOD_INSIGHT = json.dumps(
+    {
+        "insight": "I am glad to live in one town with Amara Okafor, Isabella Rossi and Jonas Lindqvist.",
+        "significance": 4,
+        "relationship_changes": [],
+    }
+)
 RULES = [  # of fakellm; models are called as the kinds that ask them
     {"name": "plan", "when": {"model_matches": "plan"}, "respond": {"content": _GOOD_PLAN}},
     {
