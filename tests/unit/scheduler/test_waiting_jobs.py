@@ -68,6 +68,15 @@ def test_a_postponed_reflection_that_is_not_due_any_more_is_not_asked_for() -> N
     assert asked(run.turn(controls=[SetCadence("reflect", FULL)])) == []
 
 
+def test_a_postponed_reflection_is_not_asked_for_while_one_that_the_host_asked_for_is_open() -> None:
+    run = reflecting(lambda moment: moment.tick > 1)
+    done = run.turn(observed=[(ANN, seen("Rain."))], controls=[SetCadence("reflect", 0, True)])
+    assert postponed(done) == [ANN]
+    key = run.asked("reflect")
+    assert asked(run.turn(controls=[SetCadence("reflect", FULL)])) == []
+    assert [*run.state.open] == [key]
+
+
 def test_who_reflects_when_enough_has_happened_is_due_again_when_as_much_has_happened_again() -> None:
     def told_twice(trigger: str) -> list[tuple[str, str]]:
         run = reflecting(lambda moment: moment.tick > 1, trigger=trigger)
