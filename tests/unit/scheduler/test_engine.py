@@ -44,8 +44,10 @@ RUN = Cell("run:0", "run")
 class Run:
     """A run of two owners and a kind that a host asks for, whose heuristic guesses."""
 
-    def __init__(self, *, limits: dict[str, int] | None = None, model: str = "default", **rules: Any) -> None:
-        kinds = [Thinker("think"), Thinker("muse", 20, on_denied="defer"), Thinker("recount", 35)]
+    def __init__(
+        self, *more: Thinker, limits: dict[str, int] | None = None, model: str = "default", **rules: Any
+    ) -> None:
+        kinds = [Thinker("think"), Thinker("muse", 20, on_denied="defer"), Thinker("recount", 35), *more]
         chosen = Rules(
             kinds=kinds, offers_of=lambda kind, tier: [ModelOption(model, 100, RESERVED)], latency_of=lambda kind: 2,
             brief=lambda owner: {}, **rules,

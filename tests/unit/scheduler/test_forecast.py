@@ -48,6 +48,11 @@ def test_what_retries_took_leaves_the_room_as_it_was() -> None:
     assert of("day:0", 85, 100, retry_share=0.2, pool=5).outlook == "full"
 
 
+def test_shares_have_four_digits_and_paces_and_rates_two() -> None:
+    found = of("day:0", 200, 300, minute=700)
+    assert (found.share, found.pace, found.rate) == (0.6667, 1.37, 17.14)
+
+
 def test_a_day_that_the_run_entered_late_counts_from_there() -> None:
     assert of("day:0", 50, 100, start=600).out_at == NOON + 120
     assert (of("day:0", 50, 100, start=600).pace, of("day:0", 50, 100, start=600).rate) == (3.5, 25.0)

@@ -287,6 +287,17 @@ def test_effects_and_profiles_are_as_they_will_be_read() -> None:
             check_profile(ANN, wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("field", "most", "least"), [("priority", 1_000_000, -1_000_000), ("within", 1_000_000, 0), ("at", 2**53 - 1, 0)]
+)
+def test_the_numbers_of_a_request_are_bounded_on_both_sides(field: str, most: int, least: int) -> None:
+    for fits in (most, least):
+        assert getattr(check(**{field: fits}), field) == fits
+    for beyond in (most + 1, least - 1):
+        with pytest.raises(InputError, match=f"{field} is {beyond}: give an integer from {least:,} to {most:,}"):
+            check(**{field: beyond})
+
+
 @pytest.mark.parametrize("ticks", [0, -1, 1.5, True, "3", 10**7])
 def test_within_is_a_number_of_ticks(ticks: object) -> None:
     with pytest.raises(InputError, match="within"):

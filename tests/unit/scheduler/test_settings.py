@@ -31,6 +31,10 @@ def test_every_setting_has_a_default() -> None:
     assert Settings().llm == "heuristic"
 
 
+def test_what_is_asked_and_answered_is_kept_only_where_that_is_chosen() -> None:
+    assert (Settings().capture, Settings().response_cache) == (False, False)
+
+
 def test_flags_go_before_variables_and_variables_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("cogitate.toml").write_text('workers = 3\nconcurrency = 3\nmodel = "three"\n')
     monkeypatch.setenv("COGITATE_WORKERS", "4")

@@ -80,6 +80,14 @@ def test_a_kind_is_taken_while_a_worker_that_takes_it_is_alive(clock: Clock) -> 
     assert workers_seen(clock.client).kinds == ["plan", "reflect"]
 
 
+def test_a_worker_is_missed_for_an_hour_after_its_last_sign(clock: Clock) -> None:
+    give_sign(clock.client, "one", None, KINDS)
+    clock.now += 3_600
+    assert workers_seen(clock.client).missing == [MissingWorker(worker="one", seconds=3_600)]
+    clock.now += 0.25
+    assert workers_seen(clock.client).missing == []
+
+
 def test_what_is_long_gone_or_unreadable_is_forgotten(clock: Clock) -> None:
     give_sign(clock.client, "long gone", None, KINDS)
     clock.client.hset(WORKERS, "broken", "{")
