@@ -231,7 +231,7 @@ def _concluded(prompt: Prompt) -> frozenset[str]:
 def _remembered(prompt: Prompt) -> list[str]:
     """Return what the prompt shows as remembered, without times: lines such as "- [day 1, 4:08 PM] Saw the mill."."""
     shown = prompt.user.partition("<memories>")[2].partition("</memories>")[0]
-    return [line.partition("] ")[2] for line in shown.splitlines() if line.startswith("- [")]
+    return [line.partition("] ")[2] for line in shown.splitlines()]
 
 
 def _is_drawn_from_memories(insight: str, prompt: Prompt) -> bool:

@@ -377,6 +377,14 @@ def test_fields_repeat_each_other_within_an_object_of_a_list_wherever_it_stands(
     assert wrong(same) == wrong(fine, same) == wrong(same, fine) is not None
 
 
+def test_reasons_that_are_the_same_are_found_beside_one_that_is_missing() -> None:
+    changes = [RelationshipChange(agent_id=f"p{n}", reason="Ben helps" if n else "", change=1) for n in range(5)]
+    people = Constraint(field="relationship_changes.agent_id", choices=tuple(f"p{n}" for n in range(5)))
+    asked = Prompt(system="", user="Ben", answer=ReflectionAnswer, version="v", constraints=(people,))
+    insight = ReflectionAnswer(insight="I can rely on Ben.", relationship_changes=changes)
+    assert fault_of(insight, asked) == "4 of 5 items are the same"
+
+
 def test_a_character_who_is_a_machine_may_say_so() -> None:
     machine = Prompt(
         system=SYSTEM, user="You reflect as HAL. HAL says: I am an AI.", answer=ReflectionAnswer, version="v"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import aiohttp
 import pytest
 from multidict import CIMultiDict
 
 from workers.llm.connections import http
-from workers.llm.connections.http import NoResponse
+from workers.llm.connections.http import NoResponse, PooledRequest
+from workers.llm.requests.request import Request
 
 
 class Response:
@@ -63,3 +65,13 @@ def test_a_compressed_answer_is_refused_before_it_can_fill_the_memory(begin: byt
 def test_a_stream_of_events_ends_with_its_last_one(chunks: tuple[bytes, ...], content: bytes, closed: bool) -> None:
     response = Response(*chunks)
     assert (read(response), response.closed) == (content, closed)
+
+
+def test_a_request_waits_for_a_free_connection_without_end_and_for_a_new_one_as_long_as_it_is_told() -> None:
+    async def timeouts() -> aiohttp.ClientTimeout:
+        pooled = PooledRequest(Request("POST", "http://127.0.0.1:9/v1", {}), 1, 2.5)
+        await pooled.close()
+        return pooled._session.timeout
+
+    found = asyncio.run(timeouts())
+    assert (found.total, found.connect, found.sock_connect, found.sock_read) == (None, None, 2.5, None)

@@ -71,3 +71,9 @@ def test_an_answer_that_hides_a_key_is_none() -> None:
     assert value is None
     assert failure is not None
     assert failure.kind == "not_json"
+
+
+def test_of_two_keys_of_which_one_begins_the_other_nothing_is_left() -> None:
+    longer = f"{KEY}-and-more"
+    for keys in ([KEY, longer], [longer, KEY]):
+        assert Redaction(keys).of_text(f"{longer}, {KEY}.") == "[key], [key]."
