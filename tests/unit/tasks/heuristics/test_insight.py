@@ -9,7 +9,7 @@ import pytest
 
 from memory.clock import DAY
 from memory.entry import Entry
-from tasks.heuristics.insight import EVIDENCE, QUIET, Insight, find_insight
+from tasks.heuristics.insight import QUIET, Insight, find_insight
 from tasks.heuristics.promises import KEEP
 from tasks.heuristics.recalled import LONGEST, PlanOutcome, Recalled
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
@@ -310,7 +310,7 @@ def test_it_is_one_sentence_of_what_changed_and_one_of_what_is_ahead() -> None:
 
 
 def test_an_insight_is_bounded_in_length_and_evidence() -> None:
-    assert len(noticed(*[observation("Tea.", n, location="x", importance=1) for n in range(25)]).evidence) == EVIDENCE
+    assert len(noticed(*[observation("Tea.", n, location="x", importance=1) for n in range(25)]).evidence) == 20
     people = [observation("Tea.", n, subjects=(f"agent:{'x' * 300}{n}",)) for n in range(4)]
     assert len(noticed(*people).text) <= LONGEST + 1
     told = noticed(observation("The mill " * 60, 5, importance=8)).text
