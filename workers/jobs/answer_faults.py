@@ -185,7 +185,10 @@ def _fault_of_plan(plan: DailyPlan) -> str | None:
 
 
 def _fault_of_summary(summary: str, prompt: Prompt) -> str | None:
-    """Return that a summary in English, of what is in English, has hardly a word of what it should tell of."""
+    """Return that a summary in English, of memories in English, has hardly a word of them.
+
+    A host's own kind, whose prompt may show anything anywhere, is held to it where that stands between tags.
+    """
     said, shown = set(stems(summary)), _fenced(prompt.user)
     if len(said) < _FEW_WORDS or _in_english([summary]) < _ENGLISH or _in_english([shown]) < _PARTLY_ENGLISH:
         return None
@@ -194,9 +197,9 @@ def _fault_of_summary(summary: str, prompt: Prompt) -> str | None:
 
 
 def _fenced(user: str) -> str:
-    """Return what a prompt shows between tags, such as "<memories>", without the tags; all of it where it has none."""
+    """Return what a prompt shows between tags, such as "<memories>", without the tags; "" where it has none."""
     first, last = _FENCE.search(user), user.rfind("</")
-    return user if first is None or last < first.end() else _FENCE.sub("", user[first.end() : last])
+    return "" if first is None or last < first.end() else _FENCE.sub("", user[first.end() : last])
 
 
 def _fault_of_insight(insight: str, prompt: Prompt) -> str | None:

@@ -116,7 +116,8 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {"name": "small", "model": "qwen"},
         {
             "endpoint": "default", "input_price": 0, "cached_input_price": 0, "output_price": 0, "context": 0,
-            "seed": None, "parameters": "", "headroom": 0, "kinds": {}, "percent": 100, "service_tiers": {},
+            "seed": None, "parameters": "", "headroom": 0, "reasons": True, "kinds": {}, "percent": 100,
+            "service_tiers": {},
         },
     ),
     (KindOfModel, {}, {"headroom": None, "parameters": ""}),

@@ -44,7 +44,8 @@ def test_what_is_not_set_is_not_enforced_and_costs_nothing() -> None:
     }  # fmt: skip
     assert model.model_dump() == {
         "endpoint": "default", "model": "m", "input_price": 0, "cached_input_price": None, "output_price": 0,
-        "context": None, "seed": None, "parameters": {}, "headroom": 0, "kinds": {}, "service_tiers": {},
+        "context": None, "seed": None, "parameters": {}, "headroom": 0, "reasons": True, "kinds": {},
+        "service_tiers": {},
     }  # fmt: skip
 
 

@@ -316,6 +316,8 @@ def test_a_summary_tells_of_what_was_shown(
     asked = Prompt(system="Sum up.", user=user, answer=answer, version="v")
     found = fault_of(answer(summary=summary), asked)
     assert found == (None if told else "it tells of something else than what you were shown")
+    untagged = Prompt(system="Sum up.", user=f"Ada: {shown}", answer=answer, version="v")
+    assert fault_of(answer(summary=summary), untagged) is None, "what else a host's prompt says is not known"
 
 
 def test_a_run_with_instructions_of_its_own_is_not_held_to_ours() -> None:

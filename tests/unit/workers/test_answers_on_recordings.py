@@ -36,7 +36,8 @@ def summaries(recordings: Path) -> Iterator[tuple[SummaryAnswer, Prompt]]:
     for conversation in load_conversations(recordings):
         for session, summary in conversation.summaries.items():
             said = "\n".join(f"{turn.speaker}: {turn.text}" for turn in conversation.turns if turn.session == session)
-            prompt = Prompt(system="", user=said, answer=SummaryAnswer, version="1")
+            user = f"<memories>\n{said}\n</memories>"
+            prompt = Prompt(system="", user=user, answer=SummaryAnswer, version="1")
             yield SummaryAnswer(summary=summary), prompt
 
 
