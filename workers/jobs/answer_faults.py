@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import combinations, takewhile
 from typing import Any
 
@@ -244,7 +245,8 @@ def _is_drawn_from_memories(insight: str, prompt: Prompt) -> bool:
     have one of its own, and one in another language than the memories need not have any of theirs.
     """
     said, remembered = set(stems(insight)) - _OF_TIME, _remembered(prompt)
-    if _in_english([insight]) < _ENGLISH or not _in_english(remembered):
+    some_english = any(word in FUNCTION_WORDS for text in remembered for word in words_of(text))
+    if not some_english or _in_english([insight]) < _ENGLISH:
         return True
     named = _capitalized(insight)
     if not named.isdisjoint(word for name in _people(prompt) for word in _capitalized(name)):
@@ -357,12 +359,17 @@ def _lists(value: Any, choices: frozenset[str]) -> Iterator[list[str]]:
 def _copies(words: list[str], instructions: str) -> bool:
     if len(words) < _RUN:
         return False
-    known = _runs(_WORD.findall(instructions.lower()), _RUN)
+    known = _runs_of(instructions)
     covered: set[int] = set()
     for start in range(len(words)):
         if tuple(words[start : start + _RUN]) in known:
             covered.update(range(start, start + _RUN))
     return len(covered) > _COPIED * len(words)
+
+
+@lru_cache(maxsize=16)  # the jobs of a kind have the same instructions
+def _runs_of(instructions: str) -> set[tuple[str, ...]]:
+    return _runs(_WORD.findall(instructions.lower()), _RUN)
 
 
 def _runs(words: list[str], length: int) -> set[tuple[str, ...]]:
