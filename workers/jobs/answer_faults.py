@@ -302,6 +302,8 @@ def _names_of(choices: frozenset[str], prompt: Prompt) -> frozenset[str]:
 def _name(text: str) -> str:
     """Return what makes a name: "the Town_Hall (office)" is "townhall", and "Café" is "cafe"."""
     letters = _NO_LETTER.sub("", _TYPE.sub("", _bare(text)))
+    if letters.isascii():
+        return letters
     return "".join(c for c in unicodedata.normalize("NFD", letters) if not unicodedata.combining(c))
 
 
