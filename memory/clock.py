@@ -5,6 +5,8 @@ Code counts days from 0 (`day_of`); texts for people and models count them from 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 DAY = 1440  # minutes
 
 
@@ -18,6 +20,7 @@ def day_number(minute: int) -> int:
     return day_of(minute) + 1
 
 
+@lru_cache(maxsize=10_000)  # the minutes of a week: a prompt shows twenty, and agents saw most of it together
 def day_and_time(minute: int) -> str:
     """Return a game time as "day 1, 7:05 AM"."""
     return f"day {day_number(minute)}, {clock_time(minute)}"

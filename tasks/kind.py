@@ -110,6 +110,7 @@ class Prompt:
     shown: tuple[int, ...] | None = None  # those of them to the end that the job passes; None: it passes none
     then: tuple[Effect, ...] = ()  # what follows from what was shown, whatever the answer: archives, cursors
     constraints: tuple[Constraint, ...] = ()  # of the answer, by what was shown: they are part of what is sent
+    built_in: bool = False  # the instructions are ours, so an answer is held to all that they ask for
 
     @classmethod
     def of(
@@ -127,6 +128,7 @@ class Prompt:
             version=rendered.version,
             used=tuple(sorted(entry.number for entry in shown)),
             constraints=tuple(constraints),
+            built_in=rendered.built_in,
         )
 
 

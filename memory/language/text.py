@@ -42,6 +42,7 @@ _MARKS = (
 )
 _UNSPACED = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # kana and Han
 _WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}\u0964\u0965])(?:[^\W_]|[{_MARKS}]))+")
+_ASCII_WORD = re.compile("[0-9a-z]+")  # the same where there is nothing else
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 
@@ -82,7 +83,7 @@ def _with_sorted_marks(text: str) -> str:
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, case-folded, without punctuation; apostrophes and hyphens separate words."""
     if text.isascii():
-        return _WORD.findall(text.lower())
+        return _ASCII_WORD.findall(text.lower())
     found: list[str] = []
     for word in _WORD.findall(normalized(text).casefold()):
         if len(word) > 2 and _UNSPACED_RUN.match(word):
@@ -120,6 +121,12 @@ def stem(word: str) -> str:
 def stems(text: str, most: int | None = None) -> list[str]:
     """Return the stems of the first `most` words of `text` except function words, in order, with repeats."""
     return [stem(w) for w in words(text)[:most] if w not in FUNCTION_WORDS]
+
+
+def function_word_share(text: str) -> float:
+    """Return the share of English function words among the words of a text: of English prose it is about a half."""
+    found = words(text)
+    return sum(word in FUNCTION_WORDS for word in found) / len(found) if found else 0.0
 
 
 def normal(text: str) -> str:

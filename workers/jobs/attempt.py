@@ -28,7 +28,7 @@ from tasks.job import Cost
 from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
 from tasks.shown import TooLong, effects_of
-from workers.jobs.answer_faults import fault_of
+from workers.answer_faults.fault import fault_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
 from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following, within_context

@@ -3,7 +3,8 @@
 A text is doubled, and doubled twice more. Work that is linear grows as much as the text; quadratic work grows as much
 again. Work is the thread's own processor time, the least of runs that take turns, in ratio to that for the text at
 first. What the machine does beside only adds to it, so there are as many runs as it takes to see work that is linear,
-up to a bound: of quadratic work the least of any number of runs is too much.
+up to a bound that outlasts a moment in which the machine is slow: of quadratic work the least of any number of runs is
+too much.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tests.unit.memory.text_functions import FUNCTIONS, FUNCTIONS_OF_ANSWERS, LI
 LENGTH = 500  # characters at first, 4,000 in the end
 TIMES = (2, 8)  # at the first of them cubic work fails, which would take minutes at the second
 MOST = 3  # times the work of as many texts of the first length; quadratic work would be eight times as much
-RUNS = 20  # at most
+RUNS, SECONDS = 20, 2.0  # at least before a function is taken for one that is not linear
 PATTERNS = patterns()
 
 _CACHED = [
@@ -62,12 +63,11 @@ def _assert_linear(made: Callable[[int], Callable[[], object]], length: int = LE
     for times in TIMES:
         long = made(times * length)
         least = grown = math.inf
-        for _ in range(RUNS):
-            least, grown = min(least, _work(short)), min(grown, _work(long))
-            if grown <= MOST * times * least:
-                break
-        else:
-            pytest.fail(f"{times} times the length takes {grown / least:.0f} times the work")
+        begun, runs = time.monotonic(), 0
+        while not grown <= MOST * times * least < math.inf:
+            if runs >= RUNS and time.monotonic() > begun + SECONDS:
+                pytest.fail(f"{times} times the length takes {grown / least:.0f} times the work")
+            least, grown, runs = min(least, _work(short)), min(grown, _work(long)), runs + 1
 
 
 def _of_text(function: Callable[[str], object], shape: Shape) -> Callable[[int], Callable[[], object]]:

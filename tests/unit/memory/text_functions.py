@@ -76,7 +76,7 @@ from tests.unit.tasks.kind_cases import (
     observation,
     stream_of,
 )
-from workers.jobs.answer_faults import fault_of
+from workers.answer_faults.fault import fault_of
 from workers.jobs.repair import describe_fault, repairs_of
 from workers.llm.replies.error_responses import error_text, from_status
 from workers.llm.replies.extract import json_objects

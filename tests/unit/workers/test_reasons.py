@@ -13,9 +13,9 @@ from prompts.render import Templates
 from scheduler.config.endpoints import Model, ModelSettings
 from tasks.kind import Case, Prompt
 from tests.unit.tasks.own_kind_case import Own
+from tests.unit.workers.answer_faults.case import REFLECT, prompt
 from tests.unit.workers.attempts_case import OURS, USED, Trying
-from tests.unit.workers.test_answer_faults import REFLECT, prompt
-from workers.jobs.answer_faults import fault_of
+from workers.answer_faults.fault import fault_of
 from workers.jobs.reasons import ask_no_reasons, without_reasons
 from workers.jobs.shared_calls import CallResult
 from workers.llm.answer import ModelAnswer

@@ -239,9 +239,9 @@ def test_prices_round_up_and_bounds_add_both_caps() -> None:
 
 def test_of_too_many_words_all_are_forgotten_and_counted_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_MOST_WORDS", 3)
-    words = tokens._WordTokens()
+    words = tokens._WordExcess()
     before = [words[word] for word in ("zyxwv", "bcd", "qqqqqqqq")]
     assert len(words) == 3
-    assert words["vvv"] == 2
+    assert words["vvv"] == -1
     assert list(words) == ["vvv"]
-    assert [words[word] for word in ("zyxwv", "bcd", "qqqqqqqq")] == before == [2, 2, 4]
+    assert [words[word] for word in ("zyxwv", "bcd", "qqqqqqqq")] == before == [-3, -1, -4]

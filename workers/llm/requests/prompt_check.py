@@ -44,6 +44,7 @@ def check_prompt(prompt: object) -> Prompt:
         shown=None if prompt.shown is None else _used("shown", prompt.shown),
         then=prompt.then,  # effects are checked with those of the answer
         constraints=_constraints(prompt.constraints, answer),
+        built_in=prompt.built_in is True,
     )
 
 

@@ -38,7 +38,9 @@ _STEPS = 64  # shares of memory tried by `fit`: 0/64 … 64/64
 
 _WORD = re.compile(r"(?:(?<=\S) )?[A-Za-z]+")  # a single space belongs to the word after it
 _MOST_WORDS = 50_000  # at most so many in memory
-_MOST_LINES, _LONGEST_LINE = 10_000, 600  # the same for lines; a memory in a prompt has at most 500 characters
+_MOST_PARTS = 512  # the same for instructions, and for prompts in flight, which are counted again with their answers
+_MOST_LINES = 50_000  # the same for lines: the memories of a thousand agents who are shown fifty of theirs
+_LONGEST_LINE = 600  # characters of a line that is remembered; a memory in a prompt has at most 500
 
 # Words of four letters and more that are one token in each of the five vocabularies (shorter ones cost one anyway).
 _COMMON = frozenset(
@@ -85,8 +87,11 @@ class PromptDoesNotFit(CogitateError, ValueError):
     """The prompt exceeds its cap even without memories; raise the kind's cap or shorten its template."""
 
 
-class _WordTokens(dict[str, int]):
-    """The tokens of a word, the space before it included, remembered because counting takes twice as long."""
+class _WordExcess(dict[str, int]):
+    """The tokens of a word, the space before it included, beyond one for each character: a number below 1.
+
+    It is remembered because counting takes twice as long.
+    """
 
     def __missing__(self, word: str) -> int:
         if len(self) >= _MOST_WORDS:
@@ -94,11 +99,11 @@ class _WordTokens(dict[str, int]):
         letters = word.lstrip(" ")
         # "Library" is as common as "library"; "LIBRARY" is not.
         is_common = letters[0].lower() + letters[1:] in _COMMON
-        self[word] = tokens = 1 if is_common else (2 * len(letters) + 4) // 5
-        return tokens
+        self[word] = excess = (1 if is_common else (2 * len(letters) + 4) // 5) - len(word)
+        return excess
 
 
-_tokens_of = _WordTokens()
+_excess_of = _WordExcess()
 
 
 def estimate_tokens(text: str) -> int:
@@ -112,8 +117,7 @@ def estimate_tokens(text: str) -> int:
 
 def _line_tokens(line: str) -> tuple[int, int]:
     """Return the tokens of the ASCII characters, and the tenths of tokens of all others."""
-    found = _WORD.findall(line)
-    full = sum(map(_tokens_of.__getitem__, found)) + len(line) - sum(map(len, found))
+    full = len(line) + sum(map(_excess_of.__getitem__, _WORD.findall(line)))
     if line.isascii():
         return full, 0
     others = [char for char in line if char > "\x7f"]
@@ -121,15 +125,12 @@ def _line_tokens(line: str) -> tuple[int, int]:
 
 
 _known_line = lru_cache(maxsize=_MOST_LINES)(_line_tokens)  # a memory is a line of many prompts
+_known_part = lru_cache(maxsize=_MOST_PARTS)(estimate_tokens)
 
 
 def prompt_tokens(prompt: Prompt) -> int:
     """Return the tokens of a request: both messages, their wrapping, and the answer's schema wherever it is sent."""
-    parts = (
-        estimate_tokens(prompt.system)
-        + estimate_tokens(prompt.user)
-        + _schema_tokens(prompt.answer, prompt.constraints)
-    )
+    parts = _known_part(prompt.system) + _known_part(prompt.user) + _schema_tokens(prompt.answer, prompt.constraints)
     return MESSAGE_OVERHEAD + parts
 
 

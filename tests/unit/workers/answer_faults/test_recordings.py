@@ -12,12 +12,12 @@ from bench.quality.recordings import load_conversations, load_runs
 from prompts.answers import ReflectionAnswer, SummaryAnswer
 from tasks.kind import Prompt
 from tasks.reflect import SHOWN
-from workers.jobs.answer_faults import fault_of
+from workers.answer_faults.fault import fault_of
 
 FAIL_SAFE = "this is blank"  # what Generative Agents store when a model has not answered
 
 
-def insights(recordings: Path, system: str) -> Iterator[tuple[ReflectionAnswer, Prompt]]:
+def insights(recordings: Path, *, built_in: bool) -> Iterator[tuple[ReflectionAnswer, Prompt]]:
     for run in load_runs(recordings):
         for agent in run.agents:
             texts = {node.id: node.text for node in agent.nodes}
@@ -28,7 +28,9 @@ def insights(recordings: Path, system: str) -> Iterator[tuple[ReflectionAnswer, 
                     grounds = [texts.get(one, "") for one in node.evidence if node.text not in texts.get(one, "")]
                     lines = [f"- [day 1, 9:00 AM] {text}" for text in (*grounds, *latest)]
                     user = "\n".join(["<memories>", *lines, "</memories>"])
-                    prompt = Prompt(system=system, user=user, answer=ReflectionAnswer, version="1")
+                    prompt = Prompt(
+                        system="Reflect.", user=user, answer=ReflectionAnswer, version="1", built_in=built_in
+                    )
                     yield ReflectionAnswer(insight=node.text), prompt
 
 
@@ -42,7 +44,7 @@ def summaries(recordings: Path) -> Iterator[tuple[SummaryAnswer, Prompt]]:
 
 
 def test_no_insight_that_a_model_wrote_is_refused_but_a_few_that_were_known_before(recordings: Path) -> None:
-    found = [(fault_of(answer, prompt), answer.insight) for answer, prompt in insights(recordings, "Reflect.")]
+    found = [(fault_of(answer, prompt), answer.insight) for answer, prompt in insights(recordings, built_in=False)]
     assert len(found) > 100
     refused = [(fault, insight) for fault, insight in found if fault is not None]
     assert [one for one in refused if "only repeats a memory" not in one[0]] == []
@@ -50,9 +52,10 @@ def test_no_insight_that_a_model_wrote_is_refused_but_a_few_that_were_known_befo
 
 
 def test_nearly_all_insights_name_what_the_memories_name_even_unasked(recordings: Path) -> None:
-    asked = "Name people, places and facts that the memories name."
-    found = [fault_of(answer, prompt) for answer, prompt in insights(recordings, asked)]
-    assert sum(fault is not None for fault in found) < 0.05 * len(found)
+    found = [fault_of(answer, prompt) for answer, prompt in insights(recordings, built_in=True)]
+    held = [fault for fault in found if fault is None or "first person" not in fault]
+    assert len(held) > 50
+    assert sum(fault is not None for fault in held) < 0.05 * len(held)
 
 
 def test_no_summary_that_a_model_wrote_is_refused(recordings: Path) -> None:

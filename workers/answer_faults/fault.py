@@ -1,0 +1,75 @@
+"""The fault of an answer that is well-formed and still no thought: nothing of it belongs into a memory.
+
+Small models, and large ones that decline in prose, fill a schema with placeholders, the prompt's own words, one thing
+over and over, or words about something else. Each rule looks at the answer and its prompt alone, so an answer is judged
+alike in every worker. The model is shown the fault once (`workers.jobs.repair`); then the heuristic takes its place.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import BaseModel
+
+from prompts.answers import DailyPlan, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
+from tasks.kind import Prompt
+from workers.answer_faults.fields import TIME, texts_of
+from workers.answer_faults.insights import fault_of_insight
+from workers.answer_faults.prompt_content import PromptContent, name_of
+from workers.answer_faults.repeats import fault_of_fields, repeats_itself
+from workers.answer_faults.summaries import fault_of_summary
+from workers.answer_faults.thoughts import THOUGHTS, fault_of_plan, fault_of_reasons, fault_of_thought
+from workers.answer_faults.wording import WORD, fault_of_wording
+
+_LATIN = re.compile(r"[a-zß-ɏ]{5,}")
+_STEM = 5  # letters by which words are compared
+_TOPICAL = 12  # words of content from which on at least one must be among what was shown
+
+
+def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
+    """Return what is wrong with an answer, in words for the model, or None."""
+    value, content = answer.model_dump(), PromptContent(prompt)
+    texts = [text for field, text in texts_of(value) if _is_prose(text, field, content)]
+    for text in texts:
+        words = WORD.findall(text.lower())
+        if (fault := fault_of_wording(text, words, content)) is not None:
+            return fault
+        if isinstance(answer, THOUGHTS) and (fault := fault_of_thought(text)) is not None:
+            return fault
+        if repeats_itself(text, words):
+            return "it says the same words over and over"
+    if (fault := fault_of_fields(value, content.choices)) is not None:
+        return fault
+    if not _relates(texts, content):
+        return "nothing in it is about what you were shown"
+    return _fault_of_kind(answer, content)
+
+
+def _fault_of_kind(answer: BaseModel, content: PromptContent) -> str | None:
+    """Return what is wrong with an answer of its kind."""
+    if isinstance(answer, DailyPlan):
+        return fault_of_plan(answer)
+    if isinstance(answer, SummaryAnswer | IntegratedAnswer):
+        return fault_of_summary(answer.summary, content)
+    if (fault := fault_of_reasons(answer)) is not None:
+        return fault
+    return fault_of_insight(answer.insight, content) if isinstance(answer, ReflectionAnswer) else None
+
+
+def _is_prose(text: str, field: str, content: PromptContent) -> bool:
+    """Return whether a text is neither empty, nor a time, nor one of its field's choices or the name of one."""
+    if not text or TIME.fullmatch(text):
+        return False
+    choices = content.choices_of.get(field)
+    return choices is None or (text not in choices and name_of(text) not in content.names)
+
+
+def _relates(texts: list[str], content: PromptContent) -> bool:
+    """Return whether an answer has a word of content in common with what it was asked about, or few of its own.
+
+    Scripts without spaces have no words that could be compared.
+    """
+    own = {word[:_STEM] for text in texts for word in _LATIN.findall(text.lower())}
+    if len(own) < _TOPICAL:
+        return True
+    return any(word[0][:_STEM] in own for word in _LATIN.finditer(content.user.lower()))

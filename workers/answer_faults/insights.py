@@ -1,0 +1,72 @@
+"""Faults of an insight: nobody's own, nothing new, or about nothing that was remembered.
+
+What our instructions ask for beyond that, a run with instructions of its own is not held to. The rules that compare
+words know English alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory.language.text import FUNCTION_WORDS, function_word_share, stem, stems
+from memory.language.text import words as words_of
+from workers.answer_faults.prompt_content import PromptContent, bare
+from workers.answer_faults.thoughts import QUOTED, YOU
+
+ENGLISH = 1 / 3  # share of function words from which a text counts as English
+_ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
+_CAPITALIZED = re.compile(r"\b[A-ZÀ-ÖØ-ÞА-Я]\w*")
+_DRAWN = 3  # words that an insight has in common with one memory, names counted twice
+_OF_TIME = frozenset(map(stem, ("day", "today", "tonight", "tomorrow", "yesterday", "morning", "evening", "night")))
+
+
+def fault_of_insight(insight: str, content: PromptContent) -> str | None:
+    """Return why an insight is not what the instructions ask for, or nothing new, or None."""
+    if content.built_in and not _is_about_oneself(insight):
+        return "the insight is not in the first person; write it as the character"
+    told = bare(insight)
+    if told in map(bare, content.reflections):
+        return "the character has concluded this before; go beyond it"
+    if told in content.user.casefold() and any(told in bare(text) for text in content.memories):
+        return "it only repeats a memory; say what follows from it"
+    if content.built_in and not _is_drawn_from_memories(insight, content):
+        return "the insight is not about what the memories say: name persons, places and facts of them"
+    return None
+
+
+def _is_about_oneself(insight: str) -> bool:
+    """Return whether an insight is more about oneself than about "you", or in another language than English.
+
+    What is quoted does not count, nor a "you" that follows a colon.
+    """
+    own = QUOTED.sub("", insight)
+    addressed = len(YOU.findall(own.partition(":")[0]))
+    return len(_ONESELF.findall(own)) > addressed or function_word_share(own) < ENGLISH
+
+
+def _is_drawn_from_memories(insight: str, content: PromptContent) -> bool:
+    """Return whether an insight names a person, or takes up what one of the memories says, as it was asked to.
+
+    A common word or two are not enough: "the most important thing today is time". One of few words, two at least, may
+    have one of its own, and one in another language than the memories need not have any of theirs.
+    """
+    said = set(stems(insight)) - _OF_TIME
+    some_english = any(word in FUNCTION_WORDS for text in content.memories for word in words_of(text))
+    if not some_english or function_word_share(insight) < ENGLISH:
+        return True
+    named = _capitalized(insight)
+    if not named.isdisjoint(word for name in content.people for word in _capitalized(name)):
+        return True
+    if len(said) < 2:
+        return False
+    wanted = min(_DRAWN, len(said) - 1)
+    for text in content.memories:
+        shared = said.intersection(stems(text))
+        if len(shared) + len(shared & named & _capitalized(text)) >= wanted:
+            return True
+    return False
+
+
+def _capitalized(text: str) -> set[str]:
+    """Return the stems of the words with a capital: names, and whatever begins a sentence."""
+    return {stem(word.casefold()) for word in _CAPITALIZED.findall(text)}

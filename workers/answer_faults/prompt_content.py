@@ -1,0 +1,100 @@
+"""What a prompt shows, as rules compare an answer with it: each part is read once, and only if a rule needs it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import takewhile
+
+from tasks.kind import Prompt
+
+_FORM = "with JSON only"  # as questions and repairs end
+_ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)")  # as built-in prompts begin
+_NEAR = re.compile(r"Near [^:]+: (.+)")
+_PEOPLE = "People (id: name):\n"
+_FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
+_NO_LETTER = re.compile(r"[\W_]+")
+_TYPE = re.compile(r" \([^()]*\)$")
+
+
+class PromptContent:
+    """The content of one prompt. Its parts are lists of lines and names, without the marks of the template."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        self.system = prompt.system
+        self.user = prompt.user
+        self.built_in = prompt.built_in
+        self.choices_of = {one.field: one.choices for one in prompt.constraints if one.choices}
+
+    @cached_property
+    def choices(self) -> frozenset[str]:
+        """The values that the answer's fields may be chosen from."""
+        return frozenset(choice for choices in self.choices_of.values() for choice in choices)
+
+    @cached_property
+    def lower(self) -> str:
+        """All of it in lower case, without the form of the answer that it asks for."""
+        return self.user.replace(_FORM, "").lower()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the one who is asked, of those near and of the choices, each as `name_of` returns it.
+
+        A prompt lists choices as "- cafe: The Copper Kettle (cafe)".
+        """
+        found = [*self.choices]
+        for line in self.user.split("\n"):
+            if line.startswith("You ") and (asked := _ASKED.match(line)) is not None:
+                found.append(asked[1])
+            elif line.startswith("Near ") and (near := _NEAR.match(line)) is not None:
+                found.extend(near[1].split(", "))
+            elif self.choices and line.startswith("- "):
+                choice, _, name = line[2:].partition(": ")
+                if choice in self.choices:
+                    found.append(name)
+        return frozenset(map(name_of, found)) - {""}
+
+    @cached_property
+    def memories(self) -> list[str]:
+        """The memories, without times: of lines such as "- [day 1, 4:08 PM] Saw the mill."."""
+        return _without_times(_between(self.user, "memories"))
+
+    @cached_property
+    def reflections(self) -> list[str]:
+        """What the character has concluded before, without times: lines as those of memories."""
+        return _without_times(line for line in _between(self.user, "reflections") if line.startswith("- ["))
+
+    @cached_property
+    def people(self) -> list[str]:
+        """The names of the people that it lists, such as "- agent:ben: Ben Arkwright"."""
+        listed = self.user.partition(_PEOPLE)[2].splitlines()
+        return [line.rpartition(": ")[2] for line in takewhile(lambda line: line.startswith("- "), listed)]
+
+    @cached_property
+    def fenced(self) -> str:
+        """What stands between tags, such as "<memories>", without the tags; "" where there are none."""
+        first, last = _FENCE.search(self.user), self.user.rfind("</")
+        return "" if first is None or last < first.end() else _FENCE.sub("", self.user[first.end() : last])
+
+
+def bare(text: str) -> str:
+    """Return a text in lower case without the marks at its ends and the article before it."""
+    return text.casefold().strip(" .!?").removeprefix("the ")
+
+
+def name_of(text: str) -> str:
+    """Return what makes a name: "the Town_Hall (office)" is "townhall", and "Café" is "cafe"."""
+    letters = _NO_LETTER.sub("", _TYPE.sub("", bare(text)))
+    if letters.isascii():
+        return letters
+    return "".join(c for c in unicodedata.normalize("NFD", letters) if not unicodedata.combining(c))
+
+
+def _between(text: str, tag: str) -> list[str]:
+    return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].splitlines()
+
+
+def _without_times(lines: Iterable[str]) -> list[str]:
+    return [line.partition("] ")[2] for line in lines]

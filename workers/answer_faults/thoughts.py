@@ -1,0 +1,57 @@
+"""Faults of what a character thinks, does or has for a reason. A host's own kind may hold speech, and is left alone."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import BaseModel
+
+from prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer
+
+THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer)
+QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»")
+YOU = re.compile(r"\byou(?:rs?|rself|['’]\w+)?\b", re.IGNORECASE)
+_MARKUP = re.compile(  # of a page, of a prompt, of a model's template
+    r"</[a-z][\w-]{0,30}>|<\|[\w ]{1,30}\|>|\[/?INST\]|\A(?:assistant|system|user): ", re.IGNORECASE
+)
+_ENDED = re.compile(r"([^.!?…]+)([.!?…]*)")  # a sentence and its end
+_TWO_DAYS = re.compile(
+    r"\b(yesterday|today|tonight|tomorrow) (?!\1)(yesterday|today|tonight|tomorrow)\b", re.IGNORECASE
+)
+_NO_DEED = re.compile(
+    r"day \d|(?:a|my|the|this) (?:\w+ )?(?:day|plan) (?:begin|end|start)s\b", re.IGNORECASE
+)  # of a plan's item
+
+
+def fault_of_thought(text: str) -> str | None:
+    """Return why a text is nothing that a character thinks, does or has for a reason, or None."""
+    if "?" in text:
+        sentences = [one for one in _ENDED.findall(QUOTED.sub("", text)) if any(map(str.isalnum, one[0]))]
+        if sentences and all("?" in end and ":" not in said for said, end in sentences):
+            return f"{text[:40]!r} only asks; say what the character thinks or does"
+    if (found := _TWO_DAYS.search(text)) is not None:
+        return f"{found[0]!r} names two days at once"
+    if (found := _MARKUP.search(text)) is not None:
+        return f"{found[0].strip()!r} is no word; write what the character would"
+    if len(text) == HELD_PHRASE and text[-1].isalnum():  # where a server held it to the schema
+        return f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief"
+    return None
+
+
+def fault_of_plan(plan: DailyPlan) -> str | None:
+    """Return why an item of a plan is nothing to be done, or None."""
+    told = next((item.description for item in plan.activities if _NO_DEED.match(item.description)), None)
+    return None if told is None else f"{told[:40]!r} tells of the day; say what the character does"
+
+
+def fault_of_reasons(answer: BaseModel) -> str | None:
+    """Return why a reason in an answer is none of the character's own, or None."""
+    if any(YOU.search(QUOTED.sub("", reason)) for reason in _reasons(answer)):
+        return "a reason speaks to 'you'; say why the character does it"
+    return None
+
+
+def _reasons(answer: BaseModel) -> list[str]:
+    if isinstance(answer, ActionAnswer):
+        return [answer.reason]
+    return [change.reason for change in answer.relationship_changes] if isinstance(answer, ReflectionAnswer) else []

@@ -1,0 +1,92 @@
+"""Faults in the wording of any text: placeholders, dates, parts of sentences, words of the task or of a machine."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from workers.answer_faults.prompt_content import PromptContent, name_of
+from workers.answer_faults.repeats import runs
+
+WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_FILLER = frozenset({"lorem ipsum", "null", "placeholder", "string", "tbd", "todo"})
+_DECLINES = re.compile(
+    r"\b(as|i am|i['’]m|being) (an? |just an? )?(ai|artificial intelligence|(large )?language model)\b|"
+    r"\bi(['’]m| am) (sorry|unable|not able)\b[^.!?]{0,60}\b(assist|comply|fulfill?|generate|help|provide|reflect)\b|"
+    r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b",
+    re.IGNORECASE,
+)
+_ADDRESSED = re.compile(r"you (?:decide|plan|reflect) (?:for|as)\b", re.IGNORECASE)  # as prompts address the model
+_ROLE = re.compile(
+    r"\b(?:the|this|a) character\b(?! (?:of|in an? |in the |from))|\bJSON\b|\b(?:previous|earlier) answer\b|"
+    r"\b(?:previous|prior) instructions\b|\bsystem prompt\b",
+    re.IGNORECASE,
+)
+_IDENTIFIER = re.compile(r"\b[^\W_]+_\w+|\b(?:agent|location|world):\w+")  # owners are "agent:ada"
+_CLOCK = re.compile(r"\b(?:today|it) is day \d|\bit is \d{1,2}:\d\d [AP]M", re.IGNORECASE)
+_BROKEN = re.compile(r"[.,;:|…\[\]{}*#_]|.*[,;:|(\[{]\s*$", re.DOTALL)
+_SLOT = re.compile(
+    r"[\[{<](?:insert\b[^\]}>]{0,60}|(?:(?:your|my|the|a|first|last|full|character(?:['’]s)?)[ _])?"
+    r"(?:activity|agent|character|date|day|event|friend|location|name|person|place|time))[\]}>]",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"</?[^<>]{1,40}>")
+_STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}")
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # whose letters are no words
+_WHEN = re.compile(r"(?:on )?day \d+,?(?: (?:at )?\d{1,2}:\d\d ?(?:[ap]\.?m\.?)?)?", re.IGNORECASE)
+_RUN = 6  # words in a row that nobody writes twice by chance
+_COPIED = 0.5  # share of a text's words within such runs of the instructions
+
+
+def fault_of_wording(text: str, words: list[str], content: PromptContent) -> str | None:
+    """Return what is wrong with the wording of one text, or None.
+
+    Args:
+        words: those that `WORD` finds in the text in lower case.
+    """
+    if not any(map(str.isalnum, text)) or " ".join(words) in _FILLER:
+        return f"{text[:40]!r} is a placeholder; write what the character would"
+    if (found := _SLOT.search(text) or _TAG.fullmatch(text)) is not None:
+        return f"{found[0]!r} is a placeholder; write what the character would"
+    if _is_date(text, words):
+        return f"{text[:40]!r} is a date or a number; write what the character would"
+    if name_of(text) in content.names:
+        return f"{text[:40]!r} only names a place or a person; say what happens"
+    if _BROKEN.match(text):
+        return f"{text[:40]!r} is only a part of a sentence"
+    if (found := _CLOCK.search(text)) is not None:
+        return f"{found[0]!r} tells the time, which the character knows"
+    if (found := _DECLINES.search(text)) is not None and found[0].lower() not in content.user.lower():
+        return f"{found[0]!r} is not what the character would say; stay in the character's world"
+    if (found := _ROLE.search(text)) is not None and found[0].lower() not in content.lower:
+        return f"{found[0]!r} speaks of the task; write what happens in the character's world"
+    if (found := _IDENTIFIER.search(text)) is not None and found[0].lower() not in content.lower:
+        return f"{found[0]!r} is no word; write what the character would"
+    if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
+        return "a bracket in it has no other half"
+    if _ADDRESSED.match(text) is not None or _copies(words, content.system):
+        return "it repeats the instructions instead of following them"
+    return None
+
+
+def _is_date(text: str, words: list[str]) -> bool:
+    """Return whether a text is a time or a number and nothing else."""
+    if _ISO.fullmatch(text) or _WHEN.fullmatch(text.strip(" .")):
+        return True
+    return set(words) <= {"am", "pm"} and _STAMP.search(text) is not None
+
+
+def _copies(words: list[str], instructions: str) -> bool:
+    if len(words) < _RUN:
+        return False
+    known = _runs_of(instructions)
+    covered: set[int] = set()
+    for start in range(len(words)):
+        if tuple(words[start : start + _RUN]) in known:
+            covered.update(range(start, start + _RUN))
+    return len(covered) > _COPIED * len(words)
+
+
+@lru_cache(maxsize=16)  # the jobs of a kind have the same instructions
+def _runs_of(instructions: str) -> set[tuple[str, ...]]:
+    return runs(WORD.findall(instructions.lower()), _RUN)
