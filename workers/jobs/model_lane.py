@@ -68,9 +68,9 @@ class ModelLane(Generic[T]):
             self._leave()
             raise
 
-    def room(self) -> bool:
-        """Return whether a further job that asks a model may come: to a free place, or to be next at one."""
-        return self._free > 0 or len(self._aside) < self._ahead
+    def room(self) -> int:
+        """Return how many further jobs that ask a model may come: to a free place, or to be next at one."""
+        return self._free + max(0, self._ahead - len(self._aside))
 
     def close(self) -> None:
         """Drop the jobs that were put aside, and accept no more: this process is about to end."""

@@ -202,7 +202,7 @@ def _lane(pid: int) -> ModelLane[Outcome]:
         lane.close()
         runner.stop()
 
-    redis_transport.take_while(lane.room)
+    redis_transport.take_within(lane.room)
     signals.worker_shutting_down.connect(stop, weak=False)
     signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # Celery sends it when no job runs any more
     return lane

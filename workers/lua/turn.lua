@@ -1,5 +1,7 @@
--- Takes the hint of the run whose turn it is at a queue, and returns its text; none where none waits.
+-- Takes the hints of the runs whose turn it is at a queue, and returns their texts; none where none waits. One ticket
+-- is drawn already; each further hint takes a ticket of its own.
 -- KEYS: queue. Beside it lie ":runs", the runs that wait by their turns, and ":of:<share>/<run>", their hints.
+-- ARGV: the most hints to take.
 local queue = KEYS[1]
 local runs = queue .. ':runs'
 
@@ -28,10 +30,14 @@ local function take()
   return redis.call('RPOP', queue .. ':of:' .. run)
 end
 
-local hints = {take()}
+local hints, most = {}, tonumber(ARGV[1])
+repeat
+  local hint = take()
+  hints[#hints + 1] = hint
+until not hint or #hints >= most or not redis.call('RPOP', queue)
 -- A worker that died between a ticket and its hint leaves one hint more than there are tickets.
 if redis.call('LLEN', queue) == 0 then
-  hints[2] = hints[1] and take()
+  hints[#hints + 1] = hints[1] and take() or nil
   if not oldest_waiting() then
     redis.call('DEL', queue .. ':turn')
   end

@@ -16,6 +16,7 @@ from importlib import resources
 from typing import Any
 
 from kombu.transport.redis import Channel
+from redis.commands.core import Script
 
 from workers import lua
 
@@ -50,12 +51,17 @@ def queue_hints(pipe: Any, queue: str, priority: int, run: str, share: int, hint
     pipe.lpush(tickets, *[TICKETS[priority]] * len(hints))
 
 
-def next_hints(client: Any, queue: str, priority: int) -> list[str]:
-    """Return the hint whose turn it is, and remove it; none where none waits, two where tickets were lost."""
-    found = client.register_script(_source())(keys=[tickets_key(queue, priority)])
+def next_hints(client: Any, queue: str, priority: int, most: int = 1) -> list[str]:
+    """Return the hints whose turn it is, and remove them: one for the ticket that was drawn, the others with theirs.
+
+    There are none where none waits, at most `most` otherwise, and one more where tickets were lost.
+    """
+    found = _script()(keys=[tickets_key(queue, priority)], args=[most], client=client)
     return [hint.decode() if isinstance(hint, bytes) else hint for hint in found]
 
 
 @cache
-def _source() -> str:
-    return (resources.files(lua) / "turn.lua").read_text()
+def _script() -> Script:
+    """Return the script of a turn, which is called with a client; its hash is computed once."""
+    nobody: Any = None
+    return Script(nobody, (resources.files(lua) / "turn.lua").read_bytes())

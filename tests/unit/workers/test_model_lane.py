@@ -133,16 +133,16 @@ def test_there_is_room_for_a_free_place_and_for_the_next_at_one(places: int, ahe
     slots = Slots(places + 1)
     try:
         for number in range(places):
-            assert slots.lane.room()
+            assert slots.lane.room() == places + ahead - number
             slots.hint(f"m{number}")
             slots.wait_for(*(f"m{began}" for began in range(number + 1)))
         for number in range(places, places + ahead):
-            assert slots.lane.room()
+            assert slots.lane.room() == places + ahead - number
             slots.hint(f"m{number}").result(30)
-        assert not slots.lane.room()
+        assert slots.lane.room() == 0
         slots.end("m0")
         slots.wait_for(*(f"m{began}" for began in range(places + 1)))
-        assert slots.lane.room(), "one that was next has a place now"
+        assert slots.lane.room() == 1, "one that was next has a place now"
     finally:
         slots.close()
 

@@ -155,10 +155,10 @@ def test_both_lists_of_each_queue_are_first_by_turns() -> None:
 
 
 def test_jobs_that_ask_a_model_are_left_to_others_while_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    room = [False, False, True]
+    room = [0, 0, 1]
     monkeypatch.setattr(redis_transport, "_room", redis_transport._room)
     assert redis_transport._room(), "a process without places, as prefork's first, takes all"
-    redis_transport.take_while(lambda: room.pop(0))
+    redis_transport.take_within(lambda: room.pop(0))
     channel = Blocking("")
     for _ in range(3):
         channel._brpop_start(timeout=7)
@@ -208,15 +208,46 @@ def test_a_ticket_of_a_kinds_queue_is_delivered_as_the_hints_whose_turn_it_is(
 
     monkeypatch.setattr(redis_transport, "next_hints", hints)
     transport = Transport.__new__(Transport)
-    transport.reader = SimpleNamespace(_create_client=lambda: "client")
+    transport.reader = SimpleNamespace(
+        _create_client=lambda: "client", qos=SimpleNamespace(can_consume_max_estimate=lambda: 7)
+    )
     with capture_logs() as logs:
         transport._deliver(ticket, "plan")
-        assert asked == [("client", "plan", priority)]
+        assert asked == [("client", "plan", priority, 1)]
         assert stock == [("_deliver", (HINT, "plan"))] * 2
         assert len(logs) == 1, "what is no hint is refused as it would be in the queue"
         transport._deliver(ticket, "host.celery.pidbox")
         transport._deliver("~1", "plan")
     assert (len(asked), len(stock), len(logs)) == (1, 2, 3), "elsewhere it is a message as any other"
+
+
+@pytest.mark.parametrize(
+    ("room", "slots", "jobs", "most"),
+    [
+        (1, 99, 1, 1), (7, 99, 1, 1), (8, 99, 1, 2), (31, 99, 1, 7), (32, 99, 1, 8), (99, 99, 1, 8), (99, 15, 1, 3),
+        (0, 0, 1, 1), (99, None, 1, 8), (64, 99, 8, 2), (64, 99, 9, 1),
+    ],
+)  # fmt: skip
+def test_a_process_with_much_room_takes_the_hints_of_a_fourth_of_it_at_once(
+    monkeypatch: pytest.MonkeyPatch, room: int, slots: int | None, jobs: int, most: int
+) -> None:
+    asked: list[int] = []
+
+    def hints(client: object, queue: str, priority: int, most: int) -> list[str]:
+        asked.append(most)
+        return [json.dumps(HINT)]
+
+    monkeypatch.setattr(redis_transport, "next_hints", hints)
+    monkeypatch.setattr(redis_transport, "check_hint", lambda message, queue: ("job",) * jobs)
+    monkeypatch.setattr(redis_transport, "_room", lambda: room)
+    monkeypatch.setattr(kombu_redis.Transport, "_deliver", lambda *_: None)
+    transport = Transport.__new__(Transport)
+    transport.reader = SimpleNamespace(
+        _create_client=lambda: "client", qos=SimpleNamespace(can_consume_max_estimate=lambda: slots)
+    )
+    for ticket in ("~9", "~9", "~"):
+        transport._deliver(ticket, "plan")
+    assert asked[1:] == [most, 1], "as many jobs as the last hint had may be in the next"
 
 
 @pytest.mark.parametrize("body", [None, 5, {}])

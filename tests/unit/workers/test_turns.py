@@ -32,9 +32,9 @@ class Queue:
     def put(self, run: str, *hints: str, share: int = 1) -> None:
         queue_hints(self.client, QUEUE, self.priority, run, share, list(hints))
 
-    def draw(self) -> list[str] | None:
+    def draw(self, most: int = 1) -> list[str] | None:
         """The hints that come with the next ticket; None: there is no ticket."""
-        return next_hints(self.client, QUEUE, self.priority) if self.client.rpop(self.tickets) else None
+        return next_hints(self.client, QUEUE, self.priority, most) if self.client.rpop(self.tickets) else None
 
     def drawn(self, count: int) -> str:
         """The hints that come with so many tickets, one each."""
@@ -122,6 +122,32 @@ def test_a_ticket_without_a_hint_is_drawn_in_vain() -> None:
     queue.client.lpush(queue.tickets, TICKETS[QUICK])
     assert [queue.draw(), queue.draw(), queue.draw()] == [["a"], [], None]
     assert queue.client.keys("*") == []
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 9])
+def test_hints_that_are_taken_at_once_are_those_that_would_be_taken_one_by_one(most: int) -> None:
+    queue = Queue()
+    queue.put("large", *(f"l{n}" for n in range(5)))
+    queue.put("small", "s0", "s1")
+    taken = []
+    while (hints := queue.draw(most)) is not None:
+        assert len(hints) == min(most, 7 - len(taken))
+        taken += hints
+        assert queue.client.llen(queue.tickets) == 7 - len(taken), "each takes its ticket"
+    assert " ".join(taken) == "l0 s0 l1 s1 l2 l3 l4"
+    assert queue.client.keys("*") == [], "nothing stays behind"
+
+
+def test_of_tickets_without_hints_one_is_drawn_in_vain_and_of_hints_without_tickets_one_comes_with_the_last() -> None:
+    queue = Queue()
+    queue.put("town", "a", "b")
+    queue.client.lpush(queue.tickets, *[TICKETS[QUICK]] * 3)
+    assert queue.draw(9) == ["a", "b"]
+    assert queue.client.llen(queue.tickets) == 2
+    queue.put("town", *"cdefgh")
+    queue.client.ltrim(queue.tickets, 0, 3)
+    assert queue.draw(9) == list("cdefg")
+    assert [queue.draw(9), queue.client.llen(hints_key(queue.tickets, "town", 1))] == [None, 1]
 
 
 def test_the_turn_is_forgotten_once_nobody_waits_and_after_a_day_of_silence() -> None:
