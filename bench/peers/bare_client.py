@@ -1,6 +1,7 @@
-"""Call a model with nothing around it: one event loop, one AsyncOpenAI over aiohttp, so many calls in flight.
+"""Call a model with nothing around it: one event loop, one AsyncOpenAI, so many calls in flight.
 
-`python -m bench concurrency` runs it as a process: base URL, file of the request, calls in flight. It never ends.
+`python -m bench concurrency` runs it as a process: base URL, file of the request, calls in flight, HTTP library
+("own": the SDK's, or "aiohttp"). It never ends.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ from typing import Any
 import openai
 
 
-async def call(url: str, request: dict[str, Any], in_flight: int) -> None:
+async def call(url: str, request: dict[str, Any], in_flight: int, library: str) -> None:
     """Call again and again, and read each answer as JSON."""
-    async with openai.AsyncOpenAI(
-        base_url=url, api_key="any", max_retries=0, http_client=openai.DefaultAioHttpClient()
-    ) as client:
+    http_client = openai.DefaultAioHttpClient() if library == "aiohttp" else None
+    async with openai.AsyncOpenAI(base_url=url, api_key="any", max_retries=0, http_client=http_client) as client:
 
         async def again() -> None:
             while True:
@@ -29,4 +29,4 @@ async def call(url: str, request: dict[str, Any], in_flight: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(call(sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), int(sys.argv[3])))
+    asyncio.run(call(sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), int(sys.argv[3]), sys.argv[4]))

@@ -45,6 +45,7 @@ SECONDS = 6.0  # of measuring, after a warm-up
 ROUNDS = 3  # of those that take turns
 KIND = "reflect"
 BATCH = 32  # jobs in a message
+LIBRARIES = {"own": "its own HTTP library", "aiohttp": "aiohttp"}  # of the bare client
 MEMORIES = 20  # entries of an owner's stream
 PLACES = (Location(id="mill", name="the mill"), Location(id="inn", name="the inn"))
 BROKEN = 60.0  # seconds without a call after which a worker is taken for broken
@@ -79,17 +80,23 @@ def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
         ours = {number: bench.ours(number) for number in fewer}
         prefork = bench.plain("prefork", 2)
         turns = [
-            (bench.ours(most), bench.ours(most, batch=BATCH), bench.plain("threads", most), bench.bare(most))
+            (
+                bench.ours(most), bench.ours(most, batch=BATCH), bench.plain("threads", most),
+                *(bench.bare(most, library) for library in LIBRARIES),
+            )
             for _ in range(ROUNDS)
-        ]
-    ours[most], batched, threads, bare = (together(turn[way] for turn in turns) for way in range(4))
+        ]  # fmt: skip
+    ours[most], batched, threads, *bare = map(together, zip(*turns, strict=True))
     rows = [
         _row(f"worker, {number} in flight", number, measured, threads, prefork) for number, measured in ours.items()
     ]
     rows.append(_row(f"worker, {most} in flight, batch = {BATCH}", most, batched, threads, prefork))
     rows.append(_row(f"plain task, threads pool of {most}", most, threads, threads, prefork))
     rows.append(_row("plain task, prefork pool of 2", 2, prefork, threads, prefork))
-    rows.append(_row(f"bare AsyncOpenAI, {most} in flight", most, bare, threads, prefork))
+    rows += [
+        _row(f"bare AsyncOpenAI over {library}", most, measured, threads, prefork)
+        for library, measured in zip(LIBRARIES.values(), bare, strict=True)
+    ]
     columns = (
         "calls a second", "of ideal", "CPU ms a call", "calls a CPU second", "to threads, per CPU", "to prefork"
     )  # fmt: skip
@@ -174,9 +181,10 @@ class Bench:
         with running_worker(command, environment, self._log) as process:
             return self._measured(process, number)
 
-    def bare(self, number: int) -> Measured:
-        """Measure the client alone with so many calls in flight."""
+    def bare(self, number: int, library: str) -> Measured:
+        """Measure the client alone with so many calls in flight, over one of `LIBRARIES`."""
         command = [sys.executable, "-m", "bench.peers.bare_client", self._endpoint, str(self._request), str(number)]
+        command.append(library)
         with running_worker(command, dict(os.environ), self._log) as process:
             return self._measured(process, number, queued=False)
 

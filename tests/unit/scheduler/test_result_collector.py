@@ -210,6 +210,18 @@ def test_a_host_that_prefers_freshness_looks_at_every_boundary() -> None:
     assert len(ledger.looks) == 3
 
 
+def test_what_the_last_step_said_is_too_old_after_an_interval_even_when_nothing_is_out() -> None:
+    ledger = FakeLedger({FIRST: 0.0})
+    built, _ = waiting(ledger, 60.0)
+    ledger.now = built._interval - 0.001
+    built.gather(5, BoundaryInput([]), JOBS)
+    assert ledger.looks == []
+    ledger.now = built._interval
+    for _ in range(2):
+        built.gather(5, BoundaryInput([]), JOBS)
+    assert len(ledger.looks) == 1, "it has looked just now"
+
+
 def test_rows_that_are_no_open_jobs_are_left_out() -> None:
     ledger = FakeLedger({OTHER: 0.0, FIRST: 0.0})
     assert [row.key for row in waiting(ledger, 60.0)[0].gather(5, None, JOBS).rows] == [FIRST]

@@ -69,6 +69,16 @@ def test_owners_are_told_in_their_order_and_those_who_lose_nothing_are_not() -> 
     assert Retention().forget(Streams(streams), facts(), [], NOW) == ((ANN, (1, 2)), (BOB, (1,)))
 
 
+def test_owners_are_told_in_their_order_however_many_are_looked_at_again() -> None:
+    owners = [f"agent:{letter}" for letter in "hcgaebfd"]
+    streams = Streams({owner: archived(50, owner=owner) for owner in owners})
+    retention = Retention()
+    assert retention.forget(streams, facts(), [], NOW) == ()
+    for stream in streams.take_changed():
+        stream.take_changes()
+    assert retention.forget(streams, facts(), [], NOW + 11) == tuple((owner, (1,)) for owner in sorted(owners))
+
+
 @given(st.data())
 def test_whoever_looks_only_when_it_is_time_deletes_what_a_look_at_everybody_would(data: st.DataObject) -> None:
     known = facts(retention=data.draw(st.integers(1, 6)), max_archived=data.draw(st.none() | st.integers(0, 4)))

@@ -169,6 +169,31 @@ def test_the_facts_of_an_end_are_told() -> None:
     assert found.spent == MORE, "what was saved is not spent"
 
 
+#: The first of two jobs is late after a single attempt; first its cost becomes known, and an answer later.
+ONE_ATTEMPT = (
+    TICKS[2][0],
+    {"ended": (TICKS[2][1]["ended"][0], EndNote(key=LATE, source="heuristic", attempts=1, failure="server"))},
+)
+
+
+def test_a_late_job_is_read_on_until_both_its_cost_and_its_answer_are_known() -> None:
+    quiet: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    ticks = [*TICKS[:2], ONE_ATTEMPT, quiet, TICKS[5], quiet, ANSWERED_LATE, quiet]
+    found = JobHistory(store_of(lines(ticks=ticks)).client, "town").find(LATE)
+    assert (found.settled, found.usage) == (True, USED)
+    assert found.late is not None
+    assert found.late.tick == 7
+    ticks = [*TICKS[:2], ONE_ATTEMPT, ANSWERED_LATE, quiet, TICKS[5]]
+    found = JobHistory(store_of(lines(ticks=ticks)).client, "town").find(LATE)
+    assert (found.settled, found.usage, found.late is not None) == (True, USED, True)
+
+
+def test_whoever_reads_all_jobs_keeps_no_beginning_of_one_that_has_ended(store: RunStore) -> None:
+    history = JobHistory(store.client, "town")
+    list(history.all())
+    assert set(history._openings) == {OPEN}
+
+
 PUT_OFF, NEXT = JobKey(2, "muse", ANN, 1, 0), JobKey(5, "muse", ANN, 1, 1)
 
 
