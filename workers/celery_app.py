@@ -45,7 +45,7 @@ def make_app(broker: str | None = None) -> Celery:
 
     made = Celery("cogitate", set_as_current=broker is None)
     made.steps["consumer"].add(EventBatches)
-    made.config_from_object(celeryconfig, force=True)  # at once, so that an unusable setting is told here
+    made.config_from_object(celeryconfig)
     if broker is not None:
         made.conf.update(broker_url=kombu_url(broker), broker_use_ssl=tls(broker))
     for kind in kinds():

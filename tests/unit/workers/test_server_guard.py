@@ -107,6 +107,29 @@ def test_a_server_that_refuses_to_shut_down_keeps_no_start_waiting(
         guard.wait()
 
 
+def test_it_waits_for_the_end_of_its_host_alone(
+    tmp_path: Path, stubborn: Stubborn, eventually: Callable[..., None]
+) -> None:
+    with ExitStack() as opened:
+        lock, users = (opened.enter_context((tmp_path / name).open("ab")) for name in ("lock", "users"))
+        server = opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        server.connect(str(tmp_path / "server.sock"))
+        handed = [file.fileno() for file in (lock, users, server)]
+        command = [sys.executable, "-I", "-S", server_guard.__file__, *map(str, handed), str(tmp_path / "server.json")]
+        guard = subprocess.Popen(
+            [*command, str(tmp_path / "server.sock")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, pass_fds=handed,
+        )  # fmt: skip
+    with guard:
+        try:
+            assert guard.stdin is not None
+            guard.stdin.close()  # as the end of the host does; what the guard would read elsewhere is not there
+            eventually(lambda: stubborn.refused.is_set() or guard.poll() is not None, "a look at the server")
+            assert stubborn.refused.is_set()
+        finally:
+            guard.kill()
+
+
 class Obedient:
     """A server that says how many are connected, and ends when it is told to."""
 

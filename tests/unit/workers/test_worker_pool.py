@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from scheduler.config.settings import PinnedSettings, Settings
+from tests.repository import ROOT
 from workers.processes import supervisor as module
 from workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE
 from workers.processes.supervisor import (
@@ -268,3 +270,15 @@ def test_a_worker_has_exactly_the_settings_of_its_host(monkeypatch: pytest.Monke
     assert json.loads(found["COGITATE_LIMITS"]) == {"run.run.calls": 3}
     assert found["PYTHONPATH"].split(":")[1:] == ["/mine"]
     assert worker_command("me@%h")[-6:-2] == ["--hostname", "me@%h", "--loglevel", "warning"]
+
+
+def test_a_host_that_leaves_its_workers_alone_ends_all_the_same(tmp_path: Path) -> None:
+    host = (
+        "import sys, threading; from pathlib import Path; from scheduler.config.settings import PinnedSettings;"
+        "from workers.processes.supervisor import WorkerPool\n"
+        "class Kept(WorkerPool):\n"
+        "    def _keep(self, number): threading.Event().wait()\n"
+        "Kept(PinnedSettings(data_dir=Path(sys.argv[1]), redis_url='redis://localhost:1/0'), 1).start()"
+    )
+    ended = subprocess.run([sys.executable, "-c", host, str(tmp_path)], cwd=ROOT, timeout=60, check=False)
+    assert ended.returncode == 0
