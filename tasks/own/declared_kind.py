@@ -113,7 +113,8 @@ class DeclaredKind:
             },
         )
         version = hashlib.sha256(f"{rendered.version}\0{declared.ask}\0{example}".encode()).hexdigest()[:16]
-        return Prompt.of(rendered._replace(version=version), declared.answer, memories)
+        # What the host asks for stands in its own words, whoever wrote the template around them.
+        return Prompt.of(rendered._replace(version=version, built_in=False), declared.answer, memories)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the effects of what the class's `store` makes of an answer, or of the answer's one text."""

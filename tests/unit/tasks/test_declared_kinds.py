@@ -137,6 +137,7 @@ def test_the_prompt_asks_over_the_chosen_memories_and_its_version_covers_the_que
     assert re.findall(r"heron number (\d)", prompt.user) == ["7", "8"]
     assert "Klaus Mueller, student of sociology" in prompt.user
     assert (prompt.used, prompt.answer) == ((7, 8), Told)
+    assert not prompt.built_in, "its instructions are the host's"
     assert len(prompt.version) == 16
     assert prompt.version != declared(reads=newest(2), ask="Tell more.").prompt(case).version
 
