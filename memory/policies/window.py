@@ -104,7 +104,7 @@ def summary_room(kept: Iterable[Entry], character: Character, limits: MemoryLimi
 
 
 def compress_summary(
-    summary: str, leaving: Sequence[Entry], names: Mapping[str, str], room: int, *, passes: int = 2, now: int = 0
+    summary: str, leaving: Sequence[Entry], names: Mapping[str, str], room: int, *, now: int, passes: int = 2
 ) -> tuple[str, int]:
     """Return a summary of at most `room` tokens, written without a model, and the number of tokens cut off it.
 

@@ -242,7 +242,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "long_term.cut_oldest to half": lambda text: cut_oldest(text, len(text) // 8),
     "long_term.fold": lambda text: fold(text, [_said(text)], NAMES, 250),
     "long_term.fold to half": lambda text: fold(text, [_said(text)], NAMES, len(text) // 8),
-    "window.compress_summary": lambda text: compress_summary(text, [_said(text)], NAMES, 400),
+    "window.compress_summary": lambda text: compress_summary(text, [_said(text)], NAMES, 400, now=0),
     "window.fitting_character": lambda text: fitting_character(Character(names=tuple(text.split())), len(text) // 8),
     "identity.read_routine": lambda text: read_routine(f"wakes at 7am, {text} at 5pm", "Klaus"),
     "identity.pursuit_of": lambda text: pursuit_of(Profile(name="Klaus", currently=f"Klaus is writing{text}")),

@@ -54,6 +54,12 @@ def test_of_a_sound_ledger_nothing_is_said() -> None:
     assert wrong_attempts(ledger(), {OPEN, STAGED}, [opening()]) == []
 
 
+def test_a_job_whose_record_is_gone_is_not_said_of_the_lists() -> None:
+    gone = jobs(open={})
+    said = wrong_lists(ledger(jobs=gone, due={"9": {STAGED.text()}}, waiting={}, attempts={}))
+    assert said == [], "what adds up reservations finds it"
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

@@ -7,10 +7,11 @@ import pytest
 
 from memory.apply import apply, unmet
 from memory.entry import Character, Entry
-from memory.summaries.long_term import estimate_tokens, fold, format_entries
+from memory.summaries.long_term import estimate_tokens, fold, format_entries, tokens_of_words
 from prompts.render import Templates
 from tasks.act import Act
 from tasks.kind import Case, Kind
+from tasks.long_term import MOST_SHOWN, _first
 from tasks.plan import Plan
 from tasks.recall import long_term_context
 from tasks.reflect import Reflect
@@ -118,3 +119,11 @@ def test_a_host_that_asks_with_odd_parameters_breaks_nothing(params: dict[str, o
         assert isinstance(effects, tuple)
         if unmet({KLAUS: stream}, effects) is None:
             apply({KLAUS: stream}, effects, 1)
+
+
+def test_a_job_takes_as_many_of_the_oldest_entries_as_fit_to_the_last_word() -> None:
+    most = max(words for words in range(2_000) if tokens_of_words(words) <= MOST_SHOWN)
+    entries = [observation(" ".join(["tree"] * words), minute) for minute, words in enumerate((most - 9, 9, 1))]
+    assert _first(entries) == entries[:2]
+    assert _first(entries[1:]) == entries[1:]
+    assert _first([observation("tree " * (most + 1), 1), entries[2]]) == [observation("tree " * (most + 1), 1)]
