@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +16,7 @@ from cogitate import Fenced, LedgerError, TickLoop
 from scheduler.config.settings import PinnedSettings
 from scheduler.inspection.audit.audit import audit
 from scheduler.tick.commit_thread import Carried, CommitThread
+from tests.repository import ROOT
 from tests.unit.hosting.short_loop_case import Loops, live, opened, status
 from tests.unit.scheduler.test_loop import clock_of_loops
 
@@ -212,3 +217,25 @@ def test_a_host_that_fails_leaves_its_run_after_the_commit_that_is_under_way(
         live_on(loop, [])
     assert order == ["committed", "left"]
     assert status(loop) == ("stopped", 1)
+
+
+@pytest.mark.parametrize(("rate", "ticks"), [(0.01, 1), (0.149, 1), (0.151, 2), (2.0, 20)])
+def test_a_paced_host_works_ahead_for_the_ticks_of_ten_seconds_and_for_one_at_least(
+    cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch, rate: float, ticks: int
+) -> None:
+    asked: list[int] = []
+    loop = opened(cogitate_loop)
+    monkeypatch.setattr(loop._loop.engine, "work_ahead", lambda tick, left, horizon: asked.append(horizon))
+    soon: Any = SimpleNamespace(rate=rate, due_after=lambda tick: time.monotonic() + 0.05)
+    loop._loop._keep(soon)
+    assert asked == [ticks]
+
+
+def test_a_process_does_not_wait_for_a_commit_that_never_ends() -> None:
+    host = (
+        "import threading; from scheduler.tick.commit_thread import CommitThread;"
+        "begun = threading.Event();"
+        "CommitThread()(lambda: (begun.set(), threading.Event().wait()));"
+        "begun.wait()"
+    )
+    assert subprocess.run([sys.executable, "-c", host], cwd=ROOT, timeout=60, check=False).returncode == 0

@@ -156,6 +156,7 @@ def test_what_goes_is_in_a_file_before(tmp_path: Path, monkeypatch: pytest.Monke
     assert [path.name for path in tmp_path.iterdir()] == ["0000000001-0000000004.jsonl"]
     host.trim(12)
     assert host.ledger.trims() == [4, 8]
+    assert min(host.trimmer._checkpoints) == 8, "those before it are forgotten"
     assert [one.chain for one in host.exported.passed(8)] == host.journal.chains[:8]
     assert [line.core.tick for line in read_journal(host.ledger.store, 9, LENGTH)] == [9, 10, 11, 12]
 
