@@ -231,6 +231,17 @@ def test_a_paced_host_works_ahead_for_the_ticks_of_ten_seconds_and_for_one_at_le
     assert asked == [ticks]
 
 
+def test_a_host_that_is_interrupted_waits_for_no_tick(cogitate_loop: Loops) -> None:
+    loop = opened(cogitate_loop)
+    in_an_hour: Any = SimpleNamespace(rate=1.0, due_after=lambda tick: time.monotonic() + 3_600)
+    loop._loop.interrupt()
+    waiting = threading.Thread(target=loop._loop._keep, args=(in_an_hour,), daemon=True)
+    waiting.start()
+    waiting.join(PATIENCE)
+    assert not waiting.is_alive()
+    assert loop._loop.stopping
+
+
 def test_a_process_does_not_wait_for_a_commit_that_never_ends() -> None:
     host = (
         "import threading; from scheduler.tick.commit_thread import CommitThread;"
