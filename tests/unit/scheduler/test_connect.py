@@ -11,7 +11,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as Disconnected
 
 from scheduler.config.settings import ConfigurationError
-from scheduler.ledger.connect import connect, read_fields, read_hash, read_members, read_value, scan_keys
+from scheduler.ledger.connect import connect, impatient, read_fields, read_hash, read_members, read_value, scan_keys
 
 
 class Client(Redis):
@@ -87,3 +87,13 @@ def test_reads_say_bytes() -> None:
     assert (read_members(client, "members"), read_members(client, "none")) == ({b"a", b"b"}, set())
     assert (read_hash(client, "hash"), read_hash(client, "none")) == ({b"a": b"1", b"b": b"2"}, {})
     assert read_fields(client, "hash", ["b", "c", "a"]) == [b"2", None, b"1"]
+
+
+def test_an_impatient_client_asks_the_same_server_once_and_within_its_time() -> None:
+    patient = connect("redis://:secret@127.0.0.1:1/3", 20.0)
+    given, usual = options(impatient(patient, 0.5)), options(patient)
+    assert (given["socket_timeout"], given["socket_connect_timeout"]) == (0.5, 0.5)
+    assert given["retry"].get_retries() == 0
+    for name in ("host", "port", "db", "password"):
+        assert given[name] == usual[name]
+    assert usual["socket_timeout"] == 20.0, "the other one keeps its own"
