@@ -82,7 +82,9 @@ def test_a_kind_is_taken_while_a_worker_that_takes_it_is_alive(clock: Clock) -> 
 
 def test_a_worker_is_missed_for_an_hour_after_its_last_sign(clock: Clock) -> None:
     give_sign(clock.client, "one", None, KINDS)
-    clock.now += 3_600
+    clock.now += 3_599.75
+    assert workers_seen(clock.client).missing == [MissingWorker(worker="one", seconds=3_599.8)], "in tenths"
+    clock.now += 0.25
     assert workers_seen(clock.client).missing == [MissingWorker(worker="one", seconds=3_600)]
     clock.now += 0.25
     assert workers_seen(clock.client).missing == []
