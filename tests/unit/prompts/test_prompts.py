@@ -79,6 +79,14 @@ def test_a_missing_template_or_folder_is_an_error(tmp_path: Path) -> None:
         check_templates(tmp_path / "nowhere")
 
 
+def test_a_key_of_a_value_is_asked_for_before_its_methods(tmp_path: Path) -> None:
+    (tmp_path / "keys.j2").write_text(
+        "{% block system %}{{ memory.items }}{% endblock %}{% block user %}{{ memory.get('items') }}{% endblock %}"
+    )
+    rendered = Templates(tmp_path).render("keys", {"memory": {"items": "two loaves"}})
+    assert (rendered.system, rendered.user) == ("two loaves", "two loaves")
+
+
 def test_a_value_that_is_not_given_is_an_error_and_not_an_empty_string() -> None:
     with pytest.raises(TemplateError, match="undefined"):
         Templates().render("plan", {"name": "Klaus"})
