@@ -11,12 +11,11 @@ the others, so that a worker whose places for a model are all taken can leave th
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from importlib import resources
 from typing import Any
 
 from kombu.transport.redis import Channel
-from redis.commands.core import Script
 
 from workers import lua
 
@@ -56,12 +55,10 @@ def next_hints(client: Any, queue: str, priority: int, most: int = 1) -> list[st
 
     There are none where none waits, at most `most` otherwise, and one more where tickets were lost.
     """
-    found = _script()(keys=[tickets_key(queue, priority)], args=[most], client=client)
+    found = _script(client)(keys=[tickets_key(queue, priority)], args=[most])
     return [hint.decode() if isinstance(hint, bytes) else hint for hint in found]
 
 
-@cache
-def _script() -> Script:
-    """Return the script of a turn, which is called with a client; its hash is computed once."""
-    nobody: Any = None
-    return Script(nobody, (resources.files(lua) / "turn.lua").read_bytes())
+@lru_cache(maxsize=8)  # a process has one or two clients; the hash of the script is computed once for each
+def _script(client: Any) -> Any:
+    return client.register_script((resources.files(lua) / "turn.lua").read_text())

@@ -114,3 +114,15 @@ def test_its_thread_ends_when_it_is_closed(ledger: Ledger, staging: FallbackStag
     staging.close()
     thread.join(FAR)
     assert not thread.is_alive()
+
+
+def test_what_waits_when_it_is_closed_is_not_staged(ledger: Ledger, staging: FallbackStaging) -> None:
+    ledger.lets_go.clear()
+    with staging.of(claim("first")):
+        ledger.tokens(1)
+        with staging.of(claim("waiting")):
+            staging.close()
+            ledger.lets_go.set()
+            assert staging._thread is not None
+            staging._thread.join(FAR)
+    assert ledger.tokens(1) == ["first"]

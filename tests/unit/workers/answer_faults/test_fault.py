@@ -131,6 +131,7 @@ def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
         reflection("Ben said [softly] that my honey bread was {very} good."),
         ActionAnswer(location="", doing="Sell 12/2 loaves", reason="7:30-9:00"),
         SummaryAnswer(summary="42"),
+        reflection("On 12/04/2018 Ben asked me for the recipe of my honey bread."),
         reflection("Бен попросил у меня рецепт медового хлеба, а Клео одолжила мне щётку для трубы."),
         reflection("本恩向我要了蜂蜜面包的食谱,克莱奥借给我她的烟囱刷,我应该感谢她们两个人。"),
         plan("Bake bread", "Sell bread", "Sweep the chimney", "Lunch", "Bake bread"),
