@@ -72,6 +72,19 @@ def test_a_hint_is_for_a_job_of_the_kind_of_its_task(kind: str) -> None:
         check_hint(with_body([[f"town/420/{kind}/agent:ann/0/0"], {}, {}]), "plan")
 
 
+def test_jobs_of_other_kinds_are_named_in_order() -> None:
+    kinds = ["summarise", "act", "rate", "plan", "prune", "reflect"]
+    named = " and ".join(map(repr, sorted(kinds)))
+    with pytest.raises(MessageRefused, match=f"found 'plan' for {named}$"):
+        check_hint(with_body([[f"town/420/{kind}/agent:ann/0/0" for kind in kinds], {}, {}]), "plan")
+
+
+@pytest.mark.parametrize("junk", ["\n", "!", "=", " "])
+def test_a_body_is_base64_and_nothing_beside(junk: str) -> None:
+    with pytest.raises(MessageRefused):
+        check_hint(changed(("body",), HINT["body"] + junk), "plan")
+
+
 @pytest.mark.parametrize(
     "job_ids",
     [

@@ -280,5 +280,5 @@ def test_a_host_that_leaves_its_workers_alone_ends_all_the_same(tmp_path: Path) 
         "    def _keep(self, number): threading.Event().wait()\n"
         "Kept(PinnedSettings(data_dir=Path(sys.argv[1]), redis_url='redis://localhost:1/0'), 1).start()"
     )
-    ended = subprocess.run([sys.executable, "-c", host, str(tmp_path)], cwd=ROOT, timeout=60, check=False)
+    ended = subprocess.run([sys.executable, "-c", host, str(tmp_path)], cwd=ROOT, timeout=30, check=False)
     assert ended.returncode == 0
