@@ -49,7 +49,7 @@ def test_of_a_call_that_raised_the_whole_reservation_counts_as_spent() -> None:
     assert outcome.result is not None
     assert (outcome.result.usage, outcome.used, outcome.result.unreported) == (RESERVED, RESERVED, True)
     assert (outcome.result.failure, outcome.failure) == ("asking_failed", "asking_failed")
-    assert outcome.result.model == "default"
+    assert (outcome.result.source, outcome.result.reason, outcome.result.model) == ("heuristic", "failed", "default")
 
 
 def test_a_failure_that_may_pass_is_tried_again_after_a_pause_that_doubles() -> None:

@@ -22,6 +22,7 @@ FIRST = Dialect()
 OBJECT, TEXT = Dialect(form="json_object"), Dialect(form="text")
 NEWER = Dialect(cap="max_completion_tokens")
 PLAIN = Dialect(schema="plain")
+MERGED = replace(FIRST, system="merged")
 
 
 class Mood(BaseModel):
@@ -65,6 +66,9 @@ PROMPT = Prompt(
         (PLAIN, "invalid schema for response format: minItems is not supported", replace(PLAIN, form="json_object")),
         (OBJECT, "response_format: the pattern is not supported", TEXT),
         (FIRST, "no such thing", None),
+        (FIRST, "System role not supported", MERGED),
+        (MERGED, "System role not supported", None),
+        (MERGED, "System role not supported, response_format is unknown", replace(MERGED, form="json_object")),
     ],
 )
 def test_a_refusal_leaves_out_what_it_names(status: int, dialect: Dialect, text: str, then: Dialect | None) -> None:
