@@ -24,7 +24,7 @@ from tasks.job import Job, JobKey, Reads
 from tasks.kind import Case, WorldFacts
 from tasks.registry import kind_of
 from tasks.shown import effects_of
-from workers.jobs.answer_faults import fault_of
+from workers.answer_faults.fault import fault_of
 from workers.llm.clients import ModelClients
 from workers.llm.requests.schema import full_schema
 
