@@ -23,7 +23,7 @@ from tests.simulation.seeded.server import Server
 from tests.simulation.seeded.wire import SOCKET_TIMEOUT, SimulatedConnection
 
 WORKERS = 2
-CALM_AFTER = 300  # steps after which nothing goes wrong any more
+CALM_AFTER = 300  # steps after which nothing goes wrong any more but while a host finishes the run
 MOST_STEPS = 6_000  # a run that needs more does not end
 DAY = 86_400.0
 
@@ -171,7 +171,9 @@ class Cluster:
         return self._draw.random() < 0.15
 
     def _is_calm(self) -> bool:
-        return self._over or self.steps >= CALM_AFTER
+        if self._over:
+            return True
+        return self.steps >= CALM_AFTER and not any(host.main.at == "finish" for host in self._hosts)
 
     def _new_host(self) -> None:
         self._born += 1
