@@ -12,10 +12,14 @@ import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.repository import ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -67,7 +71,7 @@ def address(site: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
+def browser() -> Iterator[Browser]:
     """Start the system's Chromium."""
     executable = shutil.which("chromium")
     if executable is None:
@@ -88,7 +92,7 @@ def test_no_file_names_another_host_to_load_from(site: Path) -> None:
     assert [mark for mark in UNUSED.values() if mark and mark in pages] == []
 
 
-def test_every_page_opens_and_asks_nobody_else(site: Path, address: str, browser: sync_api.Browser) -> None:
+def test_every_page_opens_and_asks_nobody_else(site: Path, address: str, browser: Browser) -> None:
     page = browser.new_page()
     asked: list[str] = []
     failed: list[str] = []
@@ -105,7 +109,7 @@ def test_every_page_opens_and_asks_nobody_else(site: Path, address: str, browser
     page.close()
 
 
-def test_diagrams_are_drawn(site: Path, address: str, browser: sync_api.Browser) -> None:
+def test_diagrams_are_drawn(site: Path, address: str, browser: Browser) -> None:
     sources = {file: file.read_text().count("\n```mermaid\n") for file in (ROOT / "docs").rglob("*.md")}
     assert sum(sources.values()) >= 5
     page = browser.new_page()
@@ -118,7 +122,7 @@ def test_diagrams_are_drawn(site: Path, address: str, browser: sync_api.Browser)
     page.close()
 
 
-def test_the_search_finds_a_setting(address: str, browser: sync_api.Browser) -> None:
+def test_the_search_finds_a_setting(address: str, browser: Browser) -> None:
     page = browser.new_page()
     page.goto(address)
     # The theme searches when a key is released: a value set at once is unseen where the index was there before it.

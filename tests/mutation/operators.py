@@ -59,8 +59,8 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
             yield _with(node, ifs=[])
         case ast.Constant(value=bool()):
             yield _with(node, value=not node.value)
-        case ast.Constant(value=int()):
-            yield _with(node, value=node.value + 1)
+        case ast.Constant(value=int(number)):
+            yield _with(node, value=number + 1)
         case ast.Expr(value=ast.Call()) if not _logs(node.value):
             yield ast.Pass()
         case ast.AugAssign(op=op):

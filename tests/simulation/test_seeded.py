@@ -87,7 +87,7 @@ def test_a_run_may_be_missing_only_after_the_server_was_set_back(server: Server)
     cluster.check_sign()
 
 
-def _live_until_a_correction_is_left(server: Server) -> str:
+def _live_until_a_correction_is_left(server: Server) -> RunStore:
     """Return a run at whose end a job's usage has become known that no tick has journalled."""
     for seed in range(FEW):
         server.clear()

@@ -14,6 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
+from memory.retrieval.similarity import SimilarityUnavailable
 from scheduler.config.settings import ConfigurationError
 from workers.llm import embeddings
 from workers.llm.embeddings import EmbeddingSimilarity
@@ -168,10 +169,10 @@ def test_an_endpoint_that_recovers_is_asked_again(endpoint: Endpoint) -> None:
     address = Address(base_url=endpoint.url, api_key="none", proxy=None, is_openai=False)
     similarity = EmbeddingSimilarity(address, "sea-words", 5.0, clock=lambda: clock[0])
     endpoint.status = 503
-    with pytest.raises(embeddings.SimilarityUnavailable, match="status 503"):
+    with pytest.raises(SimilarityUnavailable, match="status 503"):
         similarity("boat", [])
     endpoint.status, clock[0] = 200, embeddings.PAUSE - 1
-    with pytest.raises(embeddings.SimilarityUnavailable, match="status 503"):
+    with pytest.raises(SimilarityUnavailable, match="status 503"):
         similarity("boat", [])
     clock[0] = embeddings.PAUSE
     assert similarity("boat", []) == []

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -207,10 +208,8 @@ def test_every_kind_can_use_what_it_answers(name: str, clock: str) -> None:
     ids=lambda memory: memory[:20],
 )
 def test_what_it_quotes_is_a_thought_whatever_the_memory_ends_with(memory: str) -> None:
-    case = case_of("reflect", 1440 + 420)
-    case.memories["agent:isabella"][:] = [
-        Entry(type="observation", text=memory, minute=1440 + n, number=n, importance=6) for n in (1, 2, 3)
-    ]
+    memories = [Entry(type="observation", text=memory, minute=1440 + n, number=n, importance=6) for n in (1, 2, 3)]
+    case = replace(case_of("reflect", 1440 + 420), memories={"agent:isabella": memories})
     kind = kind_of("reflect")
     prompt = kind.prompt(case)
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]

@@ -17,7 +17,8 @@ from scheduler.journal.run_totals import RunTotals
 from scheduler.latency.due_ticks import PAUSE, Bounds
 from scheduler.latency.latencies import Latencies
 from scheduler.ledger.answer_times import Timed
-from tasks.job import Cost, Job
+from scheduler.ledger.claims import Claim
+from tasks.job import Cost, Job, JobKey
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, sound, worker
 from workers.processes.embedded import EmbeddedServer
 
@@ -280,7 +281,7 @@ def test_a_resumed_run_decides_the_same_as_one_that_went_on(client: Redis, when:
 
     def live(run: str, resumed: int | None) -> tuple[str, Host]:
         host = host_of(client, run=run)
-        claims = {}
+        claims: dict[JobKey, tuple[Claim, int]] = {}
         for tick in range(1, 30):
             opened = host.turn(*([("think", OWNER), ("doze", OTHER)] if tick % 2 else []))
             if tick == resumed:

@@ -44,7 +44,7 @@ class Late(InlinePublisher):
 
     def answer(self) -> list[str]:
         """Ask the model, and settle."""
-        settled = []
+        settled: list[str] = []
         for claim in self.held:
             made = self._runner._attempts.make(claim, time.monotonic() + 60, NO_ADJUSTMENT)
             settled.append(self._runner._settle(claim, made.result, made.used, made.failure))
@@ -77,7 +77,7 @@ def live(
         data_dir=data_dir, llm="openai", base_url=model.url, api_key="any", limit_tokens=1_000_000, wait=0,
         lease=1e9, act_interval=0, limits={}, guarantees={},
     )  # fmt: skip
-    handed = []
+    handed: list[tuple[int, str, str]] = []
     with TickLoop(
         run=run, owners=OWNERS, settings=settings, inline=True, client=client, start_minute=START, ticks=TICKS,
         resume=resume,

@@ -16,14 +16,18 @@ from hosting.tick_loop import TickLoop
 from memory.entry import Entry
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.controls import SetCadence, SetLimit
+from scheduler.config.controls import Control, SetCadence, SetLimit
 from scheduler.config.settings import Settings
 from scheduler.engine.run_state import RunState
 from scheduler.steering.operators import ask
 from workers.jobs.inline import InlinePublisher
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora", "eve")}
-CONTROLS = {8: SetCadence("reflect", 300, True), 12: SetLimit("day.run.jobs", 400), 60: SetLimit("day.run.jobs", 1)}
+CONTROLS: dict[int, Control] = {
+    8: SetCadence("reflect", 300, True),
+    12: SetLimit("day.run.jobs", 400),
+    60: SetLimit("day.run.jobs", 1),
+}
 
 #: What a resumed host finds out anew, was given by its settings, or has written already.
 LEFT_OUT = {

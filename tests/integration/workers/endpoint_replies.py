@@ -71,12 +71,13 @@ def streamed(
     *, done: bool = True, usage: object = USAGE, finish: str = "stop", until: int = len(GOOD), beside: bool = False
 ) -> bytes:
     """Return a completion as a stream of events, which nobody asked for; `beside` it is another one."""
-    parts = [{"delta": {"role": "assistant", "content": ""}}]
+    parts: list[dict[str, object]] = [{"delta": {"role": "assistant", "content": ""}}]
     parts += [{"delta": {"content": GOOD[at : min(at + 60, until)]}} for at in range(0, until, 60)]
     parts += [{"delta": {}, "finish_reason": finish}] if done else []
     chunks: list[dict[str, object]] = [{"choices": [{"index": 0, **part}]} for part in parts]
     if beside:
-        chunks = [one for chunk in chunks for one in (chunk, {"choices": [{"index": 1, "delta": {"content": "No. "}}]})]
+        other: dict[str, object] = {"choices": [{"index": 1, "delta": {"content": "No. "}}]}
+        chunks = [one for chunk in chunks for one in (chunk, other)]
     chunks += [{"choices": [], "usage": usage}] if done else []
     events = [": PROCESSING", *(f"data: {json.dumps({'id': 'c-1', **chunk})}" for chunk in chunks)]
     body = "\r\n\r\n".join([*events, "data: [DONE]"] if done else events)

@@ -251,7 +251,7 @@ def test_texts_are_kept_only_on_request_within_bounds_and_go_with_their_run(tmp_
         settings = settings_of(tmp_path, endpoint, capture=True, capture_bytes=most)
         planned(settings, client)
     store = RunStore.open(client, "town")
-    kept = client.hgetall(store.key("captured"))
+    kept: dict[Any, Any] = client.hgetall(store.key("captured"))
     assert 0 < sum(map(len, kept.values())) == int(client.get(store.key("captured_bytes"))) <= most
     assert 0 < len(kept) < len(NAMES), "the oldest had to go"
     assert all(0 < client.ttl(key) <= 86_400 for key in store.captured_keys())

@@ -20,6 +20,7 @@ from workers.jobs.calls import Calls
 from workers.jobs.shared_calls import CallResult
 from workers.llm import client as llm
 from workers.llm.clients import ModelClients
+from workers.llm.connections.http import PooledRequest
 
 JOB = Job(
     run="town", key=JobKey(420, "plan", "agent:ada", 0, 0), minute=420, due=425, reads=(), model="default",
@@ -43,9 +44,9 @@ def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(
         monkeypatch.setattr(owner, name, run)
 
     noted(llm.ModelClient, "__init__", "client")
-    noted(llm.PooledRequest, "__init__", "pool")
+    noted(PooledRequest, "__init__", "pool")
     noted(Gate, "enter", "gate")
-    noted(llm.PooledRequest, "send", "request")
+    noted(PooledRequest, "send", "request")
     with FakeEndpoint() as endpoint:
         here = Endpoint(base_url=endpoint.url, api_key=SecretStr(KEY), requests_per_minute=6000)
         settings = Settings(endpoints={"default": here})

@@ -12,7 +12,8 @@ import pytest
 
 from hosting.endpoint_watch import AT_ONCE
 from ops.fake_llm.faults import FAULTS, status_of
-from ops.fake_llm.server import FakeEndpoint, Stats
+from ops.fake_llm.server import FakeEndpoint
+from ops.fake_llm.stats import Stats
 from tasks.kind import Kind
 from tasks.registry import kind_of, kinds
 from tests.integration.workers.failure_case import CLAIMS, KINDS, Outcome, publish_at_once, think

@@ -151,7 +151,7 @@ def shown_by(*arguments: str, data_dir: Path) -> str:
 
 def everything(client: Redis) -> str:
     """All keys of a database and what they hold."""
-    reading: dict[bytes, Callable[[bytes], object]] = {
+    reading: dict[bytes | str, Callable[[bytes], object]] = {
         b"string": client.get,
         b"hash": client.hgetall,
         b"list": lambda key: client.lrange(key, 0, -1),

@@ -18,12 +18,14 @@ import msgspec
 import memory.apply
 import scheduler.engine.boundary
 import scheduler.engine.engine
+import scheduler.engine.open_jobs
 import scheduler.journal.history
 import scheduler.journal.lines
 import scheduler.ledger.claims
 import scheduler.ledger.scripts
 import scheduler.tick.commit
 import scheduler.tick.restore
+import tasks.kind
 import tasks.long_term
 import tasks.recount
 import tests.simulation.seeded.model
@@ -80,7 +82,7 @@ def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
 @contextmanager
 def usage_in_the_digest() -> Iterator[None]:
     """How many attempts there were is hashed, by whoever writes a line and by whoever reads it."""
-    write, read = scheduler.tick.commit.write_line, scheduler.journal.history.read_line
+    write, read = scheduler.journal.lines.write_line, scheduler.journal.lines.read_line
     digest = scheduler.journal.lines.next_digest
     attempts = [0]
 
@@ -251,7 +253,7 @@ def latencies_forgotten() -> AbstractContextManager[Any]:
 
 def answers_forgotten() -> AbstractContextManager[Any]:
     """A host that resumes a run counts the whole reservations of jobs whose answers wait for their due ticks."""
-    load = scheduler.tick.restore.load_open_jobs
+    load = scheduler.engine.open_jobs.load_open_jobs
 
     def changed(store: Any) -> Any:
         return {key: msgspec.structs.replace(item, answered=None) for key, item in load(store).items()}
@@ -280,7 +282,7 @@ def idle_heuristics_of_later_entries() -> AbstractContextManager[Any]:
 
 def fallbacks_before_answers() -> AbstractContextManager[Any]:
     """A heuristic that was computed in idle time is applied although an answer has come since."""
-    close = scheduler.engine.engine.close_due
+    close = scheduler.engine.boundary.close_due
 
     def changed(rows: Any, *rest: Any, made_ahead: Any, **more: Any) -> Any:
         chosen = [
@@ -294,7 +296,7 @@ def fallbacks_before_answers() -> AbstractContextManager[Any]:
 
 def fallbacks_as_answers() -> AbstractContextManager[Any]:
     """A fallback that a worker has staged counts as its job's answer, as if nothing had gone wrong."""
-    close = scheduler.engine.engine.close_due
+    close = scheduler.engine.boundary.close_due
 
     def changed(rows: Any, *rest: Any, made_ahead: Any, **more: Any) -> Any:
         fallbacks = {row.key: made_ahead(row) for row in rows if row.fallback}
@@ -327,7 +329,7 @@ class StagedEffects(msgspec.Struct):
 @contextmanager
 def fallbacks_of_later_entries() -> Iterator[None]:
     """A worker computes fallbacks from what there is at its claim, not from what its job read at admission."""
-    build, make = scheduler.ledger.claims.build_case, Fallbacks.make
+    build, make = tasks.kind.build_case, Fallbacks.make
     found: dict[str, Any] = {}
 
     def building(job: Job, *rest: Any) -> Any:

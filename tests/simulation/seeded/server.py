@@ -46,7 +46,7 @@ from tests.simulation.seeded.wire import SimulatedConnection, client_of
 from workers.gate.endpoint_reports import Report, Reports
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.inline import InlinePublisher
-from workers.jobs.shared_calls import CallResult, SharedCalls
+from workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
 from workers.llm.answer import ModelAnswer
 from workers.processes.embedded import EmbeddedServer
 
@@ -198,7 +198,9 @@ class _Untold(Reports):
 class _Alone(SharedCalls):
     """Every call is made: simulated threads wait for the simulation, not for one another."""
 
-    def ask(self, question: Hashable, deadline: float, call: Callable[[], ModelAnswer | str]) -> CallResult | str:
+    def ask(
+        self, question: Hashable, deadline: float, call: Callable[[], ModelAnswer | CallRefused]
+    ) -> CallResult | CallRefused:
         answer = call()
         return CallResult(answer, saved=False) if isinstance(answer, ModelAnswer) else answer
 

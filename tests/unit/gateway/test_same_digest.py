@@ -68,7 +68,7 @@ def test_http(straight: tuple[str, list[Any]]) -> None:
 
 def test_a_pipe(straight: tuple[str, list[Any]]) -> None:
     redis = FakeRedis()
-    lines = [{"do": "open", "run": "v", "body": OPEN, "id": "first"}]
+    lines: list[dict[str, Any]] = [{"do": "open", "run": "v", "body": OPEN, "id": "first"}]
     lines += [{"do": "tick", "run": "v", "tick": number, "body": turn(number)} for number in range(1, LAST + 1)]
     answers = io.BytesIO()
     with HostTable(Settings(), redis) as table:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import MAX_TEXT, Entry
+from memory.entry import MAX_TEXT, Entry, is_dialogue
 from memory.language.word_count import count_words
 from memory.summaries.conversations import (
     GAP,
@@ -18,7 +18,6 @@ from memory.summaries.conversations import (
     conversations,
     first_person,
     format_list,
-    is_dialogue,
     parse_line,
     resolve_name,
     summarise_entries,

@@ -23,7 +23,7 @@ def test_a_profile_is_chosen_by_its_name() -> None:
 
 
 def test_a_table_names_measures_and_is_kept_in_their_order() -> None:
-    whole = check_choice("profile", {name: n for n, name in enumerate(reversed(MEASURES))})
+    whole = check_choice("profile", {name: float(n) for n, name in enumerate(reversed(tuple(MEASURES)))})
     assert isinstance(whole, dict)
     assert list(whole) == list(MEASURES)
     assert whole["statement"] == 0.0

@@ -137,7 +137,7 @@ def test_what_cannot_be_read_is_told_and_left_out_on_demand() -> None:
     stream.archive(3, 2, 4)
     stream.mark(4, Marks(accesses="often"))  # type: ignore[arg-type]
     stream.mark(3, Marks(accesses=1))
-    stream.head.counters |= {"a": 1, "b": "x", "c": True}
+    stream.head.counters |= {"a": 1, "b": "x", "c": True}  # type: ignore[dict-item]
     stream.head.plan_status |= {"1-0": "lost", "1-1": "pending"}  # type: ignore[dict-item]
     stream.take_changes()
     assert list(unreadable([stream_of(observation("Tea.", 1)), stream])) == [

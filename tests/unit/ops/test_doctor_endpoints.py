@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from fakeredis import FakeRedis
 
@@ -11,7 +13,7 @@ from scheduler.config.settings import PinnedSettings
 from scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 
-def found(gate: dict[str, str], counters: dict[str, int]) -> list[Finding]:
+def found(gate: dict[Any, Any], counters: dict[str, int]) -> list[Finding]:
     client: FakeRedis = FakeRedis()
     client.sadd(ENDPOINTS, "theirs")
     keys = endpoint_keys("theirs")
@@ -32,7 +34,7 @@ def test_without_an_endpoint_there_is_nothing_to_say() -> None:
         ({"missing:m": "1"}, 0, "warning"),
     ],
 )  # fmt: skip
-def test_what_other_runs_met_is_told(gate: dict[str, str], failures: int, grade: str) -> None:
+def test_what_other_runs_met_is_told(gate: dict[Any, Any], failures: int, grade: str) -> None:
     _, theirs = found(gate, {"calls": 20, "failures:server": failures})
     assert (theirs.what, theirs.grade) == ("endpoint theirs", grade)
     assert f"{failures} of 20 calls failed" in theirs.found

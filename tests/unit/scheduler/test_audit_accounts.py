@@ -30,7 +30,7 @@ NO_JOBS: Mapping[str, Any] = {}
 
 
 def record(state: str = "open", *, claims: int = 0, token: str = "", last: Cost = USED, job: Job = JOB) -> Any:
-    values = {
+    values: dict[str, str | bytes] = {
         "job": msgspec.json.encode(job), "state": state, "due": str(job.due), "claims": str(claims), "token": token,
         "cells": msgspec.json.encode(FLAT), "last": msgspec.json.encode([last.calls, last.tokens, last.usd_micros]),
     }  # fmt: skip

@@ -102,7 +102,7 @@ def test_cells_that_the_journal_did_not_name_are_told() -> None:
 
 @pytest.mark.parametrize("where", ["attempts", "lost"])
 def test_an_attempt_of_a_job_that_never_was_is_told_unless_the_journal_is_trimmed_to_there(where: str) -> None:
-    held = {"attempts": {}, "lost": {}} | {where: {"t9": {"job": OPEN.text()}}}
+    held: dict[str, Any] = {"attempts": {}, "lost": {}} | {where: {"t9": {"job": OPEN.text()}}}
     (found,) = wrong_attempts(ledger(**held, trimmed=6), set(), [])
     assert "attempt t9: holds a reservation" in found
     assert wrong_attempts(ledger(**held, trimmed=7), set(), []) == []

@@ -153,7 +153,7 @@ class Number(int):
     """A number of a class of its own."""
 
 
-class Unspeakable(Request):
+class Unspeakable(Request):  # type: ignore[misc]
     """A request that cannot be asked for anything."""
 
     def __getattribute__(self, name: str) -> Any:

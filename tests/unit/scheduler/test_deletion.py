@@ -23,7 +23,7 @@ def create(client: FakeRedis, run: str, nonce: str = "now", *, name: bool = True
     if name:
         client.sadd(RUNS, run)
         client.set(incarnation_key(run), nonce)
-    values = {"epoch": 1, "seq": 4, "status": "stopped", "schema": SCHEMA} | state
+    values: dict[str, Any] = {"epoch": 1, "seq": 4, "status": "stopped", "schema": SCHEMA} | state
     client.hset(store.key("state"), mapping={field: value for field, value in values.items() if value is not None})
     client.hset(store.key("heads"), "agent:a", "{}")
     return store

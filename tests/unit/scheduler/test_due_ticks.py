@@ -276,7 +276,9 @@ def test_before_anything_is_known_the_job_that_has_waited_longest_counts(first: 
 def test_the_last_of_a_crowd_has_all_others_ahead_of_it(crowd: int) -> None:
     case = Case(Bounds(2, 480))
     case.known.prior = LatencyPrior(usual={MODEL: 20.0}, queue={MODEL: 3.0})
-    assert case.due.lead("act", crowd) == 2 * case.known.need("act", MODEL, crowd - 1)
+    need = case.known.need("act", MODEL, crowd - 1)
+    assert need is not None
+    assert case.due.lead("act", crowd) == 2 * need
     assert case.due.lead("act", 10_000) == 480
 
 

@@ -70,7 +70,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("none", None, "NoneType is no tuple of effects"),
     ("text", "append", "str is no tuple of effects"),
     ("one", append(), "Append is no tuple of effects"),
-    ("generator", (one for one in ()), "generator is no tuple of effects"),
+    ("generator", (one for one in range(0)), "generator is no tuple of effects"),
     ("set", {1}, "set is no tuple of effects"),
     ("of none", (None,), "NoneType.: that is no effect"),
     ("of text", ("archive everything",), "str.: that is no effect"),
@@ -283,7 +283,7 @@ def test_each_number_of_an_effect_is_within_what_every_reader_holds(effect: Effe
 class Interrupting:
     """A value that is looked at while somebody presses Ctrl-C."""
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         raise KeyboardInterrupt
 

@@ -122,7 +122,7 @@ class Interrupted:
             asked(*given)
             first = execute()
             trim(self._store, 4)
-            found.execute = lambda: [*first, *execute()]
+            found.execute = lambda: [*first, *execute()]  # type: ignore[misc]
             return found
 
         found.hget = hget

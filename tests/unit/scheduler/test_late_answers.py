@@ -216,8 +216,9 @@ def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:
     key = JOB.job.key
     failed = msgspec.structs.replace(answer(), source="heuristic", reason="failed")
     closings = close_due(
-        [DueJob(key, "staged", failed, 1)], {key: JOB}, run.streams, tick=5, kind_of=Thinker, case_of=lambda item: None
-    )  # type: ignore[arg-type, return-value]
+        [DueJob(key, "staged", failed, 1)], {key: JOB}, run.streams, tick=5, kind_of=Thinker,
+        case_of=lambda item: None,  # type: ignore[return-value]
+    )  # fmt: skip
     assert [change.entry.provisional for change in closings[0].changes if change.entry] == [True]
     run.late.expect(closings, {key: JOB.job}, run.streams, 60)
     assert run.late.awaited == {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any
@@ -114,7 +114,7 @@ def is_interrupted(loop: TickLoop) -> None:
 
 
 def is_closed_in_the_midst(loop: TickLoop) -> None:
-    def handed_on() -> Iterator[Tick]:
+    def handed_on() -> Generator[Tick, None, None]:
         with loop:
             for tick in loop:
                 live(loop, tick)

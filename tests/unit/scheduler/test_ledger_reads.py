@@ -20,7 +20,7 @@ from memory.stream import Stream
 from scheduler.config.controls import ControlAnswer, ControlRequest, SetLimit, SetMode
 from scheduler.config.limits import MAX_LIMIT
 from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.config.versions import SCHEMA
+from scheduler.config.versions import GIVES_SIGNS, SCHEMA
 from scheduler.journal.exported import journal_folder, remove_exported
 from scheduler.ledger.answer_times import Timed, note_of, read_timed
 from scheduler.ledger.answers import (
@@ -40,7 +40,7 @@ from scheduler.ledger.claims import Claims, Result
 from scheduler.ledger.connect import check
 from scheduler.ledger.errors import NewerSchema, RunAltered, RunHeld, RunMissing, RunUnreadable
 from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce
-from scheduler.ledger.presence import GIVES_SIGNS, check_unheld, host_of, this_process
+from scheduler.ledger.presence import check_unheld, host_of, this_process
 from scheduler.ledger.real_day import UNLIMITED, DaySpending, Held, RealDay
 from scheduler.ledger.run_store import RunStore, run_names
 from scheduler.steering.operators import MOST_WAITING, RunCancelled, TooManyRequests, ask

@@ -38,7 +38,7 @@ def asked(*triggers: ScopeTrigger, on: dict[str, Stream] | None = None, busy: st
 
 def told(request: Request) -> tuple[int, ...]:
     """The numbers of the messages that a request is about."""
-    return request.numbers if request.owner == WORLD else request.reads[0].numbers or ()
+    return (request.numbers if request.owner == WORLD else request.reads[0].numbers) or ()
 
 
 def test_a_location_tells_what_was_said_there_and_an_npc_what_was_said_around_its_name() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from memory.clock import DAY
 from memory.limits import MemoryLimits
+from memory.profile import Location
 from scheduler.budget.rules import (
     Rules,
     check_limits,
@@ -25,7 +26,6 @@ from scheduler.budget.rules import (
 from scheduler.config.facts import Facts
 from scheduler.config.settings import ConfigurationError, Settings
 from tasks.job import Cost
-from tasks.kind import Location
 from tasks.registry import UnknownKind, kinds
 from tests.unit.scheduler.scheduler_case import Thinker
 

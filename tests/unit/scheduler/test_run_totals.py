@@ -310,5 +310,6 @@ def test_two_totals_agree_apart_from_windows_that_only_one_has_dropped() -> None
     assert same_figures(one, other)
     assert not same_figures(other, one), "the other has dropped what is there"
     assert "day:0|run|tokens" in other.view, "it is left as it was"
-    for changed in ({"tick": 4}, {"usage": {}}, {"view": one.view | {"run:0|run|tokens": 1}}):
+    changes: tuple[dict[str, Any], ...] = ({"tick": 4}, {"usage": {}}, {"view": one.view | {"run:0|run|tokens": 1}})
+    for changed in changes:
         assert not same_figures(msgspec.structs.replace(one, **changed), other)

@@ -48,7 +48,7 @@ def live_through(stream: Stream, tick: int, chance: random.Random) -> None:
 
 def contents(client: FakeRedis) -> dict[bytes, Any]:
     found: dict[bytes, Any] = {}
-    for key in client.keys(PREFIX + "*"):
+    for key in client.scan_iter(PREFIX + "*"):
         is_set = client.type(key) == b"zset"
         found[key] = dict(client.zrange(key, 0, -1, withscores=True)) if is_set else client.hgetall(key)
     return found

@@ -55,7 +55,7 @@ from tests.unit.scheduler.run_lines_case import (
 LIMITS = {"day.run.calls": 9, "run.run.tokens": 500, "run.kind:*.calls": 4}
 
 
-def kept(**settings: Any) -> bytes:
+def kept(**settings: Any) -> str:
     return keep_settings(PinnedSettings(**({"limits": LIMITS} | settings)))
 
 

@@ -242,7 +242,9 @@ def test_an_open_job_is_told_in_full(store: RunStore) -> None:
 
 def test_open_jobs_come_by_their_newest_tick_and_then_by_name() -> None:
     keys = [JobKey(tick, "think", owner, 0, 0) for tick, owner in ((4, CY), (5, BOB), (5, ANN), (6, CY))]
-    ticks = [({"decided": tuple(decided(key) for key in keys if key.tick == tick)}, {}) for tick in range(1, 7)]
+    ticks: list[Any] = [
+        ({"decided": tuple(decided(key) for key in keys if key.tick == tick)}, {}) for tick in range(1, 7)
+    ]
     store = store_of(lines(ticks=ticks))
     for key in keys:
         put(store, key, job=msgspec.json.encode(Job(run="town", key=key, minute=4, due=9, reads=())))

@@ -233,7 +233,7 @@ def test_a_brief_that_cannot_be_used_is_named_and_the_run_goes_on_without_it(
 
 
 def test_a_brief_that_fails_is_named_and_the_run_goes_on_without_it(tmp_path: Path) -> None:
-    bodies = {"agent:bo": {}}
+    bodies: dict[str, dict[str, str]] = {"agent:bo": {}}
     error = fails_and_goes_on(tmp_path, lambda owner: bodies[owner], "brief('agent:ada') failed: KeyError: 'agent:ada'")
     assert isinstance(error.__cause__, KeyError)
 

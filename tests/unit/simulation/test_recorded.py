@@ -11,7 +11,6 @@ from memory.effects import Append, Effect, SetPlanStatus
 from memory.entry import Entry, PlanItem
 from simulation.recorded.player import RecordedWorld
 from simulation.recordings import SMALL
-from simulation.world import World
 from tests.unit.simulation.recorded_case import event, play, write
 
 
@@ -30,7 +29,7 @@ def test_events_come_at_their_minute_in_recorded_order(tmp_path: Path) -> None:
         "node_2": event(created="2023-02-13 07:00:50", description="second"),
         "node_1": event(description="first"),
     }
-    world: World = RecordedWorld(write(tmp_path, nodes))
+    world = RecordedWorld(write(tmp_path, nodes))
     assert world.start_minute == 0
     assert world.step(0, 419) == []
     seen = world.step(420, 420)

@@ -87,7 +87,7 @@ def case_of(
         run="test",
         key=JobKey(minute, kind.name, stream.owner, 0, 0),
         minute=minute,
-        due=minute + kind.latency,
+        due=minute + int(kind.latency),
         reads=(Reads(stream.owner, upto, request.numbers),),
         params=request.params,
     )

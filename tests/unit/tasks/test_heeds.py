@@ -8,10 +8,11 @@ import pytest
 
 from memory.entry import Entry
 from memory.limits import MemoryLimits, Policy
+from memory.routing.routing import INTEGRATE
 from prompts.render import Templates
 from tasks.act import Act
-from tasks.integrate import INTEGRATE, Integrate
-from tasks.kind import Kind
+from tasks.integrate import Integrate
+from tasks.kind import Heeding
 from tasks.plan import Plan
 from tasks.prune import Prune
 from tasks.rate import RateImportance
@@ -31,7 +32,7 @@ HEEDED: dict[str, set[str]] = {
     "act": set(), "recount": set(), "plan": {"planned"}, "rate": {"unrated"}, "integrate": {"to be integrated"},
     "summarise": {"said"}, "prune": {"said"},
 }  # fmt: skip
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, Heeding] = {
     kind.name: kind
     for kind in (
         *(made(Templates()) for made in (Act, Recount, Plan, RateImportance, Integrate, Summarise)), Prune(),

@@ -105,8 +105,7 @@ def sizes(stream: Stream, outcomes: list[bool]) -> list[tuple[int, int]]:
     """First number and size of the batches that are asked for one after another, each answered well or not at all."""
     asked = []
     for goes_well in outcomes:
-        (request,) = (requests := due_turn(KIND, stream, 1000)) or [None]
-        assert request is not None, requests
+        (request,) = due_turn(KIND, stream, 1000)
         assert request.numbers is not None
         asked.append((request.numbers[0], len(request.numbers)))
         one = case_of(KIND, stream, 1000, request=request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from redis.exceptions import ConnectionError as Away
 
 from workers.jobs import model_lane, runner
 from workers.jobs.batches import Batches
+from workers.jobs.model_lane import SPARE
 
 JOBS = [f"town/1/plan/agent:a{number}/0/0" for number in range(8)]
 
@@ -140,7 +142,7 @@ def test_the_jobs_of_a_message_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert runner.run_jobs(JOBS) == "7 applied, 1 late"
     assert sorted(ran) == sorted([JOBS[0], *JOBS])
     assert runner.run_jobs(JOBS[2:4]) == runner.run_jobs(JOBS[3:1:-1]) == "1 applied, 1 late"
-    runner._batches(runner.os.getpid()).close()
+    runner._batches(os.getpid()).close()
     runner._batches.cache_clear()
 
 
@@ -152,8 +154,8 @@ def test_a_message_has_a_helper_for_each_slot_and_for_each_job_that_is_set_aside
     runner._batches.cache_clear()
     ending = Signal(name="worker_shutting_down")
     monkeypatch.setattr(runner, "signals", SimpleNamespace(worker_shutting_down=ending))
-    batches = runner._batches(runner.os.getpid())
-    assert batches._threads == 3 + runner.SPARE
+    batches = runner._batches(os.getpid())
+    assert batches._threads == 3 + SPARE
     gc.collect()
     ending.send(sender=None)
     assert batches._closed.is_set(), "the worker is about to end"

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import celery
+import click
 import pytest
 import structlog
 from celery import Celery, current_app
@@ -100,7 +101,7 @@ class Command:
             assert silent, "it raises where no command runs"
             return context
 
-        self._patch.setattr(module.click, "get_current_context", current)
+        self._patch.setattr(click, "get_current_context", current)
 
 
 @pytest.fixture

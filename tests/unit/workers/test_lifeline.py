@@ -6,10 +6,12 @@ import gc
 import os
 import signal
 import sys
+import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery import signals
 from structlog.testing import capture_logs
 
 from scheduler.config.settings import PinnedSettings
@@ -25,8 +27,8 @@ class Process:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, looks: int) -> None:
         self.left, self.did = looks, list[Any]()
-        monkeypatch.setattr(lifeline.os, "getppid", self.parent)
-        monkeypatch.setattr(lifeline.os, "kill", lambda pid, number: self.did.append((pid == os.getpid(), number)))
+        monkeypatch.setattr(os, "getppid", self.parent)
+        monkeypatch.setattr(os, "kill", lambda pid, number: self.did.append((pid == os.getpid(), number)))
         monkeypatch.setattr(lifeline, "_done", SimpleNamespace(wait=self.did.append))
         monkeypatch.setattr(lifeline, "Settings", lambda: PinnedSettings(job_deadline=70.0))
 
@@ -57,7 +59,7 @@ def test_only_a_worker_that_a_host_started_watches_it(
     else:
         monkeypatch.setenv(PARENT_VARIABLE, value)
     connected: list[Any] = []
-    monkeypatch.setattr(lifeline.signals, "worker_init", SimpleNamespace(connect=connected.append))
+    monkeypatch.setattr(signals, "worker_init", SimpleNamespace(connect=connected.append))
     assert lifeline.is_child() is child
     lifeline.register()
     assert connected == ([lifeline._start] if child else [])
@@ -71,7 +73,7 @@ def test_the_watch_is_a_thread_that_keeps_no_worker_from_its_end(monkeypatch: py
         made.append(how)
         return SimpleNamespace(start=lambda: started.append(True))
 
-    monkeypatch.setattr(lifeline.threading, "Thread", thread)
+    monkeypatch.setattr(threading, "Thread", thread)
     monkeypatch.setenv(PARENT_VARIABLE, str(HOST))
     lifeline._start()
     (how,) = made

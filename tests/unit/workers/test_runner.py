@@ -114,7 +114,7 @@ class Worker:
 @pytest.fixture(autouse=True)
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
-    monkeypatch.setattr(module.time, "sleep", found.append)
+    monkeypatch.setattr(time, "sleep", found.append)
     return found
 
 
@@ -147,7 +147,7 @@ def test_a_result_tells_of_each_attempt_at_a_model_how_long_it_took_and_what_it_
         AttemptOutcome(msgspec.structs.replace(ANSWER, model="other"), USED),
     )  # fmt: skip
     with monkeypatch.context() as patched:
-        patched.setattr(module.time, "monotonic", lambda: next(now))
+        patched.setattr(time, "monotonic", lambda: next(now))
         assert worker.run() == "staged"
     assert worker.ledger.tries == [(Tried(1, 2500, USED, "default", "server"), Tried(2, 250, USED, "other"))]
 
@@ -170,7 +170,7 @@ def test_an_attempt_is_counted_by_its_kind_source_failure_and_model(
     now = iter([0.0, 10.0, 12.5, 12.5])  # the deadline, then the attempt's begin and ends
     worker = Worker([claim(1)], ["staged"], AttemptOutcome(result, USED, 0.0, failure))
     with monkeypatch.context() as patched:
-        patched.setattr(module.time, "monotonic", lambda: next(now))
+        patched.setattr(time, "monotonic", lambda: next(now))
         worker.run()
     assert found == [counted]
 

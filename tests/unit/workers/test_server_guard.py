@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import socket
 import subprocess
 import sys
@@ -186,7 +187,7 @@ class Guard:
         self._made: list[socket.socket] = []
         monkeypatch.setattr(server_guard, "time", self)
         monkeypatch.setattr(server_guard, "socket", SimpleNamespace(**{**vars(socket), "socket": self._socket}))
-        monkeypatch.setattr(server_guard.os, "read", lambda *_: b"")
+        monkeypatch.setattr(os, "read", lambda *_: b"")
 
     def monotonic(self) -> float:
         return self.now

@@ -12,11 +12,12 @@ import pytest
 
 import workers.jobs.shared_calls
 from tasks.job import Cost
-from workers.jobs.shared_calls import CallResult, SharedCalls
+from workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
 from workers.llm.answer import ModelAnswer
 from workers.llm.replies.failures import Failure
 
 GOOD = ModelAnswer(usage=Cost(calls=1, tokens=7))
+LATE = CallRefused("late")
 FAR = 60.0  # seconds
 
 
@@ -41,13 +42,16 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def all_asking(
-    pool: ThreadPoolExecutor, waiting: threading.Semaphore, call: Callable[[], ModelAnswer | str], sharers: int = 2
-) -> tuple[CallResult | str | BaseException, list[CallResult | str]]:
+    pool: ThreadPoolExecutor,
+    waiting: threading.Semaphore,
+    call: Callable[[], ModelAnswer | CallRefused],
+    sharers: int = 2,
+) -> tuple[CallResult | CallRefused | BaseException, list[CallResult | CallRefused]]:
     """What the first gets whose call ends as `call` does, and what those get who ask meanwhile; their own calls go
     well."""
     shared, begun = SharedCalls(), threading.Event()
 
-    def first() -> ModelAnswer | str:
+    def first() -> ModelAnswer | CallRefused:
         begun.set()
         for _ in range(sharers):
             assert waiting.acquire(timeout=FAR)
@@ -75,14 +79,16 @@ def away() -> ModelAnswer:
 
 @pytest.mark.parametrize(
     "call",
-    [lambda: "no_slot", lambda: ModelAnswer(usage=Cost(), failure=Failure(kind="timeout")), away],
+    [lambda: CallRefused("no_slot"), lambda: ModelAnswer(usage=Cost(), failure=Failure(kind="timeout")), away],
     ids=["refused", "its deadline", "raised"],
 )
 def test_what_stands_in_anothers_way_stands_in_nobody_elses(
-    pool: ThreadPoolExecutor, waiting: threading.Semaphore, call: Callable[[], ModelAnswer | str]
+    pool: ThreadPoolExecutor, waiting: threading.Semaphore, call: Callable[[], ModelAnswer | CallRefused]
 ) -> None:
     mine, others = all_asking(pool, waiting, call, sharers=1)
-    assert isinstance(mine, RuntimeError | str) or (isinstance(mine, CallResult) and mine.answer.failure is not None)
+    assert isinstance(mine, RuntimeError | CallRefused) or (
+        isinstance(mine, CallResult) and mine.answer.failure is not None
+    )
     assert others == [CallResult(GOOD, saved=False)]
 
 
@@ -96,7 +102,7 @@ def test_nobody_waits_beyond_its_deadline(pool: ThreadPoolExecutor) -> None:
 
     leading = pool.submit(shared.ask, "q", time.monotonic() + FAR, first)
     assert begun.wait(FAR)
-    assert shared.ask("q", time.monotonic(), lambda: "late") == "late"
+    assert shared.ask("q", time.monotonic(), lambda: LATE) == LATE
     end.set()
     assert leading.result() == CallResult(GOOD, saved=False)
 

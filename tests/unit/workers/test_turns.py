@@ -129,7 +129,7 @@ def test_hints_that_are_taken_at_once_are_those_that_would_be_taken_one_by_one(m
     queue = Queue()
     queue.put("large", *(f"l{n}" for n in range(5)))
     queue.put("small", "s0", "s1")
-    taken = []
+    taken: list[str] = []
     while (hints := queue.draw(most)) is not None:
         assert len(hints) == min(most, 7 - len(taken))
         taken += hints

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import celery.signals
 import pytest
 from fakeredis import FakeRedis
 from prometheus_client import CollectorRegistry
@@ -101,7 +102,7 @@ class Server:
     """A server of metrics that notes how it is used."""
 
     def __init__(self) -> None:
-        self.at: tuple[Any, ...] = ()
+        self.at: Any = ()
         self.ended: list[str] = []
 
     def start(self, *at: Any) -> Any:
@@ -157,7 +158,7 @@ class Signals:
 def signals(monkeypatch: pytest.MonkeyPatch) -> Signals:
     made = Signals()
     for name in ("worker_ready", "worker_shutdown"):
-        monkeypatch.setattr(metrics.signals, name, made)
+        monkeypatch.setattr(celery.signals, name, made)
     return made
 
 

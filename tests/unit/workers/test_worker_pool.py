@@ -67,7 +67,7 @@ class Machine:
             self.pool._stopping = self.pool._stopping or code == 0
         return code
 
-    def keep(self, folder: Path, number: int = 1, **given: Any) -> tuple[WorkerPool, list[dict[str, Any]]]:
+    def keep(self, folder: Path, number: int = 1, **given: Any) -> tuple[WorkerPool, list[Any]]:
         """Keep a worker until it is given up or its pool stops; the pool, and what was logged."""
         how = {name: given.pop(name) for name in ("shown", "arguments") if name in given}
         self.pool = WorkerPool(settings_of(folder, **given), 2, **how)
@@ -144,7 +144,7 @@ def test_a_pool_that_stops_starts_nobody_and_restarts_nobody(monkeypatch: pytest
         sleep(seconds)
         waiting.pool._stopping = True
 
-    monkeypatch.setattr(module.time, "sleep", stops)
+    monkeypatch.setattr("workers.processes.supervisor.time.sleep", stops)
     waiting.pool._keep(1)
     assert len(waiting.started) == 1
 

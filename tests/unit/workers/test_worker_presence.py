@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
-from celery import Celery
+from celery import Celery, signals
 from celery.utils.dispatch import Signal
 from fakeredis import FakeRedis
-from kombu import Queue
+from kombu.entity import Queue
 from redis.exceptions import ConnectionError as Away
 
 from scheduler.config.settings import ConfigurationError, Settings
@@ -146,8 +146,8 @@ def test_a_worker_lives_from_its_first_message_to_its_end(monkeypatch: pytest.Mo
     monkeypatch.setattr(Presence, "made", [])
     monkeypatch.setattr(module, "WorkerPresence", Presence)
     monkeypatch.setattr(module, "Settings", lambda: SETTINGS)
-    monkeypatch.setattr(module.signals, "worker_ready", ready)
-    monkeypatch.setattr(module.signals, "worker_shutdown", ended)
+    monkeypatch.setattr(signals, "worker_ready", ready)
+    monkeypatch.setattr(signals, "worker_shutdown", ended)
     monkeypatch.setattr(module, "connect", lambda *where, **how: connected.append((where, how)) or client)
     module.register()
     assert Presence.made == []

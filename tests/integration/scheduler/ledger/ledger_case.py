@@ -128,7 +128,7 @@ class Host:
                 offers_of=lambda kind, tier: [
                     ModelOption(model, 0, cost if isinstance(cost, Cost) else cost[kind.name])
                 ],
-                latency_of=lambda kind: kind.latency,
+                latency_of=lambda kind: int(kind.latency),
                 bounds_of=lambda kind: bounds,
                 brief=lambda owner: {},
                 coalesce=False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from redis import Redis
@@ -25,7 +24,7 @@ STATE = f"{RUN}state"
 ANSWER = '{"source":"llm","usage":{"calls":1,"tokens":70,"usd_micros":4}}'
 
 
-JOB: Mapping[str, Any] = {
+JOB: dict[Any, Any] = {
     "state": "open", "token": "", "claims": 0, "due": 9, "job": "J", "owner": "a", "calls": 1, "tokens": 100,
     "usd_micros": 0, "cells": '["day","run","gone","run"]', "pools": "[]", "last": "[0,0,0]", "latest": "", "tick": 6,
     "reads": "[]", "schema": 3, "losses": 0,

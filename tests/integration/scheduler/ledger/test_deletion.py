@@ -8,6 +8,7 @@ import pytest
 from redis import Redis
 
 from scheduler.ledger import deletion
+from scheduler.ledger.connect import scan_keys
 from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.errors import Fenced, RunHeld, RunMissing
 from scheduler.ledger.keys import RUNS, incarnation_key
@@ -93,7 +94,7 @@ def test_a_new_run_of_the_name_is_spared(valkey: EmbeddedServer, monkeypatch: py
     with valkey.client() as client:
         Host(client, run="again")
         created: list[Host] = []
-        scan = deletion.scan_keys
+        scan = scan_keys
 
         def create_meanwhile(*args: object) -> object:
             created.append(Host(client, run="again"))

@@ -134,7 +134,7 @@ def test_an_awaited_job_offers_what_came_after_the_host_had_looked(run: Redis) -
 
 
 def test_what_a_charged_job_came_to_is_told_as_far_as_it_is_known(run: Redis) -> None:
-    jobs: dict[str, dict[str, Any]] = {
+    jobs: dict[str, dict[Any, Any]] = {
         "never": {"claims": 0, "last": "[7,7,7]"},
         "running": {"claims": 1, "latest": "t1"},
         "lost": {"claims": 1, "latest": "t2"},

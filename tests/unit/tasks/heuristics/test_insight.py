@@ -187,7 +187,7 @@ def test_a_promise_kept_is_told_once_and_is_owed_no_more() -> None:
     kept = mine("And I kept my word: I mended your gate.", 900)
     told = noticed(given, kept)
     assert told == ("I kept the promise that I had given Maria Lopez: to mend her gate.", (1, 2))
-    earlier = Entry(type="reflection", text=told.text, minute=1000)
+    earlier = Entry(type="reflection", text=told[0], minute=1000)
     assert "promise" not in noticed(given, kept, before=[*KNOWN, earlier]).text
 
 

@@ -43,7 +43,7 @@ def test_the_day_follows_routine_occupation_and_places() -> None:
 def test_an_hour_at_a_place_is_one_visit_however_much_was_seen_there() -> None:
     places = tuple(Location(id=name, name=name.title(), type="cafe", tags=("social",)) for name in "abcd")
 
-    def eats(*seen: Entry) -> str:
+    def eats(*seen: Entry) -> str | None:
         world = WorldFacts(locations=places)
         plan = made(stream_of(*seen), DAY + MORNING, profile=Profile(name="Ann Lee"), world=world)
         (lunch,) = [item.location for item in plan.items if "lunch" in item.description]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ class Started:
         self.processes: list[Process] = []
         self.guards = 0
         self.fails: BaseException | None = None
-        monkeypatch.setattr(module.subprocess, "Popen", self.start)
+        monkeypatch.setattr(subprocess, "Popen", self.start)
         monkeypatch.setattr(module, "_binary", lambda: Path("/bin/valkey"))
         monkeypatch.setattr(server, "_await_answer", self.wait)
         monkeypatch.setattr(server, "_guard", self.guard)

