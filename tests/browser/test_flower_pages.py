@@ -282,6 +282,9 @@ def test_charts_are_drawn_and_go_on_with_the_run(page: Any, scene: Scene) -> Non
         return canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((one) => one > 0);
     }"""
     assert page.evaluate(drawn, "#chart-tokens")
+    marks = page.locator("#chart-host .uplot").get_attribute("data-marks").split()
+    assert len(marks) > 1
+    assert [mark for mark in marks if int(mark) % 60] == [], "grid lines are at full hours of game time"
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     ink, paper = page.evaluate(
         """() => [getComputedStyle(document.querySelector("#chart-tokens th")).color,

@@ -1,11 +1,21 @@
 // Readable on light and on dark.
 const COLOURS = ["#2f8f2f", "#4f7fd9", "#d9822b", "#b04fc0", "#c23b3b", "#1f9e9e", "#8a7a1f", "#7a7a7a", "#d95fa0", "#5f6fd9"];
 const drawn = {};  // chart -> {names, plot}
-const DAYTIME = (minute) => {
-  const of = ((minute % 1440) + 1440) % 1440;
-  return String(Math.floor(of / 60)).padStart(2, "0") + ":" + String(Math.floor(of % 60)).padStart(2, "0");
+const DAY = 1440;
+// Distances of grid lines in game minutes, so that they fall on hours and days.
+const DISTANCES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
+for (let days = 1; days < 1e6; days *= 10) { DISTANCES.push(days * DAY, 2 * days * DAY, 5 * days * DAY); }
+const dayOf = (minute) => "day " + (Math.floor(minute / DAY) + 1);
+const timeOfDay = (minute) => {
+  const of = ((minute % DAY) + DAY) % DAY;
+  const hour = Math.floor(of / 60);
+  return (hour % 12 || 12) + ":" + String(Math.floor(of % 60)).padStart(2, "0") + (hour < 12 ? " AM" : " PM");
 };
-const gameTime = (minute) => "day " + (Math.floor(minute / 1440) + 1) + ", " + DAYTIME(minute);
+const gameTime = (minute) => dayOf(minute) + ", " + timeOfDay(minute);
+const labels = (plot, minutes) => {
+  plot.root.dataset.marks = minutes.join(" ");  // nobody can read a canvas
+  return minutes.map((at) => at % DAY === 0 ? dayOf(at) : timeOfDay(at).replace(":00", ""));
+};
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function options(chart, names, width) {
@@ -15,7 +25,7 @@ function options(chart, names, width) {
     cursor: {drag: {x: false, y: false}},
     scales: {x: {time: false}, y: {range: (plot, low, high) => [0, high > 0 ? 1.08 * high : 1]}},
     axes: [
-      {...line, space: 70, values: (plot, marks) => marks.map((at) => plot.scales.x.max - plot.scales.x.min > 1440 ? gameTime(at).replace(/, .*/, "") : DAYTIME(at))},
+      {...line, space: 70, incrs: DISTANCES, values: labels},
       {...line, size: 62, values: (plot, marks) => marks.map((value) => chart.unit === "$" ? value.toPrecision(2) : figure(value))},
     ],
     series: [
