@@ -98,7 +98,7 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     lines += shortfall_lines(summary.shortfalls, servers or {})
     replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())
     if replaced:
-        lines.append(f"{replaced} late answers replaced the results of heuristics.")
+        lines.append(f"Results of heuristics that a late answer replaced: {replaced}.")
     return lines
 
 
