@@ -1,0 +1,34 @@
+"""What the end of a run says of jobs that came to less than was asked, and of what late answers mended."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from ops.formatting.run import degraded_lines
+from scheduler.config.kept_settings import keep_settings
+from scheduler.config.settings import PinnedSettings
+from scheduler.inspection.summary import summarise_run
+from tasks.job import JobKey
+from tests.unit.scheduler.run_lines_case import ANN, decided, lines, store_of
+
+SAYS = "Results of heuristics that a late answer replaced: "
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ({}, []),
+        ({"act": {"unused": 3}}, []),
+        ({"act": {"applied": 1, "unused": 3}, "plan": {"applied": 1}}, [f"{SAYS}2."]),
+    ],
+)
+def test_late_answers_that_replaced_something_are_counted_over_all_kinds(
+    ends: dict[str, dict[str, int]], said: list[str]
+) -> None:
+    refused = decided(JobKey(1, "act", ANN, 0, 0), "dropped", "denied")
+    store = store_of(
+        lines(ticks=[({"decided": (refused,)}, {})]), settings=keep_settings(PinnedSettings()), digest="d", chain="c"
+    )
+    summary = msgspec.structs.replace(summarise_run(store.client, "town"), late_answers=ends)
+    assert [line for line in degraded_lines(summary) if "late answer" in line] == said
