@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -20,8 +19,6 @@ from tests.repository import ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 pytestmark = pytest.mark.system
 
@@ -51,6 +48,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site with warnings as errors."""
     if importlib.util.find_spec("mkdocs") is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
         pytest.skip("mkdocs is not installed: make docs")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
@@ -68,19 +66,6 @@ def address(site: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()
         thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Start the system's Chromium."""
-    executable = shutil.which("chromium")
-    if executable is None:
-        pytest.skip("no chromium on the PATH")
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=executable, args=flags)
-        yield started
-        started.close()
 
 
 def test_no_file_names_another_host_to_load_from(site: Path) -> None:

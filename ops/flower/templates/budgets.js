@@ -1,4 +1,3 @@
-const DAY = 1440;  // minutes
 const PERIODS = ["day", "run"];
 const UNIT = {calls: "calls", tokens: "tokens", usd_micros: "$", jobs: "jobs"};
 const amount = (line, value) => line.unit === "usd_micros" ? (value / 1e6).toFixed(4) : figure(value);

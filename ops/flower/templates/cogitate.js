@@ -1,4 +1,5 @@
-// What both pages need: cells, tables, and renewing themselves. Everything from outside becomes text, never markup.
+// What all pages need: cells, tables, and renewing themselves. Everything from outside becomes text, never markup.
+const DAY = 1440;  // minutes
 const byId = (id) => document.getElementById(id);
 const figure = (value) => value === null || value === undefined ? "—" : Number(value).toLocaleString("en");
 const percent = (share) => (100 * share).toFixed(share < 0.1 ? 1 : 0) + "%";
