@@ -1,11 +1,12 @@
 """`python -m bench carry`: what each part of the dialogue profile is worth on each domain.
 
-A domain is a kind of memory that others do not resemble: recorded conversations, chats as people type them, a town that
-lives, a story that is told. A part is kept only if domains beside the one that it was chosen on gain by it. On recorded
-streams, which hold no talk, the measure is the profile `default` (`python -m bench quality`).
+A domain is a kind of memory that others do not resemble: recorded conversations, chats as people type them, friends who
+catch up in full sentences, a town that lives, a story that is told. A part is kept only if domains beside the one that
+it was chosen on gain by it. On recorded streams, which hold no talk, the measure is the profile `default` (`python -m
+bench quality`).
 
-The chats in `talks/` were written for this measurement by somebody who knew nothing of the product. One half was looked
-at while the profile was changed; the held-out half only counts.
+The talks in `talks/` were written for this measurement by language models that knew nothing of the product. One half
+was looked at while the profile was changed; the held-out half only counts.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from bench.carry.questions import Asked, Question
 from bench.quality.locomo import ADVERSARIAL, entries_of
 from bench.quality.recordings import RecordedConversation, load_conversations, read_conversations
 from bench.table import Row, Table
+from memory.retrieval.candidates import Matching
 from memory.retrieval.measures import relevance
 from memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
 
@@ -39,7 +41,7 @@ class Variant:
 
 def variants() -> list[Variant]:
     """Return plain BM25, the dialogue profile, that without each of its parts, and ways to cover several facts."""
-    fields = replace(DIALOGUE.matching, themes=0.0, near=0.0)
+    fields = Matching(fields=DIALOGUE.matching.fields)
     parts = [part for part in DIALOGUE.components if part.name != "similarity"]
     return [
         Variant("BM25, fields", replace(BM25, matching=fields)),
@@ -47,6 +49,7 @@ def variants() -> list[Variant]:
         *(Variant(f"… without {part.name}", _without(part.name)) for part in parts),
         Variant("… without themes", replace(DIALOGUE, matching=replace(DIALOGUE.matching, themes=0.0))),
         Variant("… without near words", replace(DIALOGUE, matching=replace(DIALOGUE.matching, near=0.0))),
+        Variant("… without rarity", replace(DIALOGUE, matching=replace(DIALOGUE.matching, rarity=False))),
         Variant("… with diversity 0.1", replace(DIALOGUE, diversity=0.1)),
         Variant("… with diversity 0.2", replace(DIALOGUE, diversity=0.2)),
     ]
@@ -57,25 +60,26 @@ def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
     recorded = [] if data is None else _asked(load_conversations(data))
     if recorded:
         yield "conversations", recorded
-    yield "chats", _asked(read_conversations(TALKS / "development"))
-    yield "held-out chats", _asked(read_conversations(TALKS / "held_out"))
+    for name in ("chats", "catch-ups"):
+        folder = TALKS / name.replace("-", "_")
+        yield name, _asked(read_conversations(folder / "development"))
+        yield f"held-out {name}", _asked(read_conversations(folder / "held_out"))
     yield "town", [one for seed in TOWN_SEEDS for one in town_questions.memories(TOWN_AGENTS, TOWN_DAYS, seed)]
     yield "story", [one for seed in STORY_SEEDS for one in story_questions.memories(STORY_DAYS, seed)]
 
 
 def tables(data: Path | None) -> Iterator[Table]:
-    """Yield the recall of each variant by domain, and that of the profile by kind of question."""
+    """Yield the recall of each variant by domain, of all questions and of those with several pieces of evidence, and
+    that of the profile by kind of question."""
     asked = dict(domains(data))
     rows: list[Row] = []
+    several: list[Row] = []
     for variant in variants():
-        cells: list[float] = []
-        for memories in asked.values():
-            found = recalls(memories, variant.profile)
-            several = [share for question, share in found if len(question.evidence) > 1]
-            cells += [_mean(share for _, share in found), _mean(several)]
-        rows.append(Row(variant.label, tuple(cells)))
-    columns = [f"{name}{what}" for name in asked for what in ("", ", several")]
-    yield Table(f"Evidence among the first {DEPTH}, by domain", tuple(columns), tuple(rows), _counts(asked))
+        found = [recalls(memories, variant.profile) for memories in asked.values()]
+        rows.append(Row(variant.label, tuple(_mean(share for _, share in one) for one in found)))
+        several.append(Row(variant.label, tuple(_mean(s for q, s in one if len(q.evidence) > 1) for one in found)))
+    yield Table(f"Evidence among the first {DEPTH}, by domain", tuple(asked), tuple(rows), _counts(asked))
+    yield Table("… of questions with several pieces of evidence", tuple(asked), tuple(several), "")
     for name, memories in asked.items():
         yield _by_kind(name, memories)
 

@@ -1,4 +1,4 @@
-"""`python -m bench near-words`: make the table of words that are near in meaning (`memory/language/near_words.txt`).
+"""`python -m bench near-words`: make the table of words that are near in meaning (`meanings/near_words.txt`).
 
 The vectors are those of GloVe in their text form, a word and its numbers to a line, the most frequent words first. The
 vector of a stem is the sum of those of its forms, the more frequent weighing more. The mean and the first principal
@@ -52,19 +52,24 @@ def lines(vectors: Path) -> list[str]:
 
 
 def _by_stem(vectors: Path) -> tuple[list[str], NDArray[np.float32]]:
+    names, sums = sums_by_stem(vectors, WORDS)
+    matrix = sums - sums.mean(axis=0)
+    shared = np.linalg.svd(matrix, full_matrices=False)[2][0]
+    matrix -= np.outer(matrix @ shared, shared)
+    return names, matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+def sums_by_stem(vectors: Path, words: int) -> tuple[list[str], NDArray[np.float32]]:
+    """Return the stems of the first words of a file of vectors, in their order, each with the sum of its forms'."""
     people = set(stems(_PEOPLE))
     rows: dict[str, list[NDArray[np.float32]]] = {}
     with vectors.open(encoding="utf-8") as file:
-        for line in islice(file, WORDS):
+        for line in islice(file, words):
             word, *numbers = line.split()
             stem = stems(word)
             if word.isascii() and word.isalpha() and len(word) > 2 and len(stem) == 1 and stem[0] not in people:
                 rows.setdefault(stem[0], []).append(np.array(numbers, dtype=np.float32))
-    sums = np.stack([_weighed(forms) for forms in rows.values()])
-    matrix = sums - sums.mean(axis=0)
-    shared = np.linalg.svd(matrix, full_matrices=False)[2][0]
-    matrix -= np.outer(matrix @ shared, shared)
-    return list(rows), matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    return list(rows), np.stack([_weighed(forms) for forms in rows.values()])
 
 
 def _weighed(forms: list[NDArray[np.float32]]) -> NDArray[np.float32]:

@@ -10,14 +10,14 @@ from operator import lt
 from typing import Literal
 
 from memory.entry import Entry, EntryType
-from memory.language.concepts import is_theme
-from memory.language.near_words import near_words
-from memory.language.text import extract_keywords, normal, stem
+from memory.language.meanings.concepts import is_theme
+from memory.language.meanings.near_words import near_words
+from memory.language.meanings.word_vectors import cosine, mean_vector, rarity
+from memory.language.text import extract_keywords, normal, stem, stems
 from memory.retrieval.scoring import ORDINARY, bm25
-from memory.retrieval.term_counts import TermCounts
+from memory.retrieval.terms import TERMS, THEMED_TERMS, VECTORS
 
 _CAPITALIZED = re.compile(r"\b[A-Z][A-Za-z]*")
-_PLAIN, _THEMED = TermCounts(with_themes=False), TermCounts(with_themes=True)
 
 Field = Literal["text", "subjects", "keywords", "tags"]
 
@@ -59,14 +59,17 @@ class Matching:
 
     Attributes:
         fields: the parts of an entry that are searched.
-        themes: the weight of a theme that an entry shares with the query; a shared word weighs 1 (`language.concepts`).
+        themes: the weight of a theme that an entry shares with the query; a shared word weighs 1 (`meanings.concepts`).
         near: how often an entry counts as holding a word of the query when it only has one that is near in meaning
-            (`language.near_words`).
+            (`meanings.near_words`).
+        rarity: whether a word of the query counts the less, the more frequent it is in English: a memory is too small
+            to tell that "thing" or "happen" asks for nothing (`meanings.word_vectors`).
     """
 
     fields: tuple[Field, ...] = ("text",)
     themes: float = 0.0
     near: float = 0.0
+    rarity: bool = False
 
 
 class Candidates:
@@ -89,23 +92,29 @@ class Candidates:
         entry's text counts once in the statistics however often it was observed, or frequent observations would make
         their own words worthless.
         """
-        query, setting = self.query, self.matching
-        counts_of = (_THEMED if setting.themes > 0 else _PLAIN).of
-        text = " ".join(query.terms) if query.terms else query.text
-        asked = counts_of(text)
-        terms = {term: count * (setting.themes if is_theme(term) else 1.0) for term, count in asked.items()}
-        near = _near(text, asked) if setting.near > 0 else {}
-        documents = self._documents()
-        different = list(dict.fromkeys(documents))
+        setting = self.matching
+        counts_of = (THEMED_TERMS if setting.themes > 0 else TERMS).of
+        asked = counts_of(self._asked)
+        terms = {term: count * self._weight(term) for term, count in asked.items()}
+        near = _near(self._asked, asked) if setting.near > 0 else {}
+        different = list(dict.fromkeys(self.documents))
         scores = bm25([counts_of(document) for document in different], terms, near, setting.near)
         by_document = dict(zip(different, scores, strict=True))
-        return [by_document[document] for document in documents]
+        return [by_document[document] for document in self.documents]
 
     @cached_property
     def relevance_to_best(self) -> list[float]:
         """Return the relevance of each entry, scaled so that the best match is 1."""
         best = max(self.relevance, default=0.0) or 1.0
         return [value / best for value in self.relevance]
+
+    @cached_property
+    def nearness(self) -> list[float]:
+        """Return the cosine of the vectors of each entry and the query, without names; 0 where it is negative."""
+        names = _names(self._asked)
+        asked = mean_vector(word for word in stems(self._asked) if word not in names)
+        fields = tuple(field for field in self.matching.fields if field != "subjects")
+        return [max(0.0, cosine(asked, VECTORS.of(_document(entry, fields)))) for entry in self.entries]
 
     @cached_property
     def keywords(self) -> list[str]:
@@ -117,26 +126,44 @@ class Candidates:
         """Return each entry's text as a key for exact repeats."""
         return [normal(entry.text) for entry in self.entries]
 
-    def _documents(self) -> list[str]:
-        if self.matching.fields == ("text",):
-            return [entry.text for entry in self.entries]
-        return [self._document(entry) for entry in self.entries]
+    @cached_property
+    def documents(self) -> list[str]:
+        """Return the text of each entry that is searched."""
+        return [_document(entry, self.matching.fields) for entry in self.entries]
 
-    def _document(self, entry: Entry) -> str:
-        parts: dict[Field, tuple[str, ...]] = {
-            "text": (entry.text,),
-            "subjects": tuple(display_name(subject) for subject in entry.subjects),
-            "keywords": entry.keywords,
-            "tags": entry.tags,
-        }
-        return " ".join(part for name in self.matching.fields for part in parts[name])
+    @property
+    def _asked(self) -> str:
+        return " ".join(self.query.terms) if self.query.terms else self.query.text
+
+    def _weight(self, term: str) -> float:
+        if is_theme(term):
+            return self.matching.themes
+        return rarity(term) if self.matching.rarity else 1.0
+
+
+def _document(entry: Entry, fields: tuple[Field, ...]) -> str:
+    """Return these parts of an entry as one text."""
+    if fields == ("text",):
+        return entry.text
+    parts: dict[Field, tuple[str, ...]] = {
+        "text": (entry.text,),
+        "subjects": tuple(display_name(subject) for subject in entry.subjects),
+        "keywords": entry.keywords,
+        "tags": entry.tags,
+    }
+    return " ".join(part for name in fields for part in parts[name])
 
 
 def _near(text: str, asked: Mapping[str, int]) -> dict[str, frozenset[str]]:
     """Return the words near to each that is asked for, except names, which have none, and what is asked for anyway."""
-    names = {stem(word.lower()) for word in _CAPITALIZED.findall(text)}
+    names = _names(text)
     found = {term: words for term in asked if (words := near_words(term)) and term not in names}
     return {term: words if words.isdisjoint(asked) else words - asked.keys() for term, words in found.items()}
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that may be names."""
+    return frozenset(stem(word.lower()) for word in _CAPITALIZED.findall(text))
 
 
 def order(entry: Entry) -> tuple[int, int, str]:

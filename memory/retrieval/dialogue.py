@@ -7,28 +7,34 @@ of an entry is the subject whose name begins its text ("Ann Lee: Good morning"),
 
 from __future__ import annotations
 
+import math
 import unicodedata
+from collections import Counter
 from functools import lru_cache
+from itertools import chain
 
 from memory.entry import Entry, is_of_event
 from memory.language.text import normalized, words
 from memory.retrieval.candidates import Candidates, display_name
+from memory.retrieval.terms import TERMS
 
-NEAR = (0.5, 0.2)  # shares of the relevance of the lines one and two places away
-ANSWER = 0.2  # further share of the line before, if it asks: its answer often repeats none of its words
+BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before: talk goes on from there
+AFTER = (0.3,)  # of the line after
+ANSWER = 0.5  # further share of the line before, if it asks: its answer often repeats none of its words
 SCENE_BEST = 3  # a scene is as relevant as the mean of its best lines
 _LONGEST_NAME = 60  # characters of a line that may be the name of its speaker
 
 
 def neighbours(candidates: Candidates) -> list[float]:
-    """Return the relevance of the lines around each line of its scene, by `NEAR` and `ANSWER`; may exceed 1."""
+    """Return the relevance of the lines around each line of its scene, by `BEFORE`, `AFTER`, `ANSWER`; may exceed 1."""
     values = [0.0] * len(candidates.entries)
     for lines in _scenes(candidates).values():
         own = [candidates.relevance_to_best[i] for i in lines]
         for place, index in enumerate(lines):
-            for distance, share in enumerate(NEAR, start=1):
+            for distance, share in enumerate(BEFORE, start=1):
                 if place >= distance:
                     values[index] += share * own[place - distance]
+            for distance, share in enumerate(AFTER, start=1):
                 if place + distance < len(lines):
                     values[index] += share * own[place + distance]
             if place and asks(candidates.entries[lines[place - 1]]):
@@ -55,6 +61,20 @@ def speaker(candidates: Candidates) -> list[float]:
 def statement(candidates: Candidates) -> list[float]:
     """Return 1 for lines that do not end as a question: a question carries no answer."""
     return [0.0 if asks(e) else 1.0 for e in candidates.entries]
+
+
+def information(candidates: Candidates) -> list[float]:
+    """Return how much each line says, from 0 to 1: the sum of what its words tell, as a share of that of a full line.
+
+    What a word tells is the logarithm of how rare it is among the candidates (its self-information); lines from the
+    upper quartile on count as full. "haha nice" is no answer, however relevant the lines around it are.
+    """
+    counts = [TERMS.of(document) for document in candidates.documents]
+    holders = Counter(chain.from_iterable(counts))
+    told = {word: math.log(len(counts) / held) for word, held in holders.items()}
+    sums = [math.fsum(map(told.__getitem__, words)) for words in counts]
+    full = sorted(sums)[len(sums) * 3 // 4] if sums else 0.0
+    return [min(1.0, value / full) if full else 0.0 for value in sums]
 
 
 def asks(entry: Entry) -> bool:

@@ -88,3 +88,8 @@ def similarity(candidates: Candidates) -> list[float]:
         return [0.0] * len(candidates.entries)
     least = min((known[e.number] for e in candidates.entries if e.number in known), default=0.0)
     return scaled([known.get(e.number, least) for e in candidates.entries])
+
+
+def word_vectors(candidates: Candidates) -> list[float]:
+    """Return how near each entry is to the query by the vectors of their words, 0 to 1 (see `Candidates.nearness`)."""
+    return candidates.nearness

@@ -99,11 +99,13 @@ DIALOGUE = RetrievalProfile(
         Component("relevance", 1.0, measures.relevance_to_best),
         Component("neighbours", 0.8, dialogue.neighbours),
         Component("scene", 0.5, dialogue.scene),
-        Component("speaker", 0.35, dialogue.speaker),
+        Component("speaker", 0.5, dialogue.speaker),
         Component("statement", 0.15, dialogue.statement),
+        Component("information", 0.5, dialogue.information),
+        Component("word_vectors", 0.5, measures.word_vectors),
         Component("similarity", 0.8, measures.similarity),
     ),
-    matching=Matching(fields=("text", "subjects", "keywords", "tags"), themes=0.25, near=0.1),
+    matching=Matching(fields=("text", "subjects", "keywords", "tags"), themes=0.25, near=0.1, rarity=True),
     distinct=False,
 )
 

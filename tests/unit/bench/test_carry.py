@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from bench.carry import carry, story_questions, town_questions
 from bench.carry.questions import Asked, Question
 from memory.entry import Entry
+from memory.retrieval.candidates import Matching
 from memory.retrieval.retrieval import DIALOGUE
 
 
@@ -70,27 +72,34 @@ def test_the_same_seed_asks_the_same(domain: str) -> None:
     assert asked()
 
 
-def test_without_recordings_four_domains_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_recordings_six_domains_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carry, "TOWN_DAYS", 1)
     monkeypatch.setattr(carry, "TOWN_SEEDS", (1,))
     monkeypatch.setattr(carry, "STORY_DAYS", 1)
     monkeypatch.setattr(carry, "TOWN_AGENTS", 4)
-    table, *by_kind = carry.tables(None)
-    domains = ("chats", "held-out chats", "town", "story")
-    assert table.columns == tuple(f"{name}{what}" for name in domains for what in ("", ", several"))
-    assert [row.label for row in table.rows][:2] == ["BM25, fields", "profile dialogue"]
-    assert len(by_kind) == 4
+    monkeypatch.setattr(carry, "variants", lambda: [carry.Variant("bm25", carry.BM25)])
+    table, several, *by_kind = carry.tables(None)
+    assert table.columns == several.columns
+    assert table.columns == ("chats", "held-out chats", "catch-ups", "held-out catch-ups", "town", "story")
+    assert len(by_kind) == 6
 
 
-def test_every_question_about_a_chat_names_lines_that_exist() -> None:
-    for half in ("development", "held_out"):
-        for path in sorted((carry.TALKS / half).glob("*.json")):
-            chat = json.loads(path.read_text(encoding="utf-8"))
-            lines = {
-                line["dia_id"]
-                for session in chat["conversation"].values()
-                for line in session
-                if isinstance(line, dict)
-            }
-            assert len(chat["qa"]) == 36
-            assert all(question["evidence"] and lines.issuperset(question["evidence"]) for question in chat["qa"])
+def test_each_part_of_the_profile_is_left_out_once() -> None:
+    plain, whole, *others = carry.variants()
+    assert plain.profile.matching == replace(Matching(), fields=DIALOGUE.matching.fields)
+    assert whole.profile == DIALOGUE
+    left_out = [variant.label.removeprefix("… without ") for variant in others if "without" in variant.label]
+    parts = [part.name for part in DIALOGUE.components if part.name != "similarity"]
+    assert left_out == [*parts, "themes", "near words", "rarity"]
+
+
+def test_every_question_about_a_talk_names_lines_that_exist() -> None:
+    paths = sorted(carry.TALKS.glob("*/*/*.json"))
+    assert [path.parts[-3] for path in paths].count("catch_ups") == 4
+    for path in paths:
+        talk = json.loads(path.read_text(encoding="utf-8"))
+        lines = {
+            line["dia_id"] for session in talk["conversation"].values() for line in session if isinstance(line, dict)
+        }
+        assert len(talk["qa"]) >= 36
+        assert all(question["evidence"] and lines.issuperset(question["evidence"]) for question in talk["qa"])

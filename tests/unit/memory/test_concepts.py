@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.language.concepts import THEMES, _read, is_theme
+from memory.language.meanings.concepts import THEMES, _read, is_theme
 from memory.language.text import stem
 
 

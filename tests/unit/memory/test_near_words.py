@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.quality import near_words as making
-from memory.language.near_words import near_words, read
+from memory.language.meanings.near_words import near_words, read
 from memory.language.text import stem
 
 

@@ -26,7 +26,7 @@ def test_a_table_names_measures_and_is_kept_in_their_order() -> None:
     whole = check_choice("profile", {name: float(n) for n, name in enumerate(reversed(tuple(MEASURES)))})
     assert isinstance(whole, dict)
     assert list(whole) == list(MEASURES)
-    assert whole["statement"] == 0.0
+    assert whole[tuple(MEASURES)[-1]] == 0.0
     given = {"recency": 1, "relevance": 0.5}
     kept = check_choice("profile", given)
     assert kept == {"relevance": 0.5, "recency": 1.0}

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.entry import ENTRY_TYPES, Entry, EntryType
+from memory.language.meanings.word_vectors import rarity
 from memory.language.text import normal
 from memory.retrieval.retrieval import (
     DEFAULT,
@@ -278,7 +279,7 @@ def test_an_answer_is_found_through_its_question() -> None:
     assert numbers(found) == [3]
     found = retrieve(entries, Query(minute=0, text="Who went to the museum?"), DIALOGUE)
     around = {s.entry.number: part(s, "neighbours") for s in found}
-    assert around == pytest.approx({1: 0.5, 2: 0, 3: 0.5 + 0.2, 4: 0.2, 5: 0})
+    assert around == pytest.approx({1: 0.3, 2: 0, 3: 0.5 + 0.5, 4: 0.2, 5: 0})
 
 
 def test_neighbours_end_with_their_scene() -> None:
@@ -293,7 +294,48 @@ def test_a_question_that_ends_a_scene_lends_nothing_to_its_first_line() -> None:
     entries = talk(("ann", "Good morning"), ("bob", "Hello"), ("ann", "Nice"), ("bob", "And the museum?"))
     found = retrieve(entries, Query(minute=0, text="museum"), DIALOGUE)
     around = {s.entry.number: part(s, "neighbours") for s in found}
-    assert around == pytest.approx({1: 0, 2: 0.2, 3: 0.5, 4: 0})
+    assert around == pytest.approx({1: 0, 2: 0, 3: 0.3, 4: 0})
+
+
+def test_a_line_that_says_nothing_has_no_information() -> None:
+    entries = talk(
+        ("ann", "We met Bea at the pier and ate herring"),
+        ("bob", "haha nice"),
+        ("ann", "And?"),
+        ("bob", "We met Carl at the market and bought a lamp"),
+    )
+    found = retrieve(entries, Query(minute=0, text="the pier"), DIALOGUE)
+    told = {s.entry.number: part(s, "information") for s in found}
+    assert told[1] == told[4] == pytest.approx(1)
+    assert 0 < told[3] < told[2] <= 0.5, "that one says at least who speaks"
+
+
+def test_the_same_line_over_and_over_has_no_information() -> None:
+    entries = talk(*[("ann", "Hello")] * 3)
+    found = retrieve(entries, Query(minute=0, text="hello"), DIALOGUE)
+    assert [part(s, "information") for s in found] == [0, 0, 0]
+
+
+def test_what_is_said_in_other_words_is_found_by_the_vectors_of_words() -> None:
+    entries = talk(("ann", "My wages are paid late"), ("ann", "The cat slept on my keyboard today"))
+    found = retrieve(entries, Query(minute=0, text="Is Ann content with her salary?"), DIALOGUE)
+    assert numbers(found) == [1, 2]
+    assert part(found[0], "word_vectors") > 0.3 > part(found[1], "word_vectors")
+
+
+def test_names_of_the_query_have_no_vector() -> None:
+    entries = talk(("bob", "Roses and lilies"), ("bob", "A pot of soup"))
+    found = retrieve(entries, Query(minute=0, text="Does Rose cook?"), DIALOGUE)
+    assert numbers(found)[0] == 2
+
+
+def test_a_frequent_word_of_the_query_counts_less_than_a_rare_one() -> None:
+    entries = talk(("ann", "What a thing"), ("ann", "What a trumpet"), ("bob", "Good"))
+    found = retrieve(entries, Query(minute=0, text="A trumpet thing"), DIALOGUE)
+    assert numbers(found)[0] == 2
+    assert {s.entry.number: part(s, "relevance") for s in found}[1] == pytest.approx(
+        rarity("thing") / rarity("trumpet")
+    )
 
 
 def speakers(entries: list[Entry], text: str) -> dict[int, float]:
@@ -334,7 +376,7 @@ def test_events_of_a_group_are_no_scene() -> None:
         found = retrieve(given, Query(minute=0, text="museum"), DIALOGUE)
         return [part(one, "neighbours") + part(one, "scene") for one in found]
 
-    assert around(entries) == pytest.approx([0.5 + 2 / 3, 0.5 + 2 / 3])
+    assert around(entries) == pytest.approx([0.5 + 2 / 3, 0.3 + 2 / 3])
     assert around(events) == [0, 0]
 
 
@@ -360,7 +402,7 @@ PARTY = [
     [
         (SPEC, {7: 0.61458, 6: 0.5791, 8: 0.57353, 5: 0.36426, 4: 0.25749, 3: 0.19657, 2: 0.19049, 1: 0.15506}),
         (DEFAULT, {1: 0.93384, 5: 0.66687, 4: 0.62949, 7: 0.40633, 6: 0.34686, 8: 0.3, 2: 0.23421, 3: 0.07979}),
-        (DIALOGUE, {4: 1.80666, 1: 1.54545, 3: 1.37487, 5: 1.3419, 7: 0.84155, 6: 0.81767, 2: 0.77687, 8: 0.53661}),
+        (DIALOGUE, {4: 2.88756, 5: 2.25176, 1: 2.19917, 3: 1.70793, 6: 1.32986, 8: 1.13036, 7: 1.11333, 2: 0.83238}),
     ],
     ids=["spec", "default", "dialogue"],
 )
@@ -377,7 +419,7 @@ def test_a_query_finds_the_same_in_every_version(profile: RetrievalProfile, expe
     [
         (SPEC, {6: 0.5791, 7: 0.57458, 8: 0.57353, 5: 0.32426}),
         (DEFAULT, {8: 0.3, 7: 0.25083, 1: 0.2136, 6: 0.20555}),
-        (DIALOGUE, {4: 1.69761, 1: 1.48257, 3: 1.13215, 5: 0.70029}),  # keywords, subjects and tags are searched too
+        (DIALOGUE, {4: 2.65921, 1: 2.46938, 3: 1.55164, 5: 1.40653}),  # keywords, subjects and tags are searched too
     ],
     ids=["spec", "default", "dialogue"],
 )

@@ -1,0 +1,1 @@
+"""What English words mean: themes, words that are near in meaning, vectors."""
