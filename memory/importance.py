@@ -1,10 +1,10 @@
 """Importance from 1 to 10 without a model: a rule of the streams design, and a learner from the ratings a run paid for.
 
-The learner keeps a distribution over the ten ratings: what texts of that kind usually get, what this run has given to
-such texts, and what it gave to the nearest texts rated before (Nadaraya–Watson kernel regression, on distributions).
-Its median is the prediction, the value of least absolute error, and its expected absolute error says which entries
-deserve a call. Only ratings that were paid for are learned, at boundaries and in their order, so that the same run
-learns the same.
+The learner keeps a distribution over the ten ratings: what this run's rater is expected to give to texts of that kind
+(`rating_habits`), what it has given to such texts, and what it gave to the nearest texts rated before (Nadaraya–Watson
+kernel regression, on distributions). Its median is the prediction, the value of least absolute error, and its expected
+absolute error says which entries deserve a call. Only ratings that were paid for are learned, at boundaries and in
+their order, so that the same run learns the same.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from memory.entry import Entry
 from memory.language.leanings import leaning
 from memory.language.life_events import changes_a_life
 from memory.language.text import normal, stems
+from memory.rating_habits import RATINGS, Beliefs, beliefs, expected_shares, uncertainty
 
 _MAX_TEXTS = 500  # rated texts kept; the longest untouched goes first
 _MOST_WORDS = 200  # of a text: those after them hardly change how important it is
@@ -39,22 +40,6 @@ _CORRECTION = 20.0  # calls by which the window's threshold is corrected towards
 #: Upper ends of the leanings that make classes of observations, and of other entries.
 _SEEN_EDGES = (1.9, 2.6, 3.2, 3.8, 4.4, 5.0)
 _THOUGHT_EDGES = (3.8, 4.6)
-#: How often, in percent, a text of the class is rated 1 to 10, and how much more uncertain it is than that says.
-_USUAL: dict[str, tuple[tuple[int, ...], float]] = {
-    "seen0": ((13, 47, 36, 1, 2, 1, 0, 0, 0, 0), 0.8),
-    "seen1": ((18, 35, 40, 4, 3, 1, 0, 0, 0, 0), 0.85),
-    "seen2": ((4, 26, 52, 8, 6, 3, 1, 0, 0, 0), 0.8),
-    "seen3": ((2, 14, 51, 9, 11, 9, 3, 1, 0, 0), 0.95),
-    "seen4": ((1, 5, 40, 7, 20, 17, 9, 1, 0, 0), 1.2),
-    "seen5": ((0, 5, 29, 6, 16, 25, 16, 3, 0, 0), 1.2),
-    "seen6": ((0, 3, 18, 4, 19, 33, 20, 3, 0, 0), 1.1),
-    "thought0": ((1, 3, 20, 5, 17, 28, 22, 4, 0, 0), 1.15),
-    "thought1": ((1, 2, 15, 5, 15, 31, 26, 5, 0, 0), 1.15),
-    "thought2": ((0, 1, 10, 5, 15, 30, 30, 8, 1, 0), 1.1),
-    "grave": ((0, 0, 4, 2, 6, 14, 24, 30, 14, 6), 1.1),  # by the streams design up to 10, by models a little less
-    "talk": ((0, 3, 25, 6, 24, 31, 8, 3, 0, 0), 1.05),
-}
-_SMOOTHING = 0.3  # percent given to every rating, so that none is impossible
 
 
 def rate_by_rule(entry: Entry) -> int:
@@ -101,6 +86,8 @@ class Ratings:
     def __init__(self, state: RatingState | None = None) -> None:
         self.state = state or RatingState()
         self._index: dict[str, dict[str, None]] = {}  # kind and stem -> keys of texts; derived, never stored
+        self._beliefs: Beliefs = ()  # about this rater; derived, as is what it is expected to give to a class
+        self._usual: dict[str, list[float]] = {}
         for key, text in self.state.texts.items():
             self._enter(key, text)
 
@@ -147,7 +134,8 @@ class Ratings:
         predicted, expected = self._expected(owner, entry, stemmed, group)
         real_sum, expected_sum = self.state.errors.get(group, (0.0, 0.0))
         self.state.errors[group] = (real_sum + abs(rating - predicted), round(expected_sum + expected, 6))
-        self.state.given.setdefault(group, [0] * 10)[rating - 1] += 1
+        self.state.given.setdefault(group, [0] * RATINGS)[rating - 1] += 1
+        self._usual.clear()
         key = _key(entry)
         text = self.state.texts.pop(key, None)
         if text is None:
@@ -170,14 +158,13 @@ class Ratings:
                 median = rating
                 break
         spread = sum(share * abs(rating - median) for rating, share in enumerate(shares, 1)) / (2 * half)
-        return median, spread * _USUAL[group][1]
+        return median, spread * uncertainty(group)
 
     def _distribution(self, owner: str, entry: Entry, stemmed: frozenset[str], group: str) -> list[float]:
-        usual = _USUAL[group][0]
-        given = self.state.given.get(group, [0] * 10)
-        scale = _PRIOR_COUNT / (sum(usual) + 10 * _SMOOTHING)
+        given = self.state.given.get(group, [0] * RATINGS)
         weight = _PRIOR / (_PRIOR_COUNT + sum(given))
-        shares = [weight * (scale * (u + _SMOOTHING) + g) for u, g in zip(usual, given, strict=True)]
+        usual = self._expected_shares(group)
+        shares = [weight * (_PRIOR_COUNT * share + count) for share, count in zip(usual, given, strict=True)]
         exact = _key(entry)
         for similarity, key in self._nearest(_kind(entry), stemmed):
             counts: dict[tuple[str, int], int] = {}
@@ -189,6 +176,13 @@ class Ratings:
                     near *= _SAME_OWNER * (_SAME_TEXT if key == exact else 1.0)
                 shares[rating - 1] += near
         return shares
+
+    def _expected_shares(self, group: str) -> list[float]:
+        if not self._usual:
+            self._beliefs = beliefs(self.state.given)
+        if group not in self._usual:
+            self._usual[group] = expected_shares(group, self._beliefs)
+        return self._usual[group]
 
     def _nearest(self, kind: str, stemmed: frozenset[str]) -> list[tuple[float, str]]:
         """Return the most similar rated texts by cosine of inverse document frequencies, best first, ties by text."""

@@ -33,6 +33,16 @@ _PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
 )
 
 
+#: How a rater that uses another part of the scale would have rated.
+_HABITS: tuple[tuple[str, Callable[[int], float]], ...] = (
+    ("as recorded", lambda rating: rating),
+    ("one higher", lambda rating: rating + 1),
+    ("one lower", lambda rating: rating - 1),
+    ("nearer to 1, by 0.7", lambda rating: 1 + 0.7 * (rating - 1)),
+    ("further from 1, by 1.4", lambda rating: 1 + 1.4 * (rating - 1)),
+)
+
+
 class RatedSample(NamedTuple):
     """An entry that the original model rated."""
 
@@ -66,10 +76,15 @@ def tables(data: Path) -> list[Table]:
     means = [Row(label, tuple(_means([rows[at] for rows in figures.values()]))) for at, label in enumerate(labels)]
     published = [Row(label, cells, published=True) for label, cells in _PUBLISHED]
     note = "Mean over runs; published figures are of other runs."
+    habits = [
+        Row(label, tuple(learned(0.2)(_rerated(rated_entries(run), habit)).error for run in runs))
+        for label, habit in _HABITS
+    ]
     cache = [Row(run.name, cached(rated_entries(run))) for run in runs]
     return [
         *found,
         Table("Importance: all runs", columns, (*means, *published), note),
+        Table("Importance by raters of other habits, 20% of calls: MAE", tuple(figures), tuple(habits)),
         Table(
             "Calls saved by an exact-text cache",
             ("per agent", "across agents", "same agent, same text: ratings differ by"),
@@ -90,6 +105,11 @@ def rated_entries(run: Run) -> list[RatedSample]:
                 owner = f"agent:{agent.name}"
                 found.append((node.created, agent.name, node.number, RatedSample(owner, entry, node.poignancy)))
     return [rated for *_, rated in sorted(found, key=lambda item: item[:3])]
+
+
+def _rerated(rated: Sequence[RatedSample], habit: Callable[[int], float]) -> list[RatedSample]:
+    """Return the entries as a rater of this habit would have rated them."""
+    return [one._replace(rating=min(10, max(1, round(habit(one.rating))))) for one in rated]
 
 
 def by(rule: Callable[[Entry], int]) -> Callable[[Sequence[RatedSample]], Figure]:

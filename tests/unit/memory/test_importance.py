@@ -63,18 +63,18 @@ def test_before_any_rating_kinds_of_text_differ() -> None:
 @pytest.mark.parametrize(
     ("text", "type_", "rating", "error"),
     [
-        ("Ann is sleeping", "observation", 2, 0.56),
-        ("Tom walks by", "observation", 2, 0.7364),
-        ("Ann reads", "observation", 3, 0.5926),
-        ("Tom talks with Ann", "observation", 3, 0.9435),
-        ("Maria is in love", "observation", 4, 1.7021),
-        ("Klaus argues with Maria about the election", "observation", 5, 1.7767),
-        ("Maria Lopez discusses the election and her research with a friend", "observation", 6, 1.351),
-        ("Ann reads", "reflection", 6, 1.5799),
-        ("Maria is in love", "reflection", 6, 1.4124),
-        ("Maria Lopez is writing a paper about love", "reflection", 6, 1.2335),
-        ("Ann married Ben Cole.", "observation", 7, 1.4108),
-        ("Ann reads", "message", 5, 1.31),
+        ("Ann is sleeping", "observation", 2, 0.6565),
+        ("Tom walks by", "observation", 2, 0.8132),
+        ("Ann reads", "observation", 3, 0.7135),
+        ("Tom talks with Ann", "observation", 3, 1.0934),
+        ("Maria is in love", "observation", 4, 1.8018),
+        ("Klaus argues with Maria about the election", "observation", 5, 1.9261),
+        ("Maria Lopez discusses the election and her research with a friend", "observation", 6, 1.5898),
+        ("Ann reads", "reflection", 6, 1.8051),
+        ("Maria is in love", "reflection", 6, 1.664),
+        ("Maria Lopez is writing a paper about love", "reflection", 6, 1.4833),
+        ("Ann married Ben Cole.", "observation", 7, 1.6222),
+        ("Ann reads", "message", 5, 1.4773),
     ],
 )
 def test_before_any_rating_a_text_is_taken_for_what_runs_were_made_with(
@@ -224,20 +224,20 @@ def test_words_lean_a_text_towards_the_mundane_or_the_memorable(words: str, lean
 @pytest.mark.parametrize(
     ("kind", "text", "rating", "error"),
     [
-        ("observation", "Ann sleeps", 2, 0.56),
-        ("observation", "Maria Lopez sleeps", 2, 0.736394),
-        ("observation", "Ann eats dinner", 2, 0.736394),
-        ("observation", "Ann counts numbers", 3, 0.592621),
-        ("observation", "Maria Lopez counts numbers", 3, 0.943544),
-        ("observation", "Ann talks", 3, 0.943544),
-        ("observation", "Ann talks with a friend", 4, 1.702136),
-        ("observation", "Ann talks of research and music", 5, 1.776699),
-        ("observation", "Ann shares a talk about research, music, love and death", 6, 1.350971),
-        ("reflection", "x", 6, 1.579854),
-        ("reflection", "talk with a friend", 6, 1.412379),
-        ("plan", "talk with a friend about research", 6, 1.233495),
-        ("message", "hi", 5, 1.309951),
-        ("summary", "hi", 5, 1.309951),
+        ("observation", "Ann sleeps", 2, 0.656524),
+        ("observation", "Maria Lopez sleeps", 2, 0.813231),
+        ("observation", "Ann eats dinner", 2, 0.813231),
+        ("observation", "Ann counts numbers", 3, 0.713524),
+        ("observation", "Maria Lopez counts numbers", 3, 1.093411),
+        ("observation", "Ann talks", 3, 1.093411),
+        ("observation", "Ann talks with a friend", 4, 1.801791),
+        ("observation", "Ann talks of research and music", 5, 1.926117),
+        ("observation", "Ann shares a talk about research, music, love and death", 6, 1.58982),
+        ("reflection", "x", 6, 1.805067),
+        ("reflection", "talk with a friend", 6, 1.663969),
+        ("plan", "talk with a friend about research", 6, 1.483278),
+        ("message", "hi", 5, 1.477314),
+        ("summary", "hi", 5, 1.477314),
     ],
 )
 def test_what_is_usual_of_a_class_is_the_same_in_every_version(
@@ -278,21 +278,21 @@ def test_a_session_learns_the_same_in_every_version() -> None:
     asked, estimated, errors = session(1.0)
     assert asked == "1" * 120
     assert estimated == (
-        "246562565626756315573395681556538558343736629330702692681574"
-        "367358247636735615603692563676369256147736626614703692581579"
+        "246552565626867315684396781567549658344836729330702692781774"
+        "369358247736835715703692663777369256147936727614703692581579"
     )
-    assert errors == pytest.approx(214.575, abs=0.01)
+    assert errors == pytest.approx(227.634, abs=0.01)
     asked, estimated, errors = session(0.3)
     assert asked == (
-        "001000100000100000000001110011101001001000010010100101000010"
-        "000100000100110000100100000101000100000000100100100000000101"
+        "001000100000100000000001110011101101001000010010100101000110"
+        "001100000100110000100100000101000100010100100100100000000101"
     )
     assert estimated == (
-        "246562565626656326563265532655337556345526555235562655632656"
-        "326456267533565634652552523576365363247632625526643352563477"
+        "246552555625556326563265532655338555345526555235562655632657"
+        "327356267533535634652452523578365353247732525624743352563478"
     )
-    assert errors == pytest.approx(142.73, abs=0.01)
-    assert [n for n, sign in enumerate(session(0.05)[0]) if sign == "1"] == [24, 25, 32, 72]
+    assert errors == pytest.approx(163.163, abs=0.01)
+    assert [n for n, sign in enumerate(session(0.05)[0]) if sign == "1"] == [12, 30, 41, 51, 70, 105]
 
 
 def test_recorded_days_are_predicted_better_than_by_a_median_per_type(recordings: Path) -> None:

@@ -1,0 +1,99 @@
+"""What raters usually give to texts of a class, and how a run's rater differs from that.
+
+Models differ in the part of the scale that they use: one gives 3 where another gives 2, or 7 where another gives 9. A
+habit is a shift and a stretch of the usual ratings. Which one a run's rater has follows from the ratings of all classes
+by Bayes' rule, so that a few calls tell much about classes that no call was made for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+RATINGS = 10  # from 1 to this
+
+#: How often, in percent, a text of the class is rated 1 to 10, and how much more uncertain it is than that says.
+_USUAL: Mapping[str, tuple[tuple[int, ...], float]] = {
+    "seen0": ((13, 47, 36, 1, 2, 1, 0, 0, 0, 0), 0.8),
+    "seen1": ((18, 35, 40, 4, 3, 1, 0, 0, 0, 0), 0.85),
+    "seen2": ((4, 26, 52, 8, 6, 3, 1, 0, 0, 0), 0.8),
+    "seen3": ((2, 14, 51, 9, 11, 9, 3, 1, 0, 0), 0.95),
+    "seen4": ((1, 5, 40, 7, 20, 17, 9, 1, 0, 0), 1.2),
+    "seen5": ((0, 5, 29, 6, 16, 25, 16, 3, 0, 0), 1.2),
+    "seen6": ((0, 3, 18, 4, 19, 33, 20, 3, 0, 0), 1.1),
+    "thought0": ((1, 3, 20, 5, 17, 28, 22, 4, 0, 0), 1.15),
+    "thought1": ((1, 2, 15, 5, 15, 31, 26, 5, 0, 0), 1.15),
+    "thought2": ((0, 1, 10, 5, 15, 30, 30, 8, 1, 0), 1.1),
+    "grave": ((0, 0, 4, 2, 6, 14, 24, 30, 14, 6), 1.1),  # by the streams design up to 10, by models a little less
+    "talk": ((0, 3, 25, 6, 24, 31, 8, 3, 0, 0), 1.05),
+}
+_SMOOTHING = 0.3  # percent given to every rating, so that none is impossible
+
+#: How far a rater's ratings are shifted, and how much further from 1 they are than usual.
+_HABITS = tuple((shift, stretch) for shift in (-1, 0, 1) for stretch in (0.7, 1.0, 1.4))
+_NO_HABIT = _HABITS.index((0, 1.0))
+_USUAL_HABIT = 0.7  # how likely it is, before any rating, that a rater has none of them
+_PRIOR = tuple(
+    _USUAL_HABIT if place == _NO_HABIT else (1 - _USUAL_HABIT) / (len(_HABITS) - 1) for place in range(len(_HABITS))
+)
+#: How much a rating counts as evidence of a habit: ratings of the same texts and days are no independent draws.
+_EVIDENCE = 0.25
+
+Beliefs = tuple[float, ...]  # how likely it is that the rater has each habit
+
+
+def uncertainty(group: str) -> float:
+    """Return how much more uncertain a prediction for a class is than its distribution says."""
+    return _USUAL[group][1]
+
+
+def beliefs(given: Mapping[str, Sequence[int]]) -> Beliefs:
+    """Return how likely each habit is, after these counts of ratings by class."""
+    evidence = [
+        math.log(prior)
+        + _EVIDENCE
+        * math.fsum(
+            count * math.log(share)
+            for group, counts in given.items()
+            for count, share in zip(counts, _habitual(group)[place], strict=True)
+            if count
+        )
+        for place, prior in enumerate(_PRIOR)
+    ]
+    most = max(evidence)
+    weights = [math.exp(value - most) for value in evidence]
+    total = math.fsum(weights)
+    return tuple(weight / total for weight in weights)
+
+
+def expected_shares(group: str, believed: Beliefs) -> list[float]:
+    """Return how often a text of the class is expected to be rated 1 to 10; the shares add up to 1."""
+    habitual = _habitual(group)
+    return [
+        math.fsum(belief * shares[at] for belief, shares in zip(believed, habitual, strict=True))
+        for at in range(RATINGS)
+    ]
+
+
+@cache
+def _habitual(group: str) -> tuple[tuple[float, ...], ...]:
+    """Return the shares of ratings of a class by each habit."""
+    usual = _USUAL[group][0]
+    total = sum(usual) + RATINGS * _SMOOTHING
+    return tuple(
+        tuple((value + _SMOOTHING) / total for value in _moved(usual, shift, stretch)) for shift, stretch in _HABITS
+    )
+
+
+def _moved(usual: Sequence[int], shift: int, stretch: float) -> list[float]:
+    """Return the distribution of ratings that are shifted and stretched; what falls between two is shared by both."""
+    moved = [0.0] * RATINGS
+    for rating, value in enumerate(usual, start=1):
+        place = min(RATINGS, max(1, 1 + (rating - 1) * stretch + shift))
+        below = math.floor(place)
+        above = place - below
+        moved[below - 1] += value * (1 - above)
+        if above:
+            moved[below] += value * above
+    return moved
