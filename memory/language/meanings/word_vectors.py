@@ -22,7 +22,7 @@ Vector: TypeAlias = "array[int]"  # 127 times the numbers of a vector of length 
 
 _UNIT = 127
 #: The rank of the word that counts half. A word of rank r counts r / (r + this): by Zipf's law that is the weight
-#: a / (a + p) of the paper for a word of probability p = 0.1 / r, with an a of about 1e-4.
+#: a / (a + p) of the paper for a word of probability p = 0.1 / r, with an a of 1.7e-4.
 _HALF = 600
 
 
