@@ -19,7 +19,7 @@ from memory.entry import Entry
 from memory.language.leanings import leaning
 from memory.language.life_events import changes_a_life
 from memory.language.text import normal, stems
-from memory.rating_habits import RATINGS, Beliefs, beliefs, expected_shares, uncertainty
+from memory.rating_habits import RATINGS, beliefs, expected_shares, uncertainty
 
 _MAX_TEXTS = 500  # rated texts kept; the longest untouched goes first
 _MOST_WORDS = 200  # of a text: those after them hardly change how important it is
@@ -86,8 +86,7 @@ class Ratings:
     def __init__(self, state: RatingState | None = None) -> None:
         self.state = state or RatingState()
         self._index: dict[str, dict[str, None]] = {}  # kind and stem -> keys of texts; derived, never stored
-        self._beliefs: Beliefs = ()  # about this rater; derived, as is what it is expected to give to a class
-        self._usual: dict[str, list[float]] = {}
+        self._beliefs = beliefs(self.state.given)  # about this rater; derived
         for key, text in self.state.texts.items():
             self._enter(key, text)
 
@@ -135,7 +134,7 @@ class Ratings:
         real_sum, expected_sum = self.state.errors.get(group, (0.0, 0.0))
         self.state.errors[group] = (real_sum + abs(rating - predicted), round(expected_sum + expected, 6))
         self.state.given.setdefault(group, [0] * RATINGS)[rating - 1] += 1
-        self._usual.clear()
+        self._beliefs = beliefs(self.state.given)
         key = _key(entry)
         text = self.state.texts.pop(key, None)
         if text is None:
@@ -163,7 +162,7 @@ class Ratings:
     def _distribution(self, owner: str, entry: Entry, stemmed: frozenset[str], group: str) -> list[float]:
         given = self.state.given.get(group, [0] * RATINGS)
         weight = _PRIOR / (_PRIOR_COUNT + sum(given))
-        usual = self._expected_shares(group)
+        usual = expected_shares(group, self._beliefs)
         shares = [weight * (_PRIOR_COUNT * share + count) for share, count in zip(usual, given, strict=True)]
         exact = _key(entry)
         for similarity, key in self._nearest(_kind(entry), stemmed):
@@ -176,13 +175,6 @@ class Ratings:
                     near *= _SAME_OWNER * (_SAME_TEXT if key == exact else 1.0)
                 shares[rating - 1] += near
         return shares
-
-    def _expected_shares(self, group: str) -> list[float]:
-        if not self._usual:
-            self._beliefs = beliefs(self.state.given)
-        if group not in self._usual:
-            self._usual[group] = expected_shares(group, self._beliefs)
-        return self._usual[group]
 
     def _nearest(self, kind: str, stemmed: frozenset[str]) -> list[tuple[float, str]]:
         """Return the most similar rated texts by cosine of inverse document frequencies, best first, ties by text."""

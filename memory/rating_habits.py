@@ -54,10 +54,9 @@ def beliefs(given: Mapping[str, Sequence[int]]) -> Beliefs:
         math.log(prior)
         + _EVIDENCE
         * math.fsum(
-            count * math.log(share)
+            count * logarithm
             for group, counts in given.items()
-            for count, share in zip(counts, _habitual(group)[place], strict=True)
-            if count
+            for count, logarithm in zip(counts, _logarithms(group)[place], strict=True)
         )
         for place, prior in enumerate(_PRIOR)
     ]
@@ -84,6 +83,11 @@ def _habitual(group: str) -> tuple[tuple[float, ...], ...]:
     return tuple(
         tuple((value + _SMOOTHING) / total for value in _moved(usual, shift, stretch)) for shift, stretch in _HABITS
     )
+
+
+@cache
+def _logarithms(group: str) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(map(math.log, shares)) for shares in _habitual(group))
 
 
 def _moved(usual: Sequence[int], shift: int, stretch: float) -> list[float]:
