@@ -19,7 +19,7 @@ from memory.entry import Entry
 from memory.language.leanings import leaning
 from memory.language.life_events import changes_a_life
 from memory.language.text import normal, stems
-from memory.rating_habits import RATINGS, beliefs, expected_shares, uncertainty
+from memory.rating_habits import RATINGS, expected_shares, posterior, uncertainty
 
 _MAX_TEXTS = 500  # rated texts kept; the longest untouched goes first
 _MOST_WORDS = 200  # of a text: those after them hardly change how important it is
@@ -86,7 +86,7 @@ class Ratings:
     def __init__(self, state: RatingState | None = None) -> None:
         self.state = state or RatingState()
         self._index: dict[str, dict[str, None]] = {}  # kind and stem -> keys of texts; derived, never stored
-        self._beliefs = beliefs(self.state.given)  # about this rater; derived
+        self._habits = posterior(self.state.given)  # of this rater; derived
         for key, text in self.state.texts.items():
             self._enter(key, text)
 
@@ -134,7 +134,7 @@ class Ratings:
         real_sum, expected_sum = self.state.errors.get(group, (0.0, 0.0))
         self.state.errors[group] = (real_sum + abs(rating - predicted), round(expected_sum + expected, 6))
         self.state.given.setdefault(group, [0] * RATINGS)[rating - 1] += 1
-        self._beliefs = beliefs(self.state.given)
+        self._habits = posterior(self.state.given)
         key = _key(entry)
         text = self.state.texts.pop(key, None)
         if text is None:
@@ -162,7 +162,7 @@ class Ratings:
     def _distribution(self, owner: str, entry: Entry, stemmed: frozenset[str], group: str) -> list[float]:
         given = self.state.given.get(group, [0] * RATINGS)
         weight = _PRIOR / (_PRIOR_COUNT + sum(given))
-        usual = expected_shares(group, self._beliefs)
+        usual = expected_shares(group, self._habits)
         shares = [weight * (_PRIOR_COUNT * share + count) for share, count in zip(usual, given, strict=True)]
         exact = _key(entry)
         for similarity, key in self._nearest(_kind(entry), stemmed):

@@ -33,14 +33,14 @@ _SMOOTHING = 0.3  # percent given to every rating, so that none is impossible
 #: How far a rater's ratings are shifted, and how much further from 1 they are than usual.
 _HABITS = tuple((shift, stretch) for shift in (-1, 0, 1) for stretch in (0.7, 1.0, 1.4))
 _NO_HABIT = _HABITS.index((0, 1.0))
-_USUAL_HABIT = 0.7  # how likely it is, before any rating, that a rater has none of them
+_USUAL_HABIT = 0.7  # probability, before any rating, that a rater has none of them
 _PRIOR = tuple(
     _USUAL_HABIT if place == _NO_HABIT else (1 - _USUAL_HABIT) / (len(_HABITS) - 1) for place in range(len(_HABITS))
 )
 #: How much a rating counts as evidence of a habit: ratings of the same texts and days are no independent draws.
 _EVIDENCE = 0.25
 
-Beliefs = tuple[float, ...]  # how likely it is that the rater has each habit
+Posterior = tuple[float, ...]  # the probability that the rater has each habit
 
 
 def uncertainty(group: str) -> float:
@@ -48,8 +48,8 @@ def uncertainty(group: str) -> float:
     return _USUAL[group][1]
 
 
-def beliefs(given: Mapping[str, Sequence[int]]) -> Beliefs:
-    """Return how likely each habit is, after these counts of ratings by class."""
+def posterior(given: Mapping[str, Sequence[int]]) -> Posterior:
+    """Return the probability of each habit after these counts of ratings by class."""
     evidence = [
         math.log(prior)
         + _EVIDENCE
@@ -66,11 +66,11 @@ def beliefs(given: Mapping[str, Sequence[int]]) -> Beliefs:
     return tuple(weight / total for weight in weights)
 
 
-def expected_shares(group: str, believed: Beliefs) -> list[float]:
+def expected_shares(group: str, habits: Posterior) -> list[float]:
     """Return how often a text of the class is expected to be rated 1 to 10; the shares add up to 1."""
     habitual = _habitual(group)
     return [
-        math.fsum(belief * shares[at] for belief, shares in zip(believed, habitual, strict=True))
+        math.fsum(probability * shares[at] for probability, shares in zip(habits, habitual, strict=True))
         for at in range(RATINGS)
     ]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory.entry import Entry
 from memory.importance import Ratings
-from memory.rating_habits import RATINGS, beliefs, expected_shares, uncertainty
+from memory.rating_habits import RATINGS, expected_shares, posterior, uncertainty
 
 GROUPS = ("seen0", "seen3", "seen6", "thought1", "grave", "talk")
 
@@ -17,7 +17,7 @@ def median(group: str, ratings: dict[str, list[int]]) -> int:
     """Return the median of what a class is expected to get after these ratings of classes."""
     counts = {name: [given.count(rating) for rating in range(1, RATINGS + 1)] for name, given in ratings.items()}
     total = 0.0
-    for rating, share in enumerate(expected_shares(group, beliefs(counts)), start=1):
+    for rating, share in enumerate(expected_shares(group, posterior(counts)), start=1):
         total += share
         if total >= 0.5:
             return rating
@@ -49,9 +49,9 @@ def test_a_rater_that_gives_what_is_usual_stays_usual() -> None:
     st.dictionaries(st.sampled_from(GROUPS), st.lists(st.integers(0, 40), min_size=10, max_size=10)),
 )
 def test_shares_are_all_possible_and_add_up(group: str, counts: dict[str, list[int]]) -> None:
-    believed = beliefs(counts)
-    shares = expected_shares(group, believed)
-    assert sum(believed) == pytest.approx(1)
+    habits = posterior(counts)
+    shares = expected_shares(group, habits)
+    assert sum(habits) == pytest.approx(1)
     assert sum(shares) == pytest.approx(1)
     assert len(shares) == RATINGS
     assert min(shares) > 0
