@@ -69,8 +69,7 @@ def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
 
 
 def tables(data: Path | None) -> Iterator[Table]:
-    """Yield the recall of each variant by domain, of all questions and of those with several pieces of evidence, and
-    that of the profile by kind of question."""
+    """Yield the recall of each variant by domain, the same of questions of several facts, and by kind of question."""
     asked = dict(domains(data))
     rows: list[Row] = []
     several: list[Row] = []

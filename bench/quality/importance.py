@@ -33,13 +33,17 @@ _PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
 )
 
 
-#: How a rater that uses another part of the scale would have rated.
+#: How a rater that uses another part of the scale would have rated: by habits that the learner knows, and by others.
 _HABITS: tuple[tuple[str, Callable[[int], float]], ...] = (
     ("as recorded", lambda rating: rating),
     ("one higher", lambda rating: rating + 1),
     ("one lower", lambda rating: rating - 1),
     ("nearer to 1, by 0.7", lambda rating: 1 + 0.7 * (rating - 1)),
     ("further from 1, by 1.4", lambda rating: 1 + 1.4 * (rating - 1)),
+    ("not known: nearer to 1, by 0.85", lambda rating: 1 + 0.85 * (rating - 1)),
+    ("not known: further from 1, by 1.2", lambda rating: 1 + 1.2 * (rating - 1)),
+    ("not known: one higher from 5 on", lambda rating: rating + (rating >= 5)),
+    ("not known: one lower up to 4", lambda rating: rating - (rating <= 4)),
 )
 
 

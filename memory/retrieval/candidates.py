@@ -109,7 +109,7 @@ class Candidates:
         return [value / best for value in self.relevance]
 
     @cached_property
-    def nearness(self) -> list[float]:
+    def cosines(self) -> list[float]:
         """Return the cosine of the vectors of each entry and the query, without names; 0 where it is negative."""
         names = _names(self._asked)
         asked = mean_vector(word for word in stems(self._asked) if word not in names)

@@ -19,7 +19,7 @@ from memory.retrieval.candidates import Candidates, display_name
 from memory.retrieval.terms import TERMS
 
 BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before: talk goes on from there
-AFTER = (0.3,)  # of the line after
+AFTER = 0.3  # of the line after
 ANSWER = 0.5  # further share of the line before, if it asks: its answer often repeats none of its words
 SCENE_BEST = 3  # a scene is as relevant as the mean of its best lines
 _LONGEST_NAME = 60  # characters of a line that may be the name of its speaker
@@ -34,9 +34,8 @@ def neighbours(candidates: Candidates) -> list[float]:
             for distance, share in enumerate(BEFORE, start=1):
                 if place >= distance:
                     values[index] += share * own[place - distance]
-            for distance, share in enumerate(AFTER, start=1):
-                if place + distance < len(lines):
-                    values[index] += share * own[place + distance]
+            if place + 1 < len(lines):
+                values[index] += AFTER * own[place + 1]
             if place and asks(candidates.entries[lines[place - 1]]):
                 values[index] += ANSWER * own[place - 1]
     return values

@@ -91,5 +91,5 @@ def similarity(candidates: Candidates) -> list[float]:
 
 
 def word_vectors(candidates: Candidates) -> list[float]:
-    """Return how near each entry is to the query by the vectors of their words, 0 to 1 (see `Candidates.nearness`)."""
-    return candidates.nearness
+    """Return how near each entry is to the query by the vectors of their words, 0 to 1 (see `Candidates.cosines`)."""
+    return candidates.cosines

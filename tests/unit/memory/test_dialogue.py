@@ -1,0 +1,131 @@
+"""The profile for talk: neighbours, scenes, speakers, how much a line says, and what it says in other words."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from memory.entry import Entry
+from memory.language.meanings.word_vectors import rarity
+from memory.retrieval.retrieval import DIALOGUE, Query, retrieve
+from tests.unit.memory.retrieval_case import memory, numbers, part
+
+
+def talk(*lines: tuple[str, str], scene: str = "one", first: int = 1) -> list[Entry]:
+    return [
+        memory(n, text, type="message", subjects=(f"agent:{who}",), source_id=scene)
+        for n, (who, text) in enumerate(lines, start=first)
+    ]
+
+
+def test_an_answer_is_found_through_its_question() -> None:
+    entries = talk(
+        ("ann", "Good morning"),
+        ("ann", "Did you visit the museum?"),
+        ("bob", "Yes, with my sister"),
+        ("ann", "Nice"),
+        ("bob", "Bye"),
+    )
+    found = retrieve(entries, Query(minute=0, text="Who went to the museum with bob?", limit=1), DIALOGUE)
+    assert numbers(found) == [3]
+    found = retrieve(entries, Query(minute=0, text="Who went to the museum?"), DIALOGUE)
+    around = {s.entry.number: part(s, "neighbours") for s in found}
+    assert around == pytest.approx({1: 0.3, 2: 0, 3: 0.5 + 0.5, 4: 0.2, 5: 0})
+
+
+def test_neighbours_end_with_their_scene() -> None:
+    entries = talk(("ann", "the museum"), scene="one") + talk(("bob", "hello"), scene="two", first=2)
+    found = {s.entry.number: s for s in retrieve(entries, Query(minute=0, text="museum"), DIALOGUE)}
+    assert part(found[2], "neighbours") == 0
+    assert part(found[2], "scene") == 0
+    assert part(found[1], "scene") == pytest.approx(1 / 3)
+
+
+def test_a_question_that_ends_a_scene_lends_nothing_to_its_first_line() -> None:
+    entries = talk(("ann", "Good morning"), ("bob", "Hello"), ("ann", "Nice"), ("bob", "And the museum?"))
+    found = retrieve(entries, Query(minute=0, text="museum"), DIALOGUE)
+    around = {s.entry.number: part(s, "neighbours") for s in found}
+    assert around == pytest.approx({1: 0, 2: 0, 3: 0.3, 4: 0})
+
+
+def test_a_line_that_says_nothing_has_no_information() -> None:
+    entries = talk(
+        ("ann", "We met Bea at the pier and ate herring"),
+        ("bob", "haha nice"),
+        ("ann", "And?"),
+        ("bob", "We met Carl at the market and bought a lamp"),
+    )
+    found = retrieve(entries, Query(minute=0, text="the pier"), DIALOGUE)
+    told = {s.entry.number: part(s, "information") for s in found}
+    assert told[1] == told[4] == pytest.approx(1)
+    assert 0 < told[3] < told[2] <= 0.5, "that one says at least who speaks"
+
+
+def test_the_same_line_over_and_over_has_no_information() -> None:
+    entries = talk(*[("ann", "Hello")] * 3)
+    found = retrieve(entries, Query(minute=0, text="hello"), DIALOGUE)
+    assert [part(s, "information") for s in found] == [0, 0, 0]
+
+
+def test_what_is_said_in_other_words_is_found_by_the_vectors_of_words() -> None:
+    entries = talk(("ann", "My wages are paid late"), ("ann", "The cat slept on my keyboard today"))
+    found = retrieve(entries, Query(minute=0, text="Is Ann content with her salary?"), DIALOGUE)
+    assert numbers(found) == [1, 2]
+    assert part(found[0], "word_vectors") > 0.3 > part(found[1], "word_vectors")
+
+
+def test_names_of_the_query_have_no_vector() -> None:
+    entries = talk(("bob", "Roses and lilies"), ("bob", "A pot of soup"))
+    found = retrieve(entries, Query(minute=0, text="Does Rose cook?"), DIALOGUE)
+    assert numbers(found)[0] == 2
+
+
+def test_a_frequent_word_of_the_query_counts_less_than_a_rare_one() -> None:
+    entries = talk(("ann", "What a thing"), ("ann", "What a trumpet"), ("bob", "Good"))
+    found = retrieve(entries, Query(minute=0, text="A trumpet thing"), DIALOGUE)
+    assert numbers(found)[0] == 2
+    assert {s.entry.number: part(s, "relevance") for s in found}[1] == pytest.approx(
+        rarity("thing") / rarity("trumpet")
+    )
+
+
+def speakers(entries: list[Entry], text: str) -> dict[int, float]:
+    return {s.entry.number: part(s, "speaker") for s in retrieve(entries, Query(minute=0, text=text), DIALOGUE)}
+
+
+def test_the_speakers_whom_a_query_names_are_favoured() -> None:
+    entries = talk(("ann", "I like tea"), ("bob", "I like tea"), ("cleo", "I like tea"))
+    assert speakers(entries, "Does Ann like tea?") == {1: 1, 2: 0, 3: 0}
+    assert speakers(entries, "Do Ann and Bob like tea?") == {1: 1, 2: 1, 3: 0}
+    assert speakers(entries, "Who likes tea?") == {1: 0, 2: 0, 3: 0}
+
+
+def test_the_speaker_is_the_subject_whose_name_begins_the_line() -> None:
+    both = ("agent:bjorn-holm", "agent:klara-nova")
+    entries = [
+        memory(1, "Klára Nová: I like tea", type="message", subjects=both),
+        memory(2, "Björn Holm: I like tea", type="message", subjects=both),
+        memory(3, "I like tea", type="message", subjects=both),
+    ]
+    assert speakers(entries, "Does Klara like tea?") == {1: 1, 2: 0, 3: 0}
+    assert speakers(entries, "Does Björn like tea?") == {1: 0, 2: 1, 3: 1}
+
+
+@pytest.mark.parametrize(("letters", "known"), [(60, True), (61, False)])
+def test_a_name_of_sixty_characters_at_most_begins_a_line(letters: int, known: bool) -> None:
+    name = "k" * letters
+    entries = [memory(1, f"{name}: I like tea", type="message", subjects=("agent:bo", f"agent:{name}"))]
+    assert speakers(entries, f"Does {name} like tea?") == {1: 1 if known else 0}
+    assert speakers(entries, "Does Bo like tea?") == {1: 0 if known else 1}
+
+
+def test_events_of_a_group_are_no_scene() -> None:
+    entries = [memory(n, "Ann voted for the museum", type="message", source_id="group:all") for n in (1, 2)]
+    events = [msgspec.structs.replace(entry, tags=("event:voting_confirmed",)) for entry in entries]
+
+    def around(given: list[Entry]) -> list[float]:
+        found = retrieve(given, Query(minute=0, text="museum"), DIALOGUE)
+        return [part(one, "neighbours") + part(one, "scene") for one in found]
+
+    assert around(entries) == pytest.approx([0.5 + 2 / 3, 0.3 + 2 / 3])
+    assert around(events) == [0, 0]
