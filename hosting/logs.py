@@ -9,11 +9,10 @@ import logging
 import sys
 
 import structlog
-from structlog.typing import EventDict
 
-from hosting.terminal import visible
 from scheduler.config.settings import Settings
 from workers.processes.json_logs import json_processors
+from workers.processes.text_logs import text_processors
 
 
 def quiet() -> bool:
@@ -33,22 +32,11 @@ def follow(settings: Settings) -> None:
         structlog.configure(processors=json_processors())
 
 
-def _visible(logger: object, method: str, event: EventDict) -> EventDict:
-    """Return the event with hidden characters of its texts escaped: names of owners come from others."""
-    return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
-
-
 def configure(verbosity: int) -> None:
     """Log events to stderr: warnings with verbosity 0, information with 1, everything with 2."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
-            _visible,
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
-        ],
+        processors=text_processors(sys.stderr, "%H:%M:%S"),
         wrapper_class=structlog.make_filtering_bound_logger(level),
         # stderr is looked up at each event, since a progress bar replaces it while it is drawn.
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),

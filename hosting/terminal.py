@@ -6,32 +6,15 @@ its title, characters that reverse the direction of text, and markup of the libr
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from memory.language.hidden_characters import replace_hidden
-
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")  # without line feed and tab
-
-
-def visible(text: str) -> str:
-    r"""Return the text with each character that hides text or would control a terminal escaped, as "\x1b"."""
-    return _written_out(text, lambda char: char.encode("unicode_escape").decode())
-
-
-def visible_json(line: bytes) -> bytes:
-    r"""Return an equal line of JSON with such characters escaped, as "\u001b" or "\u202e"."""
-    return _written_out(line.decode(), lambda char: json.dumps(char)[1:-1]).encode()
-
-
-def _written_out(text: str, escaped: Callable[[str], str]) -> str:
-    return replace_hidden(_CONTROLS.sub(lambda found: escaped(found[0]), text), escaped)
+from memory.language.hidden_characters import visible as visible
+from memory.language.hidden_characters import visible_json as visible_json
 
 
 class Terminal(Console):

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel, ValidationError
 
 _LONGEST = 80  # characters of a value
+_MOST, _END = 2_000, 500  # characters of a message, and of its end where it is cut: that says what to do
 
 
 class CogitateError(Exception):
-    """The root of all errors of Cogitate. The message says what failed, with which value, and what to do."""
+    """The root of all errors of Cogitate. The message says what failed, with which value, and what to do.
+
+    Whatever a message quotes (a key, a name, the words of a library), it reads as one printable line.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class InputError(CogitateError, ValueError):
@@ -48,6 +55,16 @@ def how_to_install(extra: str) -> str:
     return f"pip install 'cogitate[{extra}]', or in a clone pip install -e '.[{extra}]'"
 
 
+def printable(text: str) -> str:
+    r"""Return a text as one line of bounded length, with each character that is not printable escaped, as "\x1b"."""
+    if len(text) > _MOST:
+        text = f"{text[: _MOST - _END]} … {text[-_END:]}"
+    if text.isprintable():
+        return text
+    line = " ".join(part.strip() for part in text.splitlines())
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
+
+
 def quoted(value: object) -> str:
     """Return any value as an error shows it: shortened, in printable ASCII."""
     try:
@@ -60,7 +77,7 @@ def quoted(value: object) -> str:
 
 
 def text_of(error: BaseException, encoding: str = "utf-8", errors: str = "replace") -> str:
-    """Return the message of an error, or the name of its class when the message is empty or cannot be read.
+    """Return the message of an error in a printable line, or its class when the message is empty or cannot be read.
 
     Args:
         encoding: the encoding that must be able to hold the message.
@@ -72,7 +89,7 @@ def text_of(error: BaseException, encoding: str = "utf-8", errors: str = "replac
         raise
     except BaseException:  # a host's own __str__ may raise anything
         text = ""
-    return (text or type(error).__name__).encode(encoding, errors).decode(encoding)
+    return printable(text or type(error).__name__).encode(encoding, errors).decode(encoding)
 
 
 def require_list(value: object) -> object:
@@ -91,5 +108,10 @@ def require_list(value: object) -> object:
 def first_fault(error: ValidationError) -> str:
     """Return the first fault in a model's fields: the field, its value, and what would be right."""
     found = error.errors(include_url=False)[0]
-    where = ".".join(str(part) if str(part).isidentifier() else quoted(part) for part in found["loc"])
-    return f"{where} {quoted(found['input'])}: {found['msg'].removeprefix('Value error, ')}"
+    where = ".".join(_field(part) for part in found["loc"])
+    return printable(f"{where} {quoted(found['input'])}: {found['msg'].removeprefix('Value error, ')}")
+
+
+def _field(part: int | str) -> str:
+    named = str(part)
+    return named if named.isidentifier() and len(named) <= _LONGEST else quoted(part)

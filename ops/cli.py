@@ -147,6 +147,6 @@ def main() -> None:
 def print_error(line: str) -> None:
     """Print one line on stderr."""
     if line:  # empty where Typer printed the help
-        from hosting.terminal import visible  # here: a command without output does not need Rich
+        from memory.errors import printable
 
-        print(f"cogitate: {visible(line)}", file=sys.stderr)
+        print(f"cogitate: {printable(line)}", file=sys.stderr)

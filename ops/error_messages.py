@@ -5,7 +5,6 @@ Exit code 2: the command, the configuration or its input is invalid, and nothing
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ import msgspec
 from redis.exceptions import RedisError
 from typer.exceptions import TyperException
 
-from memory.errors import CogitateError, text_of
+from memory.errors import CogitateError, printable, text_of
 from ops.fake_llm.faults import FaultError
 from prompts.render import TemplateError
 from scheduler.config.settings import ConfigurationError
@@ -72,7 +71,7 @@ def error_message(error: Exception) -> ErrorMessage | None:
             message = ErrorMessage(f"{named}{error.strerror or error}", FAILED)
         case _:
             return None
-    return ErrorMessage(re.sub(r"\s+", " ", message.line + notes).strip(), message.exit_code)
+    return ErrorMessage(printable(message.line + notes).strip(), message.exit_code)
 
 
 def _named(fault: Fault) -> str:

@@ -23,6 +23,7 @@ from workers import about
 from workers.jobs import metrics, model_lane
 from workers.processes import lifeline, worker_presence
 from workers.processes.json_logs import format_foreign, json_processors
+from workers.processes.text_logs import escape_foreign, text_processors
 from workers.transport import flower_broker
 from workers.transport import redis_transport as transport
 from workers.transport.broker_url import kombu_url, tls
@@ -102,10 +103,10 @@ def _warm_up(**_: object) -> None:
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]
 def _set_up_logs(loglevel: int | None = None, logger: logging.Logger | None = None, **_: object) -> None:
     """Make our events follow the worker's `--loglevel`, and everything the setting `log`."""
-    if Settings().log == "json":
-        structlog.configure(processors=json_processors())
-        if logger is not None:
-            format_foreign(logger)
+    as_json = Settings().log == "json"
+    structlog.configure(processors=json_processors() if as_json else text_processors(sys.stdout))
+    if logger is not None:
+        (format_foreign if as_json else escape_foreign)(logger)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(loglevel or logging.WARNING))
 
 

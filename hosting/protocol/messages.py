@@ -179,7 +179,7 @@ def effect_of(given: dict[str, JsonValue]) -> Effect:
     try:
         return msgspec.convert(given, Effect)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
-        raise InputError(f"effect {quoted(given)}: {error}") from error
+        raise InputError(f"effect {quoted(given)}: {error}") from None
 
 
 # -- steering ------------------------------------------------------------------------------------------

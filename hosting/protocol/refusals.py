@@ -35,7 +35,7 @@ class Refusal(CogitateError):
     def __init__(self, status: int, code: str, message: str, do: str, expected_tick: int | None = None) -> None:
         super().__init__(message)
         self.status = status  # of HTTP
-        self.problem = Problem(code=code, message=message, do=do, expected_tick=expected_tick)
+        self.problem = Problem(code=code, message=str(self), do=do, expected_tick=expected_tick)
 
 
 class _Rule(NamedTuple):

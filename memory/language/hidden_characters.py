@@ -15,9 +15,11 @@ and commands write it out.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Container, Iterator
 
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")  # without line feed and tab
 _SUPPLEMENT = "\U000e0100-\U000e01ef"  # variation selectors of ideographs
 _RUN = re.compile(
     "[\xad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
@@ -53,6 +55,20 @@ def replace_hidden(text: str, instead: Callable[[str], str]) -> str:
 def without_hidden(text: str) -> str:
     """Return the text without the characters that are hidden in it."""
     return replace_hidden(text, lambda _: "")
+
+
+def visible(text: str) -> str:
+    r"""Return the text with each character that hides text or would control a terminal escaped, as "\x1b"."""
+    return _written_out(text, lambda char: char.encode("unicode_escape").decode())
+
+
+def visible_json(line: bytes) -> bytes:
+    r"""Return an equal line of JSON with such characters escaped, as "\u001b" or "\u202e"."""
+    return _written_out(line.decode(), lambda char: json.dumps(char)[1:-1]).encode()
+
+
+def _written_out(text: str, escaped: Callable[[str], str]) -> str:
+    return replace_hidden(_CONTROLS.sub(lambda found: escaped(found[0]), text), escaped)
 
 
 def _needed(found: re.Match[str], marks: Container[str]) -> Iterator[int]:

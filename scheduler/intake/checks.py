@@ -55,7 +55,7 @@ def as_read(what: str, value: object, wanted: type[T]) -> T:
     try:
         found: T = _decoder(wanted).decode(encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"{what}: {reason(error)}") from error
+        raise InputError(f"{what}: {reason(error)}") from None  # the words of a library quote what was given
     return found
 
 
@@ -227,7 +227,7 @@ def check_params(request: Request, kind: Kind) -> None:
             what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(taken.__struct_fields__) or "none"
             raise InputError(
                 f"{what}: params {quoted(request.params)}: {reason(error)}; {kind.name} takes {names}"
-            ) from error
+            ) from (None if isinstance(error, msgspec.ValidationError) else error)
 
 
 def _numbers(what: str, numbers: object) -> tuple[int, ...] | None:
@@ -265,7 +265,7 @@ def _params(what: str, params: object, most: int) -> dict[str, object]:
     try:
         text = json.dumps(dict(params), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{what}: params must be JSON values: {reason(error)}") from error
+        raise InputError(f"{what}: params must be JSON values: {reason(error)}") from None
     if len(text) > most:
         raise InputError(f"{what}: params have {len(text):,} bytes, at most {most:,} fit")
     found: dict[str, object] = json.loads(text)

@@ -96,7 +96,7 @@ def _as_read(effects: object) -> tuple[Effect, ...]:
         raw = encode(found)
         checked = _EFFECTS.decode(raw)
     except _UNREADABLE as error:
-        raise _Refusal(_unreadable(found, error)) from error
+        raise _Refusal(_unreadable(found, error)) from None
     if len(raw) > MAX_BYTES:
         raise _Refusal(f"the effects have {len(raw)} bytes of JSON, at most {MAX_BYTES} fit")
     for index, (given, read) in enumerate(zip(found, checked, strict=True)):

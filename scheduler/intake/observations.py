@@ -113,7 +113,7 @@ def check_event(owner: str, event: object) -> Event:
     try:
         return Event(**{str(name): value for name, value in event.items()})
     except InputError as error:
-        raise InputError(f"{what}: {error}") from error
+        raise InputError(f"{what}: {error}") from None
 
 
 def _as_entry(what: str, entry: object) -> Entry:
@@ -131,6 +131,6 @@ def _as_entry(what: str, entry: object) -> Entry:
     try:
         return ObservationFields.model_validate(dict(entry)).entry()
     except ValidationError as error:
-        raise InputError(f"{what}: {first_fault(error)}") from error
+        raise InputError(f"{what}: {first_fault(error)}") from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{what}: {reason(error)}") from error
+        raise InputError(f"{what}: {reason(error)}") from None
