@@ -12,9 +12,9 @@ from rich.table import Table
 
 from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, read_settings
+from scheduler.config.secret_urls import redact_url
 from scheduler.config.settings import Settings
 from scheduler.config.settings_faults import SECRET
-from scheduler.ledger.connect import redact_url
 
 EXAMPLE = "Example: COGITATE_WORKERS=4 cogitate config"
 TOML = Path("cogitate.toml")

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+from scheduler.config.secret_urls import redact_url
 from scheduler.config.settings_faults import ConfigurationError
 
 SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
@@ -18,8 +19,9 @@ def check_redis_url(url: str) -> None:
         ValueError: showing the URL without its password.
     """
     if not url.startswith(("redis://", "rediss://", "unix://")):
-        shown = url.partition("@")[2] or url
-        raise ValueError(f"{shown[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://")
+        raise ValueError(
+            f"{redact_url(url)[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://"
+        )
 
 
 def embedded_url(data_dir: Path) -> str:
@@ -50,7 +52,5 @@ def next_database(url: str) -> str:
         return f"{base}?db={int(found[1]) + 1 if found else 1}"
     found = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
     if not found:
-        raise ConfigurationError(
-            f"cannot tell the database of {url.partition('@')[2] or url!r}; set COGITATE_BROKER_URL"
-        )
+        raise ConfigurationError(f"cannot tell the database of {redact_url(url)!r}; set COGITATE_BROKER_URL")
     return f"{found[1]}/{int(found[2] or 0) + 1}{found[3] or ''}"

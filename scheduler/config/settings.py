@@ -253,9 +253,11 @@ class Settings(BaseSettings):
     @field_validator("redis_url", "broker_url")
     @classmethod
     def _url(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None:
-            check_redis_url(value.get_secret_value())
-        return value
+        if value is None:
+            return None
+        url = value.get_secret_value().strip()  # a file of variables may end its lines as Windows does
+        check_redis_url(url)
+        return SecretStr(url)
 
     @field_validator("endpoints", "models")
     @classmethod

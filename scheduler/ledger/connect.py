@@ -6,7 +6,6 @@ redis-py types a text in a reply as bytes or str, for clients that decode. Ours 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from redis import ConnectionPool, Redis
 from redis.backoff import ExponentialBackoff, NoBackoff
@@ -14,19 +13,11 @@ from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
+from scheduler.config.secret_urls import redact_url
 from scheduler.config.settings import ConfigurationError
 from scheduler.ledger.outage import is_outage
 
 MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
-
-
-def redact_url(url: str) -> str:
-    """Return a URL without its password."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    host = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=f"{parts.username or ''}:***@{host}").geturl()
 
 
 def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] = Redis) -> Redis:
@@ -41,7 +32,7 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
         ConfigurationError: when the URL cannot be read.
     """
     try:
-        return client.from_url(
+        made = client.from_url(
             url,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
@@ -49,8 +40,14 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
             health_check_interval=30,
             max_connections=MOST_CONNECTIONS,
         )
-    except ValueError as error:
-        raise ConfigurationError(f"{redact_url(url)!r} is not a Redis URL: {error}") from error
+        pool = made.connection_pool
+        pool.connection_class(**pool.connection_kwargs)  # connects to nothing; it alone knows the parameters
+    except (ValueError, TypeError, RedisError):  # without its text, which may quote a part of a password
+        raise ConfigurationError(
+            f"{redact_url(url)!r} is not a Redis URL: correct its host, port, database or parameters, and write "
+            "special characters of a password as in %40"
+        ) from None
+    return made
 
 
 def impatient(client: Redis, seconds: float) -> Redis:

@@ -21,6 +21,7 @@ from memory.entry import Entry
 from memory.retrieval.similarity import SimilarityUnavailable
 from scheduler.config.settings import ConfigurationError, Settings
 from workers.llm.requests.address import Address, address_of
+from workers.llm.sdk import open_client
 
 if TYPE_CHECKING:
     import openai
@@ -110,9 +111,7 @@ class EmbeddingSimilarity:
         import openai  # here: it takes a second to load, and few hosts need it
 
         if self._client is None:
-            self._client = openai.OpenAI(
-                api_key=self._address.api_key, base_url=self._address.base_url, max_retries=0, timeout=self._timeout
-            )
+            self._client = open_client(self._address, self._timeout)
         try:
             answer = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
             vectors = {one.index: _of_length_one(one.embedding) for one in answer.data}

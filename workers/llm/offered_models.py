@@ -1,9 +1,10 @@
-"""The models that an endpoint offers, by OpenAI's SDK, whose import takes a second: for commands, not for workers."""
+"""The models that an endpoint offers, by OpenAI's SDK: for commands, not for workers."""
 
 from __future__ import annotations
 
 from memory.errors import CogitateError
 from workers.llm.requests.address import Address
+from workers.llm.sdk import open_client
 
 
 class Unlisted(CogitateError):
@@ -23,11 +24,11 @@ def offered_models(address: Address, timeout: float) -> frozenset[str]:
     import openai
 
     try:
-        with openai.OpenAI(
-            api_key=address.api_key, base_url=address.base_url, max_retries=0, timeout=timeout
-        ) as client:
+        with open_client(address, timeout) as client:
             return frozenset(model.id for model in client.models.list())
     except openai.APIStatusError as error:
         raise Unlisted(str(error.status_code), error.status_code) from None
     except openai.APIError as error:
         raise Unlisted(type(error).__name__) from None
+    except (TypeError, ValueError, AttributeError):  # what the SDK makes of a page that is no list
+        raise Unlisted("it answers with something else") from None

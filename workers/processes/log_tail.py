@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
+from scheduler.config.secret_urls import secrets_of
 from scheduler.config.settings import Settings
 
 READ = 20_000  # bytes at the end of a log that are read
@@ -40,6 +40,4 @@ def _secrets(settings: Settings) -> Iterator[str]:
         if endpoint.base_url is not None:
             urls.append(endpoint.base_url)
     for url in urls:
-        password = urlsplit(url).password or ""
-        yield password
-        yield unquote(password)
+        yield from secrets_of(url)

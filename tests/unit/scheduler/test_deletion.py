@@ -10,7 +10,7 @@ from fakeredis import FakeRedis
 
 from scheduler.config.versions import SCHEMA
 from scheduler.ledger import deletion
-from scheduler.ledger.connect import redact_url, scan_keys
+from scheduler.ledger.connect import scan_keys
 from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.errors import RunHeld, RunMissing
 from scheduler.ledger.keys import RUNS, incarnation_key
@@ -138,15 +138,3 @@ def test_keys_are_scanned_in_batches_and_each_is_found() -> None:
     assert len(batches) > 1
     assert all(batches), "no batch is empty"
     assert [*scan_keys(client, "c:*", 10)] == []
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("redis://h:1/0", "redis://h:1/0"), ("redis://me:secret@h:1/0", "redis://me:***@h:1/0"),
-        ("redis://:secret@h/4?x=1", "redis://:***@h/4?x=1"), ("redis://me:p%40ss@h", "redis://me:***@h"),
-        ("unix:///s?db=0", "unix:///s?db=0"), ("redis://me@h", "redis://me@h"), ("redis://me:@h", "redis://me:***@h"),
-    ],
-)  # fmt: skip
-def test_no_address_is_shown_with_its_password(url: str, shown: str) -> None:
-    assert redact_url(url) == shown

@@ -95,3 +95,51 @@ def test_what_an_endpoint_may_repeat_is_the_key_or_user_and_password() -> None:
     assert address_of(endpoint()).keys == (KEY,)
     found = address_of(endpoint("http://user:s%20ecret-word@there/v1"))
     assert found.keys == (base64.b64encode(b"user:s ecret-word").decode(), "s%20ecret-word", "s ecret-word")
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("http://there/v1\r", "http://there/v1"), (" http://there/v1/ ", "http://there/v1/"),
+        ("http://there/v1/chat/completions", "http://there/v1"), ("http://there/v1/chat/completions/", "http://there/v1"),
+        ("http://there/v1/chat/completions?api-version=1\n", "http://there/v1?api-version=1"),
+    ],
+)  # fmt: skip
+def test_an_address_is_read_as_files_of_variables_and_pages_of_providers_give_it(given: str, read: str) -> None:
+    assert address_of(endpoint(given)).base_url == read
+
+
+@pytest.mark.parametrize(
+    "url", ["http://two words/v1", "http://th\tere/v1", "http://there:port/v1", "http://there:0/v1", "http://[::1/v1",
+            "http://there:70000/v1", f"http://{'a' * 70}/v1", "http://\x1b[2J/v1", "http://there/v\u202e1"],
+)  # fmt: skip
+def test_an_address_that_no_client_can_call_is_refused_in_a_line(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not a URL") as refused:
+        address_of(endpoint(url))
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("variables", "proxy"),
+    [
+        ({"ALL_PROXY": "http://proxy:1"}, "http://proxy:1"), ({"ALL_PROXY": "socks5://proxy:1"}, None),
+        ({"ALL_PROXY": "socks5://proxy:1", "HTTP_PROXY": "http://own:2"}, "http://own:2"), ({"HTTP_PROXY": ""}, None),
+        ({"HTTP_PROXY": "proxy:3128\r"}, "http://proxy:3128"), ({"HTTP_PROXY": "socks5://p:1", "NO_PROXY": "*"}, None),
+        ({"HTTPS_PROXY": "::::"}, None), ({"NO_PROXY": ",,.*[(", "HTTP_PROXY": "http://p:1"}, "http://p:1"),
+    ],
+)  # fmt: skip
+def test_the_environment_names_a_proxy(
+    variables: dict[str, str], proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert address_of(endpoint()).proxy == proxy
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:secret@proxy:1", "::::", "http://", "http://proxy:port", "ftp://p\x1b"])
+def test_a_proxy_that_is_none_is_refused_in_a_line(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(ConfigurationError, match="names no HTTP proxy") as refused:
+        address_of(endpoint())
+    assert "secret" not in str(refused.value)
+    assert str(refused.value).isprintable()

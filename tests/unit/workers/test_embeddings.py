@@ -193,6 +193,7 @@ def test_a_connection_is_opened_with_the_key_and_the_time_of_a_request_and_asks_
     made = EmbeddingSimilarity(address, "sea-words", 5.0)
     for text in ("ship", "tree"):
         made("boat", entries(text))
+    opened[0].pop("http_client").close()
     assert opened == [{"api_key": "secret", "base_url": "http://there/v1", "max_retries": 0, "timeout": 5.0}]
     made.close()
     made("boat", entries("rock"))

@@ -9,9 +9,11 @@ import urllib.request
 from dataclasses import dataclass, field
 
 from scheduler.config.endpoints import Endpoint
+from scheduler.config.secret_urls import redact_url, secrets_of
 from scheduler.config.settings import ConfigurationError, Settings
 
 OPENAI = "https://api.openai.com/v1"
+COMPLETIONS = "/chat/completions"  # the path of requests, beyond the base URL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +45,7 @@ class Address:
     @property
     def keys(self) -> tuple[str, ...]:
         """Return what the endpoint is sent and nobody else may read: the key, or user and password."""
-        password = urllib.parse.urlsplit(self.base_url).password or ""
-        return (self.basic, password, urllib.parse.unquote(password)) if self.basic else (self.api_key,)
+        return (self.basic or self.api_key, *secrets_of(self.base_url))
 
 
 def servers_of(settings: Settings) -> dict[str, str]:
@@ -60,15 +61,36 @@ def address_of(endpoint: Endpoint) -> Address:
     """
     named = _base_url(endpoint)
     base_url = named or OPENAI
+    if not _is_web_address(base_url):
+        raise ConfigurationError(f"base_url {redact_url(base_url)!r} is not a URL that begins with http:// or https://")
     proxy = _proxy(base_url)
     return Address(base_url=base_url, api_key=_key(endpoint, not named), proxy=proxy, is_openai=not named)
 
 
-def _base_url(endpoint: Endpoint) -> str | None:
-    return endpoint.base_url or os.environ.get("OPENAI_BASE_URL")
+def _base_url(endpoint: Endpoint) -> str:
+    """Return the URL to which the paths of requests are added; "" where neither settings nor environment name one.
+
+    Pages of providers often show the URL of the requests themselves, and files of variables may end lines with CR LF.
+    """
+    named = ((endpoint.base_url or "").strip() or os.environ.get("OPENAI_BASE_URL", "")).strip()
+    base, question, query = named.partition("?")
+    return base.rstrip("/").removesuffix(COMPLETIONS) + question + query if COMPLETIONS in base else named
+
+
+def _is_web_address(url: str) -> bool:
+    """Return whether a client can call this URL: of endpoints and of proxies."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        (parts.hostname or "").encode("idna")
+        reachable = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # its host or its port; a UnicodeError is one too
+        return False
+    return reachable and parts.scheme in ("http", "https") and url.isprintable() and " " not in url
 
 
 def _shown(base_url: str) -> str:
+    if not _is_web_address(base_url):
+        return redact_url(base_url)
     url = urllib.parse.urlsplit(base_url)
     return urllib.parse.urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
 
@@ -90,11 +112,27 @@ def _key(endpoint: Endpoint, is_openai: bool) -> str:
 
 
 def _proxy(base_url: str) -> str | None:
-    """Return the proxy that the environment names for this endpoint (HTTPS_PROXY and the like), if any."""
+    """Return the proxy that the environment names for this endpoint, if any.
+
+    ALL_PROXY is for programs of all kinds: one that is no HTTP proxy is left to those that can use it.
+
+    Raises:
+        ConfigurationError: when HTTP_PROXY or HTTPS_PROXY names what is no HTTP proxy.
+    """
     url = urllib.parse.urlsplit(base_url)
-    if url.scheme not in ("http", "https") or not url.hostname:
-        shown = base_url.rpartition("@")[2]
-        raise ConfigurationError(f"base_url {shown!r} is not a URL that begins with http:// or https://")
-    if url.hostname in ("localhost", "127.0.0.1", "::1") or urllib.request.proxy_bypass(url.hostname):
+    host = url.hostname or ""
+    if host in ("localhost", "127.0.0.1", "::1") or urllib.request.proxy_bypass(host):
         return None
-    return urllib.request.getproxies().get(url.scheme)
+    named = urllib.request.getproxies()
+    own, general = (_with_scheme(named.get(scheme, "")) for scheme in (url.scheme, "all"))
+    if own and not _is_web_address(own):
+        raise ConfigurationError(
+            f"{url.scheme.upper()}_PROXY {redact_url(own)!r} names no HTTP proxy: give http://host:port, unset it, or "
+            f"except the endpoint with NO_PROXY={host}"
+        )
+    return own or (general if _is_web_address(general) else "") or None
+
+
+def _with_scheme(proxy: str) -> str:
+    named = proxy.strip()
+    return named if not named or "://" in named else f"http://{named}"
