@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from memory.errors import InputError, quoted
+from memory.language.hidden_characters import is_blank
 
 MAX_LABEL = 500  # characters of a place, a subject, a tag, …
 MAX_NAMES = 1_000  # traits, tags, …
@@ -40,7 +41,7 @@ def check_text(what: str, value: object, most: int, *, blank: bool = False) -> s
         raise InputError(f"{what} has {len(text):,} characters, at most {most:,} fit: {quoted(text)}")
     if not text.isascii() and not _encodable(text):
         raise InputError(f"{what} is {quoted(text)}: a half of a character (a surrogate) cannot be written")
-    if not blank and (not text or text.isspace()):
+    if not blank and is_blank(text):
         raise InputError(f"{what} is {quoted(text)}: it must not be blank")
     return text
 

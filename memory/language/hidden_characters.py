@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Container, Iterator
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")  # without line feed and tab
@@ -55,6 +56,18 @@ def replace_hidden(text: str, instead: Callable[[str], str]) -> str:
 def without_hidden(text: str) -> str:
     """Return the text without the characters that are hidden in it."""
     return replace_hidden(text, lambda _: "")
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a reader would see nothing of a text: white space, invisible characters and marks on no letter."""
+    return not any(_is_seen(char) for char in text)
+
+
+def _is_seen(char: str) -> bool:
+    if char.isascii():
+        return char.isprintable() and char != " "
+    unseen = _RUN.match(char) is not None or char == "\u2800"  # a pattern of braille without a dot
+    return not unseen and unicodedata.category(char)[0] not in "MZ" and not _CONTROLS.match(char)
 
 
 def visible(text: str) -> str:

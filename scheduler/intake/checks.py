@@ -18,6 +18,7 @@ from memory.checks import check_text as check_text
 from memory.checks import check_texts as check_texts
 from memory.errors import InputError as InputError
 from memory.errors import quoted, text_of
+from memory.language.hidden_characters import is_blank
 from memory.profile import Location, Profile
 from tasks.job import Reads, Request
 from tasks.kind import Kind
@@ -112,7 +113,7 @@ def check_owner(owner: object) -> str:
     if not isinstance(owner, str):
         raise InputError(f"{quoted(owner)} is not an owner: give a string such as 'agent:ada'")
     scope, colon, name = owner.partition(":")
-    fits = scope in _SCOPES and (bool(name.strip()) if colon else scope == "world")
+    fits = scope in _SCOPES and (not is_blank(name) if colon else scope == "world")
     if not fits or len(owner) > MAX_OWNER or "}" in owner or _HIDDEN.search(owner):
         raise InputError(
             f"{quoted(owner)} is not an owner: use <scope>:<name> with a scope of {', '.join(_SCOPES)}, "

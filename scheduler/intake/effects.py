@@ -30,6 +30,7 @@ from memory.effects import (
 )
 from memory.entry import MAX_TEXT, Entry, PlanItem
 from memory.errors import quoted
+from memory.language.hidden_characters import is_blank
 from memory.policies.window import format_character
 from scheduler.intake.checks import (
     MAX_DEPTH,
@@ -293,13 +294,13 @@ def _no_json(data: object) -> str:
 def _text(field: str, text: str) -> str:
     if len(text) > MAX_TEXT:
         return _too_long(field, text, MAX_TEXT)
-    return "" if text and not text.isspace() else f"{field} is blank"
+    return f"{field} is blank" if is_blank(text) else ""
 
 
 def _name(field: str, name: str) -> str:
     if wrong := _long(field, name):
         return wrong
-    return "" if name and not name.isspace() else f"{field} is blank"
+    return f"{field} is blank" if is_blank(name) else ""
 
 
 def _long(field: str, name: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.language.hidden_characters import _RUN, replace_hidden, without_hidden
+from memory.language.hidden_characters import _RUN, is_blank, replace_hidden, without_hidden
 
 ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 WRITTEN = {
@@ -86,3 +86,17 @@ def test_of_several_in_a_row_few_stay_and_a_second_look_finds_nothing(text: str)
 @given(st.text(st.characters(codec="ascii")))
 def test_ascii_is_never_changed(text: str) -> None:
     assert without_hidden(text) is text
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n\u3000", "\x1b", "\x85", "\u200d", "\u3164\u115f", "\u2800", "\ufe0f", "\u0301", "\ud800"]
+)
+def test_what_no_reader_sees_is_blank(text: str) -> None:
+    assert is_blank(text)
+
+
+@given(
+    st.text(st.sampled_from(CHARACTERS), max_size=20), st.sampled_from(["a", ".", "日", "م", "क", "👩", "\ue000", "7"])
+)
+def test_with_anything_to_see_a_text_is_not_blank(text: str, seen: str) -> None:
+    assert not is_blank(text + seen + text)

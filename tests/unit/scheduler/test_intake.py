@@ -52,8 +52,11 @@ def check(**fields: Any) -> Request:
 
 
 @pytest.mark.parametrize(
-    "owner", ["agent:isabella", "npc:guard 7", "location:café/東京", "group:a:b:c", "world", "agent:" + "x" * 194]
-)
+    "owner",
+    ["agent:isabella", "npc:guard 7", "location:café/東京", "group:a:b:c", "world", "agent:" + "x" * 194,
+     "agent:می\u200cخواهم", "npc:क्\u200dष", "agent:👩\u200d🚀", "npc:☀\ufe0f", "agent:e\u0301", "agent:\ue000",
+     "npc:!"],
+)  # fmt: skip
 def test_owners(owner: str) -> None:
     assert check_owner(owner) == owner
     key = JobKey(1, "plan", owner, 0, 0)
@@ -64,6 +67,8 @@ def test_owners(owner: str) -> None:
     "owner",
     ["", "agent", "agent:", ":x", "isabella", "Agent:x", "world:", "tree:x", "agent:a\nb", "agent:\x00", "agent:\x7f",
      "agent:\x9b2J", "agent:\u202eada", "agent:\u200b", "agent: ",
+     "agent:\u200d", "group:\u200c\u200d", "npc:\u3164", "location:\ufe0f", "agent:\u2800", "agent:\u0301",
+     "agent:\u115f ",
      "agent:" + "x" * 195, "agent:\ud800", "agent:a}:0123456789abcdef:job:x"],
 )  # fmt: skip
 def test_what_is_no_owner(owner: str) -> None:
