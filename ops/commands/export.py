@@ -26,7 +26,8 @@ from ops.formatting.parquet import Row, job_rows, memory_rows, tick_rows, write_
 from ops.formatting.unreadable_entries import print_left_out
 from ops.open_state import open_state
 from scheduler.inspection.job_history import JobHistory
-from scheduler.journal.exported import all_lines, open_private
+from scheduler.journal.exported import all_lines
+from scheduler.journal.private_files import private_file
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import load_streams
 
@@ -76,7 +77,7 @@ def export(
         if form == "parquet":
             assert out is not None
             rows = _ROWS[what](client, run, settings.data_dir)
-            with open_private(out) as file:
+            with private_file(out) as file:
                 count = write_parquet(file, what, rows)
             Terminal(stderr=True).print(f"{count:,} rows of {what} of run {run}", highlight=False)
             return 0
@@ -84,7 +85,7 @@ def export(
         if out is None:
             count = _to_stdout(lines)
         else:
-            with open_private(out) as file:
+            with private_file(out) as file:
                 count = sum(1 for line in lines if file.write(line + b"\n"))
     Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}", highlight=False)
     return 0

@@ -23,7 +23,7 @@ from memory.profile import Location, Profile
 from memory.stream import Stream
 from ops.exchange.incoming import owner_named
 from scheduler.config.facts import Facts
-from scheduler.journal.exported import open_private
+from scheduler.journal.private_files import private_file, private_folder
 from scheduler.ledger.run_store import RunStore
 from simulation.recorded.nodes import KEPT, NodeType, node_record, sound_text
 
@@ -84,6 +84,17 @@ def write_save(client: Redis, run: str, streams: Iterable[Stream], out: Path) ->
     facts = _facts(store)
     of_owner = {stream.owner: profiles.get(stream.owner) or owner_named(stream.owner)[1] for stream in told}
     cast = _Cast(names=_folders(of_owner), places={place.id: place.name for place in facts.locations})
+    if not told:
+        raise InputError(f"run {run}: none of its owners is an agent or an NPC, so there is no persona to write")
+    with private_folder(out) as folder:
+        _fill(folder, run, told, of_owner, cast, facts, saved)
+    saved.left_out = +saved.left_out
+    return saved
+
+
+def _fill(
+    out: Path, run: str, told: list[Stream], of_owner: dict[str, Profile], cast: _Cast, facts: Facts, saved: Saved
+) -> None:
     last = 0
     for stream in told:
         owner, name = stream.owner, cast.names[stream.owner]
@@ -100,8 +111,6 @@ def write_save(client: Redis, run: str, streams: Iterable[Stream], out: Path) ->
         _write(folder / "spatial_memory.json", _spatial(facts.locations))
         _write(folder / "scratch.json", _scratch(owner, name, of_owner[owner], cast, entries))
         saved.personas, saved.nodes = saved.personas + 1, saved.nodes + len(entries)
-    if not saved.personas:
-        raise InputError(f"run {run}: none of its owners is an agent or an NPC, so there is no persona to write")
     meta = {
         "fork_sim_code": run,
         "start_date": DAY_0.strftime("%B %d, %Y"),
@@ -112,8 +121,6 @@ def write_save(client: Redis, run: str, streams: Iterable[Stream], out: Path) ->
         "step": last // facts.minutes_per_tick,
     }
     _write(out / "reverie" / "meta.json", meta)
-    saved.left_out = +saved.left_out
-    return saved
 
 
 def _facts(store: RunStore) -> Facts:
@@ -124,7 +131,7 @@ def _facts(store: RunStore) -> Facts:
 
 def _write(file: Path, data: object) -> None:
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with open_private(file) as opened:
+    with private_file(file) as opened:
         opened.write(json.dumps(data, indent=1, ensure_ascii=False).encode() + b"\n")
 
 

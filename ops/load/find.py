@@ -18,6 +18,7 @@ from ops.load.knee_page import answer_lines, knee_chart, knee_json, knee_page, p
 from ops.load.profiles import LoadProfile
 from ops.load.run import LoadTest, load_settings
 from ops.signals import interruptible
+from scheduler.journal.private_files import private_file
 
 SLOW = 2.0  # times as long as planned; a test that takes longer is stopped, and its load breaks
 
@@ -89,7 +90,8 @@ def find(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, out
     path = out or Path("load-find.html")
     knee_page(search, knees).write(path)
     chart = path.with_suffix(".svg")
-    chart.write_text(document(knee_chart(search, knees)), encoding="utf-8")
+    with private_file(chart) as file:
+        file.write(document(knee_chart(search, knees)).encode())
     said = Terminal(stderr=as_json)
     for line in answer_lines(search, knees):
         _say(said, line)

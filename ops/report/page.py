@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from markupsafe import Markup
 from hosting.terminal import visible
 from ops.formatting.axes import figure
 from ops.formatting.charts import HATCHES, STYLE
+from scheduler.journal.private_files import private_file
 
 Cell = str | int | float | None
 
@@ -66,11 +66,11 @@ class Page:
         return visible(page)  # characters in names cannot reverse the text around them
 
     def write(self, path: Path) -> None:
-        """Write the file atomically.
+        """Write the file.
 
         Raises:
             OSError: when the file cannot be written.
         """
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        part.write_text(self.html(), encoding="utf-8")
-        part.replace(path)
+        html = self.html()
+        with private_file(path) as file:
+            file.write(html.encode())

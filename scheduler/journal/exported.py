@@ -11,7 +11,6 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 from redis import Redis
@@ -19,6 +18,7 @@ from redis import Redis
 from scheduler.journal.checkpoint import read_checkpoint, trimmed_tick
 from scheduler.journal.history import JournalStep, read_journal
 from scheduler.journal.lines import JournalError, ReadLine, read_line
+from scheduler.journal.private_files import PART, private_file
 from scheduler.ledger.run_store import RunStore
 
 FOLDER = "journal"  # in the data folder
@@ -83,11 +83,6 @@ def exported_entry(chain: str, body: bytes, kind: str) -> bytes:
     return b'{"chain":"%b","%b":%b}\n' % (chain.encode(), kind.encode(), body)
 
 
-def open_private(path: Path) -> BinaryIO:
-    """Open a file for writing that, if it is new, its owner alone may read: it holds what agents remember."""
-    return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
-
-
 class ExportedJournal:
     """The files of one run."""
 
@@ -102,14 +97,10 @@ class ExportedJournal:
         """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self.folder / f"{first:010d}-{last:010d}.jsonl"
-        part = path.with_suffix(".part")
-        part.unlink(missing_ok=True)  # of a host that was killed: a file keeps its mode
-        with open_private(part) as file:
-            for entry in entries:
-                file.write(entry)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        for left in self.folder.glob(f"*{PART}"):  # of a host that was killed
+            left.unlink()
+        with private_file(path) as file:
+            file.writelines(entries)
         for folder in (self.folder, self.folder.parent):
             descriptor = os.open(folder, os.O_RDONLY)
             try:

@@ -153,7 +153,7 @@ class EmbeddedServer:
 
     def _make_folders(self) -> None:
         try:
-            self.data_dir.mkdir(parents=True, exist_ok=True)
+            self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.socket.parent.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise EmbeddedServerError(f"cannot make the data folder {self.data_dir}: {error.strerror}") from error

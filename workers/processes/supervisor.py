@@ -111,7 +111,7 @@ class WorkerPool:
 
     def start(self) -> WorkerPool:
         """Start the processes; return before they are ready, since hints wait for them."""
-        self._settings.data_dir.mkdir(parents=True, exist_ok=True)
+        self._settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         for thread in self._threads:
             thread.start()
         return self

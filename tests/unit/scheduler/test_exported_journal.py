@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -245,6 +246,7 @@ def test_a_file_counts_when_all_of_it_is_there(journal: Journal, tmp_path: Path)
 
     with pytest.raises(OSError, match="full"):
         exported.write(5, 8, breaks_off())
+    assert [path.name for path in tmp_path.iterdir()] == ["0000000001-0000000004.jsonl"], "no part is left"
     assert (exported.covers(4), exported.covers(5)) == (True, False)
     exported.write(5, 8, journal.entries(5, 8))
     assert exported.covers(8)
@@ -266,7 +268,7 @@ def test_a_file_is_on_the_disk_before_it_counts_and_so_are_its_folders_after(
     monkeypatch.setattr("scheduler.journal.exported.os.fsync", fsync)
     journal.files(tmp_path / "of" / "town", (1, 4))
     whole = b"".join(journal.entries(1, 4))
-    assert flushed == [("0000000001-0000000004.part", whole), ("town", b""), ("of", b"")]
+    assert flushed == [(f".{os.getpid()}.part", whole), ("town", b""), ("of", b"")]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""Files that hold what agents remember: their owner alone may read them, and they are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+PART = ".part"  # ends the name of a file that is being written
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file to write, which takes its name when the block ends and its content is on disk.
+
+    An error in the block leaves what was at the path before, and nothing beside it. What is there and is no file, such
+    as a pipe, is written as it is.
+
+    Raises:
+        OSError: when it cannot be written.
+    """
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream:
+            yield stream
+        return
+    target, part = _target_and_part(path)
+    part.unlink(missing_ok=True)  # of a process that was killed: a file keeps its mode
+    try:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def private_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder to fill, which takes the place of a missing or empty one when the block ends.
+
+    An error in the block leaves nothing of it.
+
+    Raises:
+        OSError: when it cannot be made.
+    """
+    target, part = _target_and_part(path)
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.mkdir(mode=0o700)
+        yield part
+        part.replace(target)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def _target_and_part(path: Path) -> tuple[Path, Path]:
+    target = path.resolve()
+    return target, target.with_name(f".{os.getpid()}{PART}")
