@@ -15,6 +15,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperGroup
 
+from ops.streams import leave_streams, prepare_streams
+
 
 class Command(NamedTuple):
     """The place of a command's function. Its module is imported when a user names the command: most import much."""
@@ -126,8 +128,12 @@ def _root(
 
 def main() -> None:
     """Run the console script and end the process with its exit code. A user sees no traceback without -v."""
+    prepare_streams()
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()  # here an error can be told
+    except BrokenPipeError:  # the reader wanted no more, as in `… | head`
+        code = 1
     except Exception as error:
         from memory.errors import text_of
         from ops.error_messages import FAILED, error_message  # here: it imports every class of error
@@ -141,6 +147,7 @@ def main() -> None:
         else:
             print_error(message.line)
             code = message.exit_code
+    leave_streams()
     sys.exit(code or 0)
 
 

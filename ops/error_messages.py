@@ -6,13 +6,14 @@ Exit code 2: the command, the configuration or its input is invalid, and nothing
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from redis.exceptions import RedisError
 from typer.exceptions import TyperException
 
-from memory.errors import CogitateError, printable, text_of
+from memory.errors import CogitateError, printable, quoted, text_of
 from ops.fake_llm.faults import FaultError
 from prompts.render import TemplateError
 from scheduler.config.settings import ConfigurationError
@@ -66,12 +67,29 @@ def error_message(error: Exception) -> ErrorMessage | None:
             )
         case RedisError():
             message = ErrorMessage(f"Redis stopped answering: {type(error).__name__}: {error}", FAILED)
+        case UnicodeEncodeError() if str(error.object) != _without_surrogates(str(error.object)):
+            message = ErrorMessage(f"{quoted(error.object)} holds a byte that is not UTF-8: correct it", USAGE)
+        case FileNotFoundError() if not _is_anywhere():
+            message = ErrorMessage("the folder that this command was started in is gone: change to another", FAILED)
         case OSError():
             named = f"{error.filename}: " if error.filename else ""
             message = ErrorMessage(f"{named}{error.strerror or error}", FAILED)
         case _:
             return None
     return ErrorMessage(printable(message.line + notes).strip(), message.exit_code)
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-8", "ignore").decode()
+
+
+def _is_anywhere() -> bool:
+    """Return whether the folder that this process works in exists."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _named(fault: Fault) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
@@ -14,10 +13,9 @@ from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, read_settings
 from scheduler.config.secret_urls import redact_url
 from scheduler.config.settings import Settings
-from scheduler.config.settings_faults import SECRET
+from scheduler.config.settings_faults import SECRET, TOML, read_file
 
 EXAMPLE = "Example: COGITATE_WORKERS=4 cogitate config"
-TOML = Path("cogitate.toml")
 
 
 def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
@@ -66,6 +64,6 @@ def setting_origin(name: str, flags: set[str]) -> str:
             return "flag" if name in flags else given
     if name in flags:
         return "flag"
-    if TOML.is_file() and name in tomllib.loads(TOML.read_text()):
-        return str(TOML)
+    if name in read_file():
+        return TOML
     return "default"

@@ -56,6 +56,7 @@ def gateway(
     err = Terminal(stderr=True)
 
     def started(url: str) -> None:
+        print(url, flush=True)  # a program that starts this reads it as the first line, also of a file
         whom = "hosts with a token" if known else "programs of this machine"
         err.print(f"serving {whom} at {url}; its requests: {url}/openapi.json", highlight=False, soft_wrap=True)
 

@@ -21,7 +21,7 @@ Example: cogitate flower --basic-auth=operator:secret --url-prefix=flower
 def flower(context: typer.Context, data_dir: DataDir = None) -> int:
     """Show tasks, budgets and cadence in a browser: `celery -A cogitate flower` with the settings filled in.
 
-    Further options are Flower's, written as --name=value. It listens on this machine only.
+    Further options are Flower's. It listens on this machine only.
     """
     settings = read_settings(data_dir=data_dir)
     url = settings.state_url()

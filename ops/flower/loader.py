@@ -32,7 +32,7 @@ class PagesLoader(Loader):
 
     def _create_template(self, name: str) -> Template:
         ours = OURS / name
-        source = (ours if ours.is_file() else Path(self.root) / name).read_text()
+        source = (ours if ours.is_file() else Path(self.root) / name).read_text(encoding="utf-8")
         if name == "navbar.html":
             source = with_tabs(source, self._tabs)
         if name == "task.html":

@@ -1,4 +1,4 @@
-"""Three changes to flower 2.2.0 itself, which has no hook for any of them.
+"""Four changes to flower 2.2.0 itself, which has no hook for any of them.
 
 Without the first, a user of Redis that may read and subscribe but send workers nothing gets no events: Flower asks
 workers to show themselves before it listens, and starts over for ever when it may not ask. With it Flower listens all
@@ -9,23 +9,29 @@ Without the second, Flower ends in a traceback where its address is taken.
 
 Without the third, a signal does not end Flower while Redis does not answer: the interpreter waits for threads that wait
 for Redis. They hold nothing that must be kept.
+
+Without the fourth, Flower ignores the value in "--port 5577" and listens at its usual port.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from typing import Any, Never
 
 import structlog
 from celery.events import EventReceiver
-from flower import events
+from flower import command, events
 from flower.app import Flower
 from kombu.exceptions import OperationalError
 from redis.exceptions import NoPermissionError
 
+from ops.flower.arguments import with_values
+
 log = structlog.get_logger()
 
+_apply_options = command.apply_options
 _start_http_server = Flower.start_http_server
 _start = Flower.start
 
@@ -65,8 +71,14 @@ def _start_and_leave(self: Any) -> Never:
     os._exit(0)
 
 
+def _apply_joined_options(program: str, arguments: Iterable[str]) -> None:
+    """Apply Flower's options, whose values may stand in arguments of their own."""
+    _apply_options(program, with_values(arguments))
+
+
 def apply() -> None:
     """Patch Flower in this process."""
+    command.apply_options = _apply_joined_options
     events.EventReceiver = ReadOnlyReceiver
     Flower.start_http_server = _start_or_exit
     Flower.start = _start_and_leave

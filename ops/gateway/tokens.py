@@ -48,7 +48,7 @@ def read_tokens(file: Path | None, setting: SecretStr | None) -> Tokens:
     if setting is not None:
         raise ConfigurationError(f"give --tokens {file} or {VARIABLE}, not both")
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"--tokens {file}: it cannot be read: {error}") from None
     found: dict[str, str] = {}

@@ -29,7 +29,7 @@ class LoadEndpoint:
 
     def __enter__(self) -> LoadEndpoint:
         command = [sys.executable, "-m", f"{__package__}.endpoint"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
         if not self.url:

@@ -191,7 +191,7 @@ def recorded_profile(path: Path) -> LoadProfile:
         ConfigurationError: when the file cannot be read as such a table.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             rows = [
                 (datetime.fromisoformat(row["sim_time"]), int(row["importance_jobs"]), int(row["reflect_jobs"]))
                 for row in csv.DictReader(file)

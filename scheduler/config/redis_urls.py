@@ -31,7 +31,7 @@ def embedded_url(data_dir: Path) -> str:
         ConfigurationError: when none runs there.
     """
     try:
-        record = json.loads((data_dir / SERVER_FILE).read_text())
+        record = json.loads((data_dir / SERVER_FILE).read_text(encoding="utf-8"))
         return f"unix://{record['socket']}?db=0"
     except (OSError, ValueError, KeyError) as error:
         raise ConfigurationError(

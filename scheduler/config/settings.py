@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from memory.entry import MAX_TEXT
 from memory.errors import InputError as InputError
@@ -26,7 +26,7 @@ from scheduler.config.latency_setting import LatencySetting
 from scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
 from scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
 from scheduler.config.retrieval_settings import KindRetrieval, Retrieval
-from scheduler.config.settings_faults import UNREADABLE, check_file, refusal
+from scheduler.config.settings_faults import UNREADABLE, check_file, read_file, refusal
 from scheduler.config.settings_faults import ConfigurationError as ConfigurationError
 from scheduler.config.tiers import Tier
 from scheduler.intake.checks import check_owner
@@ -56,9 +56,7 @@ def check_run_name(name: object) -> str:
 class Settings(BaseSettings):
     """The settings of a run, its workers and its operators. Every field has a working default."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="COGITATE_", env_nested_delimiter="__", toml_file="cogitate.toml", extra="forbid", frozen=True
-    )
+    model_config = SettingsConfigDict(env_prefix="COGITATE_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
     # Folders and servers
     data_dir: Path = Path(".cogitate")
@@ -338,7 +336,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources in their order of precedence: arguments, environment, `cogitate.toml`."""
         check_file()
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, InitSettingsSource(settings_cls, read_file())
 
     def state_url(self) -> str:
         """Return the URL of the state: the one given, or that of the embedded server of the data folder.
@@ -445,8 +443,6 @@ class Settings(BaseSettings):
 
 class PinnedSettings(Settings):
     """Settings from arguments and defaults only: neither the environment nor `cogitate.toml` is read."""
-
-    model_config = SettingsConfigDict(toml_file=None)
 
     @classmethod
     def settings_customise_sources(

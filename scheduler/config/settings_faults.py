@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple, get_origin
+from typing import Any, NamedTuple, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -43,6 +44,16 @@ def check_file() -> None:
         return
     if path.stat().st_size > LARGEST:
         raise ConfigurationError(f"{path.absolute()} has more than {LARGEST:,} bytes: it cannot be a file of settings")
+
+
+def read_file() -> dict[str, Any]:
+    """Return the tables of `cogitate.toml`; none where it does not exist. It may begin with a byte order mark.
+
+    Raises:
+        OSError, ValueError, RecursionError: when it cannot be read as TOML in UTF-8.
+    """
+    path = Path(TOML)
+    return tomllib.loads(path.read_bytes().decode("utf-8-sig")) if path.is_file() else {}
 
 
 class Fault(NamedTuple):

@@ -167,7 +167,7 @@ def _began(pid: int) -> str | None:
     """Return when a process began, in clock ticks since its machine was booted; "" once it has ended and only its
     parent does not know yet; None where it cannot be told."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
         return None
     return "" if fields[0] in "ZX" else fields[19]
@@ -177,7 +177,7 @@ def _began(pid: int) -> str | None:
 def _machine() -> str:
     parts = [platform.node()]
     try:
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip())
         parts.append(str(Path("/proc/self/ns/pid").readlink()))
     except OSError:
         pass  # no Linux: its name must do

@@ -38,7 +38,7 @@ Reply = list[Any]  # of a script: texts as bytes, integers, and lists of them
 def source(name: str) -> str:
     """Return the text of a script, preludes first."""
     folder = resources.files(lua)
-    return "\n".join((folder / f"{part}.lua").read_text() for part in (*_PRELUDES[name], name))
+    return "\n".join((folder / f"{part}.lua").read_text(encoding="utf-8") for part in (*_PRELUDES[name], name))
 
 
 def script(client: Redis, name: str) -> Script:

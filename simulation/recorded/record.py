@@ -77,7 +77,7 @@ def record_town(out: Path, agents: int = 3, town: int = 12, minutes: int = DAY, 
         _write(folder / "associative_memory" / "nodes.json", dict(reversed(numbered.items())))
     recording = read_recording(out)
     _write(out / "reflection_times.json", reflection_times(recording, str(meta["fork_sim_code"])))
-    (out / "job_demand.csv").write_text(job_demand(recording))
+    (out / "job_demand.csv").write_text(job_demand(recording), encoding="utf-8")
 
 
 def _write(file: Path, data: Any) -> None:

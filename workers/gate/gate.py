@@ -240,4 +240,4 @@ def per_token(limits: Endpoint) -> float:
 
 
 def _script(client: Redis, name: str) -> Script:
-    return client.register_script((resources.files(lua) / f"{name}.lua").read_text())
+    return client.register_script((resources.files(lua) / f"{name}.lua").read_text(encoding="utf-8"))

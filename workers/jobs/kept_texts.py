@@ -33,7 +33,7 @@ class KeptTexts:
         self._what = what
         self._most_bytes = most_bytes
         self._milliseconds = max(1, int(seconds * 1_000))
-        self._script: Script = client.register_script((resources.files(lua) / "keep.lua").read_text())
+        self._script: Script = client.register_script((resources.files(lua) / "keep.lua").read_text(encoding="utf-8"))
 
     def keep(self, keys: Sequence[str], field: str, text: bytes, incarnation: str = "") -> None:
         """Store a text under `field`.

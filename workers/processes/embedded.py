@@ -40,6 +40,7 @@ from workers.processes.log_tail import log_tail
 LOG_FILE = "server.log"
 LOCK_FILE = "server.lock"  # held while a server is being started or stopped
 USERS_FILE = "server.users"  # shared by the processes that use the server, exclusive for the one that stops it
+SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # for a socket, where TMPDIR's own path is too long
 MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (macOS), the ending null included
 PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # needs no quoting in a URL or in the server's configuration
 START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
@@ -290,7 +291,7 @@ class EmbeddedServer:
     def _record(self) -> None:
         """Write the server's address, atomically."""
         fresh = self.data_dir / f"{SERVER_FILE}.new"
-        fresh.write_text(json.dumps({"socket": str(self.socket), "pid": self.pid}))
+        fresh.write_text(json.dumps({"socket": str(self.socket), "pid": self.pid}), encoding="utf-8")
         fresh.replace(self.data_dir / SERVER_FILE)
 
     def _shut_down(self) -> None:
@@ -346,9 +347,19 @@ def _socket_path(data_dir: Path) -> Path:
     """Return the socket in the folder, or one derived from the folder's name if that path is too long or needs quoting.
 
     It is never random: a later host must find a server whose host was killed before it recorded the address.
+
+    Raises:
+        EmbeddedServerError: when no folder for temporary files has a path that is short enough.
     """
     path = data_dir / "server.sock"
     if len(os.fsencode(path)) <= MAX_SOCKET_PATH and PLAIN_PATH.fullmatch(str(path)):
         return path
     name = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()).resolve() / f"cogitate-{os.getuid()}-{name}" / "server.sock"
+    for folder in (tempfile.gettempdir(), *SHORT_FOLDERS):
+        path = Path(folder).resolve() / f"cogitate-{os.getuid()}-{name}" / "server.sock"
+        if len(os.fsencode(path)) <= MAX_SOCKET_PATH and PLAIN_PATH.fullmatch(str(path)) and os.access(folder, os.W_OK):
+            return path
+    raise EmbeddedServerError(
+        f"the path of the data folder {data_dir} is too long for a socket, and so is that of TMPDIR: name another with "
+        "--data-dir or TMPDIR"
+    )

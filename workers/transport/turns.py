@@ -61,4 +61,4 @@ def next_hints(client: Any, queue: str, priority: int, most: int = 1) -> list[st
 
 @lru_cache(maxsize=8)  # a process has one or two clients; the hash of the script is computed once for each
 def _script(client: Any) -> Any:
-    return client.register_script((resources.files(lua) / "turn.lua").read_text())
+    return client.register_script((resources.files(lua) / "turn.lua").read_text(encoding="utf-8"))
