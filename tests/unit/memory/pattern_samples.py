@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from re import _constants as sre
 from re import _parser
 from typing import Any, NamedTuple
@@ -13,7 +15,9 @@ from typing import Any, NamedTuple
 from tests.repository import ROOT
 from tests.unit.memory.hostile_text import filled
 
-PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "simulation", "ops")
+PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "hosting", "simulation", "ops")
+_NEED_MORE = ("__main__", "mesa_llm")  # in the names of modules that start something or need further packages
+_SOURCES = tuple(f"{ROOT / package}/" for package in PACKAGES)
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 _FEW, _MANY = 3, 40  # samples of one alternative; a repeat of at most so many cannot be pumped far
 _OF_CATEGORY = {
@@ -40,7 +44,7 @@ def patterns() -> Mapping[str, Used]:
     found: dict[str, Used] = {}
     for file in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
-        if name.endswith("__main__") or "flower" in name:
+        if any(word in name for word in _NEED_MORE):
             continue
         source = list(ast.walk(ast.parse(file.read_text())))
         for key, value in vars(importlib.import_module(name)).items():
@@ -55,6 +59,25 @@ def patterns() -> Mapping[str, Used]:
                     pattern = re.compile(literal.value)
                     found[f"{name}:{call.lineno}"] = Used(pattern, method in ("match", "fullmatch"))
     return {key: used for key, used in found.items() if isinstance(used.pattern.pattern, str)}
+
+
+@contextmanager
+def compiled(found: dict[str, re.Pattern[str]]) -> Iterator[None]:
+    """Note each pattern that a function of the product compiles within the block, of names among others."""
+    compile_one = re._compile  # type: ignore[attr-defined]  # of all of the module's functions
+
+    def noted(pattern: Any, flags: Any) -> re.Pattern[str]:
+        made: re.Pattern[str] = compile_one(pattern, flags)
+        code = sys._getframe(2).f_code
+        if code.co_filename.startswith(_SOURCES):
+            found.setdefault(made.pattern, made)
+        return made
+
+    re._compile = noted  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        re._compile = compile_one  # type: ignore[attr-defined]
 
 
 def _names(node: ast.expr, name: str) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import math
+import re
 import sys
 import time
 import unicodedata
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 
 from memory.language.text import WHITE_SPACE, normalized
 from tests.unit.memory.hostile_text import SHAPES, SHAPES_OF_ANSWERS, Shape
-from tests.unit.memory.pattern_samples import PACKAGES, patterns, pumps
+from tests.unit.memory.pattern_samples import PACKAGES, Used, compiled, patterns, pumps
 from tests.unit.memory.text_functions import FUNCTIONS, FUNCTIONS_OF_ANSWERS, LISTS
 
 LENGTH = 500  # characters at first, 4,000 in the end
@@ -101,6 +102,22 @@ def test_regular_expressions(name: str) -> None:
     used = PATTERNS[name]
     for shape in (*SHAPES.values(), *pumps(used.pattern)):
         _assert_linear(_of_text(used.on, shape))
+
+
+def test_regular_expressions_that_functions_make() -> None:
+    """Patterns of names and of words that are told, on the same texts as those of modules."""
+    made: dict[str, re.Pattern[str]] = {}
+    texts = [shape(LENGTH) for shape in (*SHAPES.values(), *SHAPES_OF_ANSWERS.values())]
+    with compiled(made):
+        for function in (*FUNCTIONS.values(), *FUNCTIONS_OF_ANSWERS.values()):
+            for text in texts:
+                function(text)
+    known = {used.pattern.pattern for used in PATTERNS.values()}
+    new = [pattern for source, pattern in made.items() if source not in known]
+    assert len(new) > 10
+    for pattern in new:
+        for shape in (*SHAPES.values(), *pumps(pattern)):
+            _assert_linear(_of_text(Used(pattern).on, shape))
 
 
 def test_white_space_is_all_there_is() -> None:
