@@ -38,10 +38,9 @@ STOP_WORDS: frozenset[str] = frozenset(_SPEC_STOP_WORDS.split())
 #: They carry no topic, so `stems` leaves them out; the design's keywords keep those longer than two letters.
 FUNCTION_WORDS: frozenset[str] = STOP_WORDS | frozenset(_FURTHER_FUNCTION_WORDS.split())
 
-_MARKS = (
-    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e"
-)
-_WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}\u0964\u0965])(?:[^\W_]|[{_MARKS}]))+")
+#: Combining marks within words, as part of a character class.
+MARKS = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e"
+_WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}\u0964\u0965])(?:[^\W_]|[{MARKS}]))+")
 _ASCII_WORD = re.compile("[0-9a-z]+")  # the same where there is nothing else
 _UNSPACED_RUN = re.compile(rf"[{UNSPACED}]")
 _CYRILLIC = re.compile("[\u0400-\u04ff]")

@@ -59,7 +59,7 @@ def shorten(text: str, limit: int, ellipsis: str = ELLIPSIS) -> str:
     if len(text) <= limit:
         return text
     most = limit - len(ellipsis)
-    end, after = _last_between_words(text, most), _first_between_words(text, most + 1, most + limit + 2)
+    end, after = _last_between(text, most), _first_between_words(text, most + 1, most + limit + 2)
     if len(text[end:after].strip()) > limit:  # the word in the way
         end = _whole_characters(text, most)
     kept = text[:end].rstrip(_END_MARKS)
@@ -67,7 +67,7 @@ def shorten(text: str, limit: int, ellipsis: str = ELLIPSIS) -> str:
 
 
 def first_words(text: str, most: int) -> str:
-    """Return the first `most` words of a text, with single spaces; two characters of a script without spaces are one."""
+    """Return the first `most` words of a text, with single spaces; two unspaced characters are one."""
     kept: list[str] = []
     left = 2 * most
     for word in text.split():
@@ -82,7 +82,13 @@ def first_words(text: str, most: int) -> str:
     return " ".join(kept)
 
 
-def _last_between_words(text: str, most: int) -> int:
+def last_between_words(text: str, most: int, least: int) -> int:
+    """Return the last index up to `most`, and above `least`, after a word; else one between two visible characters."""
+    end = _last_between(text, most)
+    return end if end > least else _whole_characters(text, most)
+
+
+def _last_between(text: str, most: int) -> int:
     """Return the last index up to `most` at which a cut splits no word; 0 if there is none."""
     found = _BETWEEN.search(text[most::-1])
     last = 0 if found is None else min(most, most - found.start() + 1)
