@@ -40,6 +40,7 @@ from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
+from tasks.persona import persona
 from tasks.recall import (
     access_marks,
     delay_of,
@@ -125,9 +126,7 @@ class Reflect:
         rendered = self._templates.render(
             self.name,
             {
-                "name": case.profile.name,
-                "occupation": case.profile.occupation,
-                "traits": case.profile.traits,
+                **persona(case.profile),
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
                 "day": day_number(result_minute(case.job)),
                 "time": clock_time(result_minute(case.job)),

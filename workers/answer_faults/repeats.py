@@ -13,7 +13,7 @@ from workers.answer_faults.fields import lists_of
 from workers.answer_faults.prompt_content import bare
 
 _SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
-_ONE_WORD = 3  # times that a text may not say a word and nothing else
+_ONE_WORD = 4  # times that a text may not say a word and nothing else
 _SAID_TWICE = 6  # words of a sentence that nobody says twice
 _LONG = 16  # words from which on a text is looked at for loops
 _VARIED = 0.7  # share of different groups of three words among all: prose is above 0.9
