@@ -7,8 +7,8 @@ the correction as it stood when it was made: so a prompt is the same whoever ren
 For each model there is a histogram of reported by estimated tokens, in percent. The correction is the smallest
 percentage that at most 1 in 1,000 of the prompts passed, and a margin; it goes below 1 only after a hundred prompts,
 and never below 0.7 (other scripts: 0.3). A count of more than twice the estimate is a mistake of the endpoint, since
-the estimate is high already, unless most prompts of the model have such a count. Old prompts are forgotten by halving all
-counts, rounded up, so that a rare high one is remembered longest.
+the estimate is high already, unless most prompts of the model have such a count. Old prompts are forgotten by halving
+all counts, rounded up, so that a rare high one is remembered longest.
 
 The tokens of other scripts than Latin are estimated and corrected apart. Prompts that hold hardly any teach the
 correction of all others; prompts with more teach the one for other scripts, from what is left of their count when at

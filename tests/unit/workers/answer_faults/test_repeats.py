@@ -57,8 +57,8 @@ def test_reasons_that_are_the_same_are_found_beside_one_that_is_missing() -> Non
 @pytest.mark.parametrize(
     ("length", "loop", "wrong"),
     [
-        (2, 1, False),
-        (3, 1, True),
+        (3, 1, False),
+        (4, 1, True),
         (15, 2, False),
         (16, 2, True),
         (16, 9, True),
