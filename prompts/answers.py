@@ -18,6 +18,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from memory.language.truncation import shorten
+from memory.language.word_count import count_words
 from prompts.render import plain
 
 MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
@@ -31,7 +33,7 @@ _LABEL = re.compile(  # "[Insight 5]: ", "[n]) ", "[day 1, 4:08 PM] "
     re.IGNORECASE,
 )
 _IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]\.?")
-_ENDS = (". ", "! ", "? ")
+_ENDS = (". ", "! ", "? ", "。", "！", "？", "؟ ", "। ")
 _CLOCK = re.compile(r"\d{1,2}:\d\d ?([ap]\.?m\.?)?", re.IGNORECASE)
 _SENTENCE = 4  # words of the shortest text that may stand in brackets
 _NUMBER = re.compile(r"([+-]?\d++(?:\.\d++)?)\s*+(?:/\s*+\d++)?")  # "7", "7/10"
@@ -39,10 +41,7 @@ _NUMBER = re.compile(r"([+-]?\d++(?:\.\d++)?)\s*+(?:/\s*+\d++)?")  # "7", "7/10"
 
 def _capped(most: int) -> Callable[[str], str]:
     def cap(text: str) -> str:
-        text = plain(text)
-        if len(text) <= most:
-            return text
-        return text[:most].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+        return shorten(plain(text), most, "…")
 
     return cap
 
@@ -56,7 +55,7 @@ def _unlabelled(text: str) -> str:
     found = _LABEL.match(kept)
     kept = (kept[found.end() :] if found is not None else kept) or text
     inside = _IN_BRACKETS.fullmatch(kept)
-    return inside[1] if inside is not None and len(kept.split()) >= _SENTENCE else kept
+    return inside[1] if inside is not None and count_words(kept) >= _SENTENCE else kept
 
 
 def _whole(text: str) -> str:

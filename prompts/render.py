@@ -23,32 +23,34 @@ from memory.language.hidden_characters import without_hidden
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")
 
+#: The values that say who somebody is.
+PERSONA = ("name", "age", "occupation", "traits", "background", "currently")
+
 #: Every template that the product itself uses, and the values it is given.
 VALUES: dict[str, frozenset[str]] = {
-    "rate": frozenset({"name", "occupation", "traits", "memories"}),
+    "rate": frozenset({*PERSONA, "memories"}),
     "plan": frozenset({
-        "stage", "name", "age", "occupation", "traits", "background", "currently", "routine", "home", "work", "places",
-        "day", "time", "end", "status", "previous", "unfinished", "known", "summary", "memories",
+        *PERSONA, "stage", "routine", "home", "work", "places", "day", "time", "end", "status", "previous",
+        "unfinished", "known", "summary", "memories",
     }),
     "act": frozenset({
-        "name", "age", "occupation", "traits", "places", "day", "time", "place", "activity", "status", "near",
-        "actions", "stage", "item", "later", "known", "summary", "memories",
+        *PERSONA, "places", "day", "time", "place", "activity", "status", "near", "actions", "stage", "item", "later",
+        "known", "summary", "memories",
     }),
     "reflect": frozenset({
-        "stage", "name", "occupation", "traits", "people", "day", "time", "status", "reflections", "known", "summary",
-        "memories",
+        *PERSONA, "stage", "people", "day", "time", "status", "reflections", "known", "summary", "memories",
     }),
     "summarise": frozenset({"name", "participants", "day", "time", "place", "lines", "words"}),
     "summarise_cells": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
     "compress": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
     "integrate": frozenset({
-        "stage", "name", "occupation", "traits", "day", "time", "summary", "history", "memories", "events", "words",
+        *PERSONA, "stage", "day", "time", "summary", "history", "memories", "events", "words",
     }),
     "recount_location": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
     "recount_npc": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
     "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related", "words", "earlier"}),
     "own": frozenset({
-        "ask", "example", "name", "occupation", "traits", "background", "day", "time", "known", "summary", "memories",
+        *PERSONA, "ask", "example", "day", "time", "known", "summary", "memories",
     }),
     "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
 }  # fmt: skip

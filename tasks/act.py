@@ -33,6 +33,7 @@ from tasks.heuristics.day_plan import LOW
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
+from tasks.persona import persona
 from tasks.places import HERE, choice_of_place, place_meant, places_shown
 from tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
 
@@ -106,10 +107,7 @@ class Act:
         rendered = self._templates.render(
             self.name,
             {
-                "name": profile.name,
-                "age": profile.age,
-                "occupation": profile.occupation,
-                "traits": profile.traits,
+                **persona(profile),
                 "places": places,
                 "day": day_number(case.job.minute),
                 "time": clock_time(case.job.minute),

@@ -30,6 +30,7 @@ from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from tasks.persona import persona
 from tasks.recall import LITTLE, access_marks
 from tasks.shown import (
     Piece,
@@ -114,9 +115,7 @@ class Integrate:
         rendered = self._templates.render(
             self.name,
             {
-                "name": case.profile.name,
-                "occupation": case.profile.occupation,
-                "traits": case.profile.traits,
+                **persona(case.profile),
                 "stage": stage_of(case.entries, case.job.minute),
                 "day": day_number(case.job.minute),
                 "time": clock_time(case.job.minute),

@@ -79,6 +79,21 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     within: int = 0  # ticks after which it is of no use any more; 0: as the kind says
 
 
+class Correction(NamedTuple):
+    """The factors of an estimate of tokens, in thousandths: for Latin letters and ASCII, and for everything else."""
+
+    plain: int = 1_000
+    others: int = 1_000
+
+    @property
+    def raised(self) -> Correction:
+        """Return the same without a factor below 1."""
+        return Correction(max(1_000, self.plain), max(1_000, self.others))
+
+
+UNCORRECTED = Correction()
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One unit of thinking as workers and the tick loop see it."""
 
@@ -92,7 +107,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""  # the model to ask; empty: the heuristic is what was asked for
     prompt_cap: int = 0  # tokens the prompt may have
     output_cap: int = 0  # tokens the answer may have, reasoning included
-    correction: int = 1_000  # thousandths: what to multiply the estimate of a prompt's tokens with
+    correction: int = 1_000  # thousandths: what to multiply the estimate of a prompt's plain tokens with
+    correction_others: int = 1_000  # the same for other characters than Latin letters and ASCII
     facts: int = 0  # version of the run's facts at the enqueue tick
     summary: str = ""  # the owner's long-term summary at the enqueue tick
     summary_version: int = 0

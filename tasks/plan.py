@@ -30,6 +30,7 @@ from tasks.heuristics.promises import KEEP, find_promises
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
+from tasks.persona import persona
 from tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
 from tasks.recall import (
     LITTLE,
@@ -128,12 +129,7 @@ class Plan:
         rendered = self._templates.render(
             self.name,
             {
-                "name": profile.name,
-                "age": profile.age,
-                "occupation": profile.occupation,
-                "traits": profile.traits,
-                "background": brief(profile.background),
-                "currently": brief(profile.currently),
+                **persona(profile),
                 "routine": brief(profile.routine),
                 "home": profile.home,
                 "work": profile.work,

@@ -25,6 +25,7 @@ from prompts.render import Templates
 from tasks import timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from tasks.persona import persona
 from tasks.recall import brief, share_of, without_repeats
 
 BATCH = 20  # entries of one call
@@ -72,9 +73,7 @@ class RateImportance:
         rendered = self._templates.render(
             self.name,
             {
-                "name": case.profile.name,
-                "occupation": case.profile.occupation,
-                "traits": case.profile.traits,
+                **persona(case.profile),
                 "memories": [{"number": e.number, "text": brief(e.text)} for e in entries],
             },
         )

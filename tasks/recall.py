@@ -11,6 +11,7 @@ from memory.clock import day_and_time
 from memory.effects import Effect, MarkAccessed
 from memory.entry import Entry, EntryType
 from memory.language.text import normal
+from memory.language.truncation import shorten
 from memory.policies.window import format_character
 from memory.retrieval.profiles import profile_of
 from memory.retrieval.retrieval import Query, retrieve
@@ -61,7 +62,7 @@ def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
 
 def brief(text: str) -> str:
     """Return the text cut at a word, so that one long entry cannot crowd out all others."""
-    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN].rsplit(" ", 1)[0] + "…"
+    return shorten(text, MAX_SHOWN, "…")
 
 
 def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:

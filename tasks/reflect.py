@@ -12,7 +12,6 @@ How often an entry was repeated is not part of what a job reads, since it change
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
@@ -24,7 +23,9 @@ from pydantic import BaseModel
 from memory.clock import DAY, clock_time, day_number, day_of
 from memory.effects import Append, Effect, SetCounter, Tell
 from memory.entry import Entry, PlanItem, is_dialogue
-from memory.language.text import normal
+from memory.language.endings import QUESTIONS
+from memory.language.sentences import split_sentences
+from memory.language.text import normal, words
 from memory.policies.compaction import rating
 from memory.routing.repeats import REPEATED
 from memory.routing.routing import stage_of
@@ -39,6 +40,7 @@ from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
+from tasks.persona import persona
 from tasks.recall import (
     access_marks,
     delay_of,
@@ -50,6 +52,7 @@ from tasks.recall import (
     without_repeats,
 )
 
+FEWEST_WORDS = 3  # of an insight
 SHOWN = 20  # observations (streams design)
 ENOUGH = 3  # observations; fewer give a minimal reflection (streams design)
 BY_MODEL, BY_HEURISTIC, MINIMAL = 7, 6, 4  # importance (streams design)
@@ -123,9 +126,7 @@ class Reflect:
         rendered = self._templates.render(
             self.name,
             {
-                "name": case.profile.name,
-                "occupation": case.profile.occupation,
-                "traits": case.profile.traits,
+                **persona(case.profile),
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
                 "day": day_number(result_minute(case.job)),
                 "time": clock_time(result_minute(case.job)),
@@ -147,9 +148,9 @@ class Reflect:
             ValueError: when the insight says nothing, or a change names somebody who does not exist.
         """
         assert isinstance(answer, ReflectionAnswer)
-        if len(answer.insight.split()) < 3 or answer.insight.strip(" .").casefold() == "this is blank":
+        if len(words(answer.insight)) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
             raise ValueError(f"the insight {answer.insight!r} says nothing")
-        if answer.insight.endswith("?") and not re.search(r"[.!]", answer.insight):
+        if all(sentence.endswith(QUESTIONS) for sentence in split_sentences(answer.insight)):
             raise ValueError(f"the insight {answer.insight!r} only asks: say what follows")
         recent = [e for e in case.entries if e.number in set(used)]
         reflection = self._reflection(case, answer.insight, max(BY_MODEL, answer.significance), used, recent)

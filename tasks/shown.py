@@ -21,6 +21,9 @@ from pydantic import BaseModel
 from memory.effects import AdvanceCursor, Append, Archive, Effect, ReplaceSummary, SetCounter
 from memory.entry import Entry
 from memory.errors import CogitateError
+from memory.language.endings import SPACED, UNSPACED
+from memory.language.truncation import last_between_words
+from memory.language.word_count import count_words
 from memory.stream import Stream
 from memory.summaries.size import SummarySize
 from prompts.render import Rendered, TemplateError, neutral
@@ -30,7 +33,8 @@ from tasks.kind import Case, Kind, Prompt
 MOST = 20_000  # characters among which a prompt chooses, so that a 64th of them is a small step
 LEAST = 200  # characters of a memory that are shown at the least
 ELLIPSIS = "…"
-_SENTENCE_ENDS = (". ", "! ", "? ", "… ", "。", "！", "？")  # where a part of a memory ends if it can
+#: Where a part of a memory ends if it can.
+_SENTENCE_ENDS = (*(f"{mark} " for mark in SPACED), *UNSPACED)
 
 
 class Begun(NamedTuple):
@@ -105,8 +109,7 @@ def _end_of_part(text: str, start: int, room: int) -> int:
     sentence = max(text.rfind(mark, half, end) + len(mark) for mark in _SENTENCE_ENDS)
     if sentence > half:
         return sentence
-    space = text.rfind(" ", half, end)
-    return space + 1 if space > half else end
+    return last_between_words(text, end, half)
 
 
 def part_counter(kind: str) -> str:
@@ -208,7 +211,7 @@ def within(size: SummarySize, answer: BaseModel, text: str, *, words: int = 0) -
     if size.fits(text):
         return text
     kept, cut = size.cut(text)
-    said = f"the summary has {len(text.split())} words: write at most {words or size.words}"
+    said = f"the summary has {count_words(text)} words: write at most {words or size.words}"
     raise TooLong(said, answer.model_copy(update={"summary": kept}), cut)
 
 

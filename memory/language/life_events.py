@@ -1,12 +1,18 @@
 """Events that change a life, told as such: a marriage, a birth, a death, a betrayal, a theft, a secret found out.
 
-The streams design rates these 10 ("got married", "discovered a secret"). Words alone would not do: "my phone died" and
-"the secret ingredient" are ordinary. So each pattern asks for what happened to a person. English only.
+The streams design rates these 10 ("got married", "discovered a secret"). In English words alone would not do: "my phone
+died" and "the secret ingredient" are ordinary. So each pattern asks for what happened to a person. For other languages
+a table lists what tells of such events (`tables/life_events.toml`).
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
+
+from memory.language.languages import ENGLISH, OTHER, UNDETERMINED, is_english, languages_of
+from memory.language.tables import read_table
+from memory.language.text import MARKS, normalized
 
 LONGEST = 2_000  # characters that are looked at: what changes a life is said early
 
@@ -41,7 +47,55 @@ _PATTERNS = (
 _TURNING_POINTS = tuple(re.compile(pattern) for pattern in _PATTERNS)
 
 
+_WORD = rf"[\w{MARKS}]"
+_GAP = rf"(?:[^\w{MARKS}]{{1,3}}{_WORD}{{1,30}}){{0,3}}"  # words between two that belong together
+_BETWEEN_WORDS = rf"[^\w{MARKS}]{{1,3}}"
+_GAP_UNSPACED = ".{0,8}"
+
+
 def changes_a_life(text: str) -> bool:
     """Return whether a text tells what people remember for the rest of their lives."""
     said = text[:LONGEST]
-    return any(pattern.search(said) for pattern in _TURNING_POINTS)
+    languages = languages_of(said)
+    if is_english(said) and any(pattern.search(said) for pattern in _TURNING_POINTS):
+        return True
+    if languages == (ENGLISH,):
+        return False
+    folded = _folded(said)
+    return any(pattern.search(folded) for language in languages for pattern in _told_in(language))
+
+
+@cache
+def _told_in(language: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of one language; those of all that write spaces where the language is not known."""
+    table = read_table("life_events")
+    if language not in table:
+        spaced = (one for one, listed in table.items() if "words" in listed)
+        unknown = language in (OTHER, UNDETERMINED)
+        return tuple(pattern for one in spaced for pattern in _told_in(one)) if unknown else ()
+    listed, found = table[language], []
+    if ways := _lines(listed.get("words", "")):
+        prefixes = listed.get("prefixes", "")
+        before = rf"(?<!{_WORD})[{prefixes}]?" if prefixes else rf"(?<!{_WORD})"
+        found.append(re.compile(rf"{before}(?:{'|'.join(map(_of_words, ways))})(?!{_WORD})"))
+    if ways := _lines(listed.get("anywhere", "")):
+        found.append(re.compile("|".join(_GAP_UNSPACED.join(map(re.escape, way.split("…"))) for way in ways)))
+    return tuple(found)
+
+
+def _lines(text: str) -> list[str]:
+    return [_folded(line) for line in text.splitlines() if line]
+
+
+def _folded(text: str) -> str:
+    return normalized(text).casefold().replace("\u0307", "")  # which is left of a Turkish "İ"
+
+
+def _of_words(way: str) -> str:
+    """Return the pattern of one way to say it: words, "*" for any end of one, "…" for up to three words between."""
+    parts = (_BETWEEN_WORDS.join(map(_of_word, apart.split(" "))) for apart in way.split(" … "))
+    return f"{_GAP}{_BETWEEN_WORDS}".join(parts)
+
+
+def _of_word(word: str) -> str:
+    return re.escape(word.removesuffix("*")) + (f"{_WORD}{{0,20}}" if word.endswith("*") else "")

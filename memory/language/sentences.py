@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from memory.language.endings import QUESTIONS, SPACED, UNSPACED, full_stop
 from memory.language.grammar import has_verb, word_set
 
 #: Words after which a full stop ends no sentence.
 _ABBREVIATIONS = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"})
 _MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？][”」』]?|\n++")
+_END = re.compile(rf"(?<![{SPACED}])[{SPACED}]++[\"'”’»)\]]*+(?=\s|$)|[{UNSPACED}]++[”」』）]*+|\n++")
 _CONJUNCTION = r"(?:but|and\s++so|so|and)\s++(?=(?:I|we|it|they|he|she|there|this|that)(?:['’]\w++)?\s++[\w'’]++\s++\w)"
 _CLAUSE = re.compile(
     rf"(?<!\s)\s++(?:[-–—]++\s++|—\s*+|{_CONJUNCTION})|—\s*+|(?<=\w)[-–]\s++|;\s++|,\s++{_CONJUNCTION}",
@@ -48,7 +49,7 @@ _CLOSING = re.compile(r"(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh|right|yo
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the trimmed sentences of `text` in order, by Latin, Cyrillic and CJK full stops and line ends."""
+    """Return the trimmed sentences of `text` in order, by the full stops of its script and line ends."""
     found: list[str] = []
     start = seen = 0  # where the sentence begins, and up to where its words were looked at
     last = ""  # word of the sentence so far
@@ -77,7 +78,7 @@ def split_clauses(sentence: str) -> list[str]:
 
     It is cut only where both parts have a verb of their own: "My wife and I argued" is one clause.
     """
-    ending = sentence[-1] if sentence.endswith(("?", "!")) else "."
+    ending = sentence[-1] if sentence.endswith(("!", "！", *QUESTIONS)) else ""
     pieces: list[str] = []
     start = begun = ended = 0  # where the present clause begins, where its last part begins, and the one before ends
     stands = False
@@ -89,7 +90,7 @@ def split_clauses(sentence: str) -> list[str]:
         stands, ended, begun = stands or alone, ends, begins
     pieces.append(sentence[start:])
     pieces = [p for p in (p.strip(" ,") for p in pieces) if _WORDLIKE.search(p)]
-    return [p if p[-1] in ".?!…。！？" else p + ending for p in pieces]
+    return [p if p[-1] in SPACED + UNSPACED else p + (ending or full_stop(p)) for p in pieces]
 
 
 def _stands_alone(part: str, *, first: bool) -> bool:

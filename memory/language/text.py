@@ -1,8 +1,8 @@
 """Words of a text in any script: tokens, keywords (streams design, task 5), stems and the key for exact repeats.
 
 The streams design tokenises with `[^a-z0-9\\s]`, which drops every letter outside English. Here a word is a run of
-letters, digits and combining marks of any script; for English text the keywords are the same as the design's. Chinese
-and Japanese write no spaces, so their runs are split into overlapping pairs of characters, as search engines do.
+letters, digits and combining marks of any script; for English text the keywords are the same as the design's. Chinese,
+Japanese and Thai write no spaces, so their runs are split into overlapping pairs of characters, as search engines do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from snowballstemmer.english_stemmer import EnglishStemmer
 from snowballstemmer.russian_stemmer import RussianStemmer
 
 from memory.language.irregular import BASE_FORMS
+from memory.language.scripts import UNSPACED
 
 _SPEC_STOP_WORDS = """
 a an the is was were be been being have has had do does did will would could should may might must shall can to of in
@@ -37,13 +38,11 @@ STOP_WORDS: frozenset[str] = frozenset(_SPEC_STOP_WORDS.split())
 #: They carry no topic, so `stems` leaves them out; the design's keywords keep those longer than two letters.
 FUNCTION_WORDS: frozenset[str] = STOP_WORDS | frozenset(_FURTHER_FUNCTION_WORDS.split())
 
-_MARKS = (
-    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e"
-)
-_UNSPACED = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # kana and Han
-_WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}\u0964\u0965])(?:[^\W_]|[{_MARKS}]))+")
+#: Combining marks within words, as part of a character class.
+MARKS = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e"
+_WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}\u0964\u0965])(?:[^\W_]|[{MARKS}]))+")
 _ASCII_WORD = re.compile("[0-9a-z]+")  # the same where there is nothing else
-_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
+_UNSPACED_RUN = re.compile(rf"[{UNSPACED}]")
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 
 #: Every character that is white space, as `str.isspace` and `\\s` know it.

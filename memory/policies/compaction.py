@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from memory.clock import day_of
 from memory.effects import Append, Archive, Effect
 from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue
+from memory.language.endings import QUESTIONS, with_end
 from memory.language.own_view import with_subject
 from memory.language.sentences import split_sentences
 from memory.language.times import anchor_days
+from memory.language.truncation import shorten
 from memory.limits import MemoryLimits
 from memory.policies import cells, window
 from memory.retrieval.scoring import ORDINARY, recency
@@ -158,7 +160,7 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
         told = " ".join(anchor_days(news_of(best), best.minute).split())
         told = told if best.type == "summary" else with_subject(told, names.get(owner, ""))
         told = told if len(told) <= 200 else _cut(told, 200)
-        told = told if told.endswith(("…", "!", "?")) else f"{told.rstrip(' .')}."
+        told = told if told.endswith(QUESTIONS) else with_end(told)
         count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
         if best.type != "summary" and count > 1:
             told = f"{where}, {count} routine events occurred, among them: {told}"
@@ -166,7 +168,7 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
             told = f"{where}: {told}"
         parts.append(told)
     text = " ".join(parts)
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1].rsplit(" ", 1)[0] + "…"
+    return shorten(text, MAX_TEXT, "…")
 
 
 def _cut(text: str, most: int) -> str:
@@ -177,7 +179,7 @@ def _cut(text: str, most: int) -> str:
         if size > most:
             break
         whole.append(sentence)
-    return " ".join(whole) or text[:most].rsplit(" ", 1)[0].rstrip(" .,;:") + "…"
+    return " ".join(whole) or shorten(text, most, "…")
 
 
 def _below(limit: int) -> int:

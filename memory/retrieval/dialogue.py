@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import chain
 
 from memory.entry import Entry, is_of_event
+from memory.language.endings import QUESTIONS
 from memory.language.text import normalized, words
 from memory.retrieval.candidates import Candidates, display_name
 from memory.retrieval.terms import TERMS
@@ -78,7 +79,7 @@ def information(candidates: Candidates) -> list[float]:
 
 def asks(entry: Entry) -> bool:
     """Return whether the line ends with a question mark (of any script)."""
-    return entry.text.rstrip().endswith(("?", "？", "؟"))
+    return entry.text.rstrip().endswith(QUESTIONS)
 
 
 def _scenes(candidates: Candidates) -> dict[str, list[int]]:

@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from memory.clock import DAY
 from memory.entry import MAX_TEXT, UNRATED, Entry
 from memory.errors import HostInput, require_list
+from memory.language.endings import has_end, with_end
 from memory.language.truncation import Content, Truncation
 from memory.routing.structure import Ask, parts_of
 from memory.summaries.conversations import resolve_name
@@ -236,4 +237,4 @@ def _amount(amount: Amount) -> str:
 
 
 def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith(tuple(".!?…。！？")) else sentence + "."
+    return sentence if has_end(sentence) else with_end(sentence)

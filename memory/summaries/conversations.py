@@ -16,6 +16,7 @@ from memory.clock import DAY, day_and_time
 from memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
 from memory.language.own_view import in_own_words
 from memory.language.times import anchor_days
+from memory.language.truncation import shorten
 from memory.language.word_count import count_words
 from memory.summaries.statements import is_statement_of_event, statement_of, told_apart
 from memory.summaries.summary import Style, Utterance, summarise
@@ -120,7 +121,7 @@ def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
         text = _MY.sub(lambda _: f"{speaker}'s", text)
         text = _ME.sub(lambda _: speaker, text)
         text = _YOU.sub(lambda _: speaker, text) if listener else text  # "I will see you" is to see the speaker
-    return msgspec.structs.replace(entry, text=text[:MAX_TEXT])
+    return msgspec.structs.replace(entry, text=shorten(text, MAX_TEXT, "…"))
 
 
 _YOU, _MY = re.compile(r"\b(?:you|yourself)\b", re.I), re.compile(r"\bmy\b", re.I)
@@ -157,7 +158,7 @@ def summarise_entries(
     text = summarise(lines, max_words=room, style=style, header=header, minute=minute)
     if not text:
         text = lines[0].text if lines else ""
-    return text[:MAX_TEXT] or "Nothing worth keeping was said."
+    return shorten(text, MAX_TEXT, "…") or "Nothing worth keeping was said."
 
 
 def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> str:

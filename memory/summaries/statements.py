@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from memory.entry import Entry, is_of_event
+from memory.language.endings import has_end, with_end
 from memory.summaries.units import Utterance
 
 _PARTS = re.compile(r" \| (?=[A-Z][a-z]+: )")
@@ -74,4 +75,4 @@ def topic_of(entry: Entry) -> str:
 
 
 def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
+    return sentence if has_end(sentence) else with_end(sentence)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from memory.language.courtesies import is_small_talk
+from memory.language.endings import has_end, with_end
 from memory.language.entities import is_number, is_time, name_words
 from memory.language.grammar import has_verb
 from memory.language.questions import reported_question
@@ -119,7 +120,7 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
                 continue
             if minute is not None:
                 text = told_after(text, minute)
-            if not text.endswith(('?"', "。", "！", "？")):
+            if not text.endswith('?"'):
                 text = _ended(text[0].upper() + text[1:])
             weights = _weights(text, lines_with, names, speakers.words, WEIGHTINGS[style])
             if _PROMISE.search(clause.replace("’", "'")):
@@ -137,9 +138,11 @@ def _is_cut_short(clause: str) -> bool:
 
 def _ended(text: str) -> str:
     """Return the text with a full stop in place of its final marks; one closing quote or bracket among them stays."""
+    if has_end(text) and text[-1] not in _MARKS + _CLOSING_QUOTES:  # with the mark of another script
+        return text
     bare = text.rstrip(_MARKS)
     if not bare or bare[-1] not in _CLOSING_QUOTES:
-        return f"{bare}."
+        return with_end(bare)
     return f"{bare[:-1].rstrip(_MARKS)}{bare[-1]}."
 
 

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
+from memory.language.truncation import shorten
+
 _TIME = re.compile(r"(^|_)(time|start|end|begin|at)(_|$)")
 _PLACE = re.compile(r"place|location|where")
 _PERSON = re.compile(r"agent|person|who$|name|target|participant|speaker")
@@ -162,7 +164,7 @@ def _quoted(memory: str) -> str:
     """Return a memory as the end of a statement: one that asks, breaks off or is too long is in quotation marks."""
     text = memory.translate(_NO_BRACKETS)
     if len(text) > _MOST_QUOTED:
-        text = f"{text[:_MOST_QUOTED].rsplit(' ', 1)[0]}…"
+        text = shorten(text, _MOST_QUOTED, "…")
     return text if text.endswith((".", "!")) else f"“{text}”"
 
 

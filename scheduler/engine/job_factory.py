@@ -9,7 +9,7 @@ from scheduler.budget.admission import Decided
 from scheduler.budget.rules import Rules
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.latency.due_ticks import TOO_SLOW
-from tasks.job import Cost, Job, Reads, Request
+from tasks.job import Correction, Cost, Job, Reads, Request
 
 
 def open_job(
@@ -21,7 +21,7 @@ def open_job(
     streams: Mapping[str, Stream],
     retired: Collection[str],
     facts: int,
-    correction: int,
+    correction: Correction,
 ) -> OpenJob:
     """Return the job of a request that was admitted, or refused and left to its heuristic.
 
@@ -29,7 +29,7 @@ def open_job(
         minute: game time of the tick, total minutes.
         retired: owners that have left; nobody may read them any more.
         facts: version of the run's facts.
-        correction: of the estimates of the model's tokens, in thousandths.
+        correction: of the estimates of the model's tokens.
     """
     line, request, offer, grant, ahead = decided
     kind, head = rules.kind_of(request.kind), streams[request.owner].head
@@ -45,7 +45,8 @@ def open_job(
         prompt_cap=offer.prompt_cap,
         output_cap=kind.output_cap + offer.headroom,
         facts=facts,
-        correction=correction,
+        correction=correction.plain,
+        correction_others=correction.others,
         summary=head.summary,
         summary_version=head.summary_version,
         character=head.character,

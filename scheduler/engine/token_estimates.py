@@ -6,10 +6,14 @@ the correction as it stood when it was made: so a prompt is the same whoever ren
 
 For each model there is a histogram of reported by estimated tokens, in percent. The correction is the smallest
 percentage that at most 1 in 1,000 of the prompts passed, and a margin; it goes below 1 only after a hundred prompts,
-and never below 0.7. A count of more than twice the estimate is a mistake of the endpoint, since the estimate is high
-already, unless most prompts of the model have such a count. Old prompts are forgotten by halving all counts, rounded
-up, so that a rare high one is remembered longest. It is applied only to prompts that are almost all ASCII, and learned
-only from them: for those the estimate is widest, and another script would not be covered by what they say.
+and never below 0.7 (other scripts: 0.3). A count of more than twice the estimate is a mistake of the endpoint, since
+the estimate is high already, unless most prompts of the model have such a count. Old prompts are forgotten by halving
+all counts, rounded up, so that a rare high one is remembered longest.
+
+The tokens of other scripts than Latin are estimated and corrected apart. Prompts that hold hardly any teach the
+correction of all others; prompts with more teach the one for other scripts, from what is left of their count when at
+least half of the estimate for their Latin part is taken off: instructions in English are never estimated at more than
+twice their tokens. So a high estimate for one part makes up for a low one of the other in prompts of the same mixture.
 
 The run keeps it in `state`, field "tokens", and a resumed run goes on with it.
 """
@@ -21,9 +25,14 @@ import msgspec
 from scheduler.ledger.claims import PromptCount
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.run_store import RunStore
+from tasks.job import Correction
 
-UNCORRECTED = 1_000  # thousandths
-LEAST, MOST = 700, 4_000  # thousandths
+NEUTRAL = 1_000  # thousandths
+LEAST, LEAST_OTHERS, MOST = 700, 300, 4_000  # thousandths
+_FEW = 50  # one token in so many of another script leaves a prompt plain
+_MUCH = 5  # one in so many teaches what the other script takes
+_LATIN_TAKES = 500  # thousandths of its estimate, at least
+_OTHERS = "\0others"  # in the name of a model's histogram of other scripts
 _ENOUGH = 100  # prompts before estimates are trusted to be too high
 _PASSED = 1_000  # one prompt in so many may be above
 _MARGIN = 105  # percent
@@ -41,25 +50,35 @@ class TokenEstimates:
 
     def learn(self, model: str, count: PromptCount) -> None:
         """Note one prompt whose result was applied."""
-        seen = self._seen.setdefault(model, {})
-        percent = min(-(-100 * count.reported // count.estimated), MOST // 10)
+        if count.others * _FEW <= count.estimated:
+            self._note(model, count.reported, count.estimated)
+        elif count.others * _MUCH >= count.estimated:
+            left = count.reported - (count.estimated - count.others) * _LATIN_TAKES // 1_000
+            self._note(model + _OTHERS, max(1, left), count.others)
+
+    def correction(self, model: str) -> Correction:
+        """Return the factors for an estimate."""
+        return Correction(self._factor(model, LEAST), self._factor(model + _OTHERS, LEAST_OTHERS))
+
+    def _note(self, name: str, reported: int, estimated: int) -> None:
+        seen = self._seen.setdefault(name, {})
+        percent = min(-(-100 * reported // estimated), MOST // 10)
         seen[percent] = seen.get(percent, 0) + 1
         if sum(seen.values()) > _REMEMBERED:
-            self._seen[model] = {percent: (prompts + 1) // 2 for percent, prompts in sorted(seen.items())}
+            self._seen[name] = {percent: (prompts + 1) // 2 for percent, prompts in sorted(seen.items())}
         self._changed = True
 
-    def correction(self, model: str) -> int:
-        """Return the factor for an estimate, in thousandths."""
-        seen = _believed(self._seen.get(model, {}))
+    def _factor(self, name: str, least: int) -> int:
+        seen = _believed(self._seen.get(name, {}))
         if not seen:
-            return UNCORRECTED
+            return NEUTRAL
         total, above = sum(seen.values()), 0
         for percent in sorted(seen, reverse=True):
             above += seen[percent]
             if above > total // _PASSED:
                 break
-        correction = min(max(-(-percent * 10 * _MARGIN // 100), LEAST), MOST)
-        return correction if total >= _ENOUGH else max(correction, UNCORRECTED)
+        correction = min(max(-(-percent * 10 * _MARGIN // 100), least), MOST)
+        return correction if total >= _ENOUGH else max(correction, NEUTRAL)
 
     # -- with the ledger -----------------------------------------------------------------------------
 

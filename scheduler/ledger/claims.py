@@ -38,6 +38,7 @@ class PromptCount(NamedTuple):
 
     estimated: int
     reported: int
+    others: int = 0  # of the estimate: for other characters than Latin letters and ASCII
 
 
 class Tried(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from memory.entry import Entry
 from memory.language.courtesies import is_small_talk
+from memory.language.endings import with_end
 from memory.language.grammar import is_past
 from memory.language.own_view import in_own_words, told_to
 from memory.language.references import leans_on_others
@@ -17,6 +18,7 @@ from memory.language.sentences import clean, split_sentences, without_own_name
 from memory.language.speakers import Speakers
 from memory.language.text import stems, words
 from memory.language.times import anchor_days
+from memory.language.truncation import shorten
 from memory.profile import Location
 from memory.summaries.conversations import parse_line, resolve_name
 from memory.summaries.statements import news_of
@@ -168,5 +170,4 @@ def after_when(text: str, recalled: Recalled) -> str:
 
 def ended(text: str) -> str:
     """Return a sentence of at most `LONGEST` characters with a mark at its end."""
-    text = text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0] + "…"
-    return text if text.endswith((".", "!", "…", "”")) else text.rstrip(" ?,;:") + "."
+    return with_end(shorten(text, LONGEST, "…"))

@@ -24,6 +24,7 @@ from tasks.job import Job, JobKey, Latency, Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.own.cadences import Cadence, is_now, next_tick
 from tasks.own.choices import Choice
+from tasks.persona import persona
 from tasks.recall import access_marks, long_term_context, share_of, template_entry
 from tasks.registry import kinds, templates
 
@@ -102,10 +103,7 @@ class DeclaredKind:
             {
                 "ask": declared.ask,
                 "example": example,
-                "name": case.profile.name,
-                "occupation": case.profile.occupation,
-                "traits": case.profile.traits,
-                "background": case.profile.background,
+                **persona(case.profile),
                 "day": day_number(case.job.minute),
                 "time": clock_time(case.job.minute),
                 "memories": [template_entry(entry) for entry in memories],

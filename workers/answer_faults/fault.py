@@ -11,6 +11,7 @@ import re
 
 from pydantic import BaseModel
 
+from memory.language.languages import is_english
 from prompts.answers import DailyPlan, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
 from tasks.kind import Prompt
 from workers.answer_faults.fields import TIME, texts_of
@@ -19,7 +20,7 @@ from workers.answer_faults.prompt_content import PromptContent, name_of
 from workers.answer_faults.repeats import fault_of_fields, repeats_itself
 from workers.answer_faults.summaries import fault_of_summary
 from workers.answer_faults.thoughts import THOUGHTS, fault_of_plan, fault_of_reasons, fault_of_thought
-from workers.answer_faults.wording import WORD, fault_of_wording
+from workers.answer_faults.wording import fault_of_wording, words_in
 
 _LATIN = re.compile(r"[a-zß-ɏ]{5,}")
 _STEM = 5  # letters by which words are compared
@@ -31,7 +32,7 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
     value, content = answer.model_dump(), PromptContent(prompt)
     texts = [text for field, text in texts_of(value) if _is_prose(text, field, content)]
     for text in texts:
-        words = WORD.findall(text.lower())
+        words = words_in(text)
         if (fault := fault_of_wording(text, words, content)) is not None:
             return fault
         if isinstance(answer, THOUGHTS) and (fault := fault_of_thought(text)) is not None:
@@ -67,8 +68,10 @@ def _is_prose(text: str, field: str, content: PromptContent) -> bool:
 def _relates(texts: list[str], content: PromptContent) -> bool:
     """Return whether an answer has a word of content in common with what it was asked about, or few of its own.
 
-    Scripts without spaces have no words that could be compared.
+    The question is in English, and so may be nothing else of it: in another language there is nothing to compare.
     """
+    if not all(map(is_english, texts)) or not is_english(" ".join(texts)):
+        return True
     own = {word[:_STEM] for text in texts for word in _LATIN.findall(text.lower())}
     if len(own) < _TOPICAL:
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from memory.language.languages import is_english
 from memory.language.text import FUNCTION_WORDS, function_word_share, stem, stems
 from memory.language.text import words as words_of
 from workers.answer_faults.prompt_content import PromptContent, bare
@@ -41,7 +42,7 @@ def _is_about_oneself(insight: str) -> bool:
     """
     own = QUOTED.sub("", insight)
     addressed = len(YOU.findall(own.partition(":")[0]))
-    return len(_ONESELF.findall(own)) > addressed or function_word_share(own) < ENGLISH
+    return len(_ONESELF.findall(own)) > addressed or not is_english(own) or function_word_share(own) < ENGLISH
 
 
 def _is_drawn_from_memories(insight: str, content: PromptContent) -> bool:
@@ -52,7 +53,7 @@ def _is_drawn_from_memories(insight: str, content: PromptContent) -> bool:
     """
     said = set(stems(insight)) - _OF_TIME
     some_english = any(word in FUNCTION_WORDS for text in content.memories for word in words_of(text))
-    if not some_english or function_word_share(insight) < ENGLISH:
+    if not some_english or not is_english(insight) or function_word_share(insight) < ENGLISH:
         return True
     named = _capitalized(insight)
     if not named.isdisjoint(word for name in content.people for word in _capitalized(name)):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import takewhile
 
+from memory.language.endings import SPACED, UNSPACED
 from tasks.kind import Prompt
 
 _FORM = "with JSON only"  # as questions and repairs end
@@ -81,7 +82,7 @@ class PromptContent:
 
 def bare(text: str) -> str:
     """Return a text in lower case without the marks at its ends and the article before it."""
-    return text.casefold().strip(" .!?").removeprefix("the ")
+    return text.casefold().strip(" " + SPACED + UNSPACED).removeprefix("the ")
 
 
 def name_of(text: str) -> str:

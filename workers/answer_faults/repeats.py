@@ -7,10 +7,13 @@ from collections import Counter
 from itertools import combinations
 from typing import Any
 
+from memory.language.endings import SPACED, UNSPACED
+from memory.language.text import words as words_of
 from workers.answer_faults.fields import lists_of
 from workers.answer_faults.prompt_content import bare
 
-_SENTENCE = re.compile(r"[^.!?…]+")
+_SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
+_ONE_WORD = 4  # times that a text may not say a word and nothing else
 _SAID_TWICE = 6  # words of a sentence that nobody says twice
 _LONG = 16  # words from which on a text is looked at for loops
 _VARIED = 0.7  # share of different groups of three words among all: prose is above 0.9
@@ -19,9 +22,18 @@ _SAME = 0.75  # share of equal items that a day may have
 
 
 def repeats_itself(text: str, words: list[str]) -> bool:
-    """Return whether a text of these words says a sentence twice, or goes round in a loop."""
-    said = [" ".join(part) for one in _SENTENCE.findall(text.casefold()) if len(part := one.split()) >= _SAID_TWICE]
+    """Return whether a text of these words says one word or a sentence over and over, or goes round in a loop."""
+    if len(words) > 1 and _times(text) >= _ONE_WORD:
+        return True
+    parts = (words_of(one) for one in _SENTENCE.findall(text))
+    said = [" ".join(part) for part in parts if len(part) >= _SAID_TWICE]
     return len(said) != len(set(said)) or (len(words) >= _LONG and len(runs(words, 3)) / (len(words) - 2) < _VARIED)
+
+
+def _times(text: str) -> int:
+    """Return how often a text says the same letters one after the other, and nothing else."""
+    letters = "".join(char for char in text.casefold() if char.isalpha())
+    return len(letters) // (letters + letters).find(letters, 1) if letters else 0
 
 
 def fault_of_fields(value: Any, choices: frozenset[str]) -> str | None:
@@ -46,7 +58,7 @@ def _said_in_two_fields(value: Any, choices: frozenset[str]) -> tuple[str, str] 
     texts = {name: bare(text) for name, text in value.items() if isinstance(text, str) and text not in choices}
     for (one, said), (other, again) in combinations(texts.items(), 2):
         short, long = sorted((said, again), key=len)
-        if len(short.split()) > 1 and long.startswith(short):
+        if len(words_of(short)) > 1 and long.startswith(short):
             return one, other
     return _said_in_two_fields(list(value.values()), choices)
 

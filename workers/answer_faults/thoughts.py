@@ -6,15 +6,18 @@ import re
 
 from pydantic import BaseModel
 
+from memory.language.endings import QUESTIONS, SPACED, UNSPACED
 from prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer
 
 THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer)
-QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»")
+QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|『[^『』]*』")
 YOU = re.compile(r"\byou(?:rs?|rself|['’]\w+)?\b", re.IGNORECASE)
 _MARKUP = re.compile(  # of a page, of a prompt, of a model's template
     r"</[a-z][\w-]{0,30}>|<\|[\w ]{1,30}\|>|\[/?INST\]|\A(?:assistant|system|user): ", re.IGNORECASE
 )
-_ENDED = re.compile(r"([^.!?…]+)([.!?…]*)")  # a sentence and its end
+_MARKS = SPACED + UNSPACED
+_ENDED = re.compile(f"([^{_MARKS}]+)([{_MARKS}]*)")  # a sentence and its end
+_COLON = re.compile("[:：]")
 _TWO_DAYS = re.compile(
     r"\b(yesterday|today|tonight|tomorrow) (?!\1)(yesterday|today|tonight|tomorrow)\b", re.IGNORECASE
 )
@@ -25,9 +28,9 @@ _NO_DEED = re.compile(
 
 def fault_of_thought(text: str) -> str | None:
     """Return why a text is nothing that a character thinks, does or has for a reason, or None."""
-    if "?" in text:
+    if any(mark in text for mark in QUESTIONS):
         sentences = [one for one in _ENDED.findall(QUOTED.sub("", text)) if any(map(str.isalnum, one[0]))]
-        if sentences and all("?" in end and ":" not in said for said, end in sentences):
+        if sentences and all(_asks(end) and not _COLON.search(said) for said, end in sentences):
             return f"{text[:40]!r} only asks; say what the character thinks or does"
     if (found := _TWO_DAYS.search(text)) is not None:
         return f"{found[0]!r} names two days at once"
@@ -36,6 +39,10 @@ def fault_of_thought(text: str) -> str | None:
     if len(text) == HELD_PHRASE and text[-1].isalnum():  # where a server held it to the schema
         return f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief"
     return None
+
+
+def _asks(end: str) -> bool:
+    return any(mark in end for mark in QUESTIONS)
 
 
 def fault_of_plan(plan: DailyPlan) -> str | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from memory.language.languages import is_english
+from memory.language.text import words
 from workers.answer_faults.prompt_content import PromptContent, name_of
 from workers.answer_faults.repeats import runs
 
-WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FILLER = frozenset({"lorem ipsum", "null", "placeholder", "string", "tbd", "todo"})
 _DECLINES = re.compile(
     r"\b(as|i am|i['’]m|being) (an? |just an? )?(ai|artificial intelligence|(large )?language model)\b|"
@@ -24,10 +26,19 @@ _ROLE = re.compile(
 )
 _IDENTIFIER = re.compile(r"\b[^\W_]+_\w+|\b(?:agent|location|world):\w+")  # owners are "agent:ada"
 _CLOCK = re.compile(r"\b(?:today|it) is day \d|\bit is \d{1,2}:\d\d [AP]M", re.IGNORECASE)
-_BROKEN = re.compile(r"[.,;:|…\[\]{}*#_]|.*[,;:|(\[{]\s*$", re.DOTALL)
+_BROKEN = re.compile(r"[.,;:|…\[\]{}*#_，；：。、]|.*[,;:|(\[{，；：、،؛（]\s*$", re.DOTALL)
 _SLOT = re.compile(
     r"[\[{<](?:insert\b[^\]}>]{0,60}|(?:(?:your|my|the|a|first|last|full|character(?:['’]s)?)[ _])?"
     r"(?:activity|agent|character|date|day|event|friend|location|name|person|place|time))[\]}>]",
+    re.IGNORECASE,
+)
+_ANY_SLOT = re.compile(r"[\[{<][^\[\]{}<>]{1,40}[\]}>]")
+#: What a model is called that declines, in languages other than English.
+_MODEL = re.compile(
+    "语言模型|語言模型|言語モデル|언어 ?모델|языков\\w{2,3} модел|мовн\\w{1,2} модел|sprachmodell|taalmodel|"
+    "språkmodell|"
+    "modèle de langage|modelo de linguagem|modelo de lenguaje|modello linguistico|model językow|jazykov\\w{1,2} model|"
+    "نموذج لغ|مدل زبانی|מודל שפה|भाषा मॉडल|dil modeli|kielimalli|mô hình ngôn ngữ|แบบจำลองภาษา|โมเดลภาษา",
     re.IGNORECASE,
 )
 _TAG = re.compile(r"</?[^<>]{1,40}>")
@@ -38,17 +49,24 @@ _RUN = 6  # words in a row that nobody writes twice by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
 
 
-def fault_of_wording(text: str, words: list[str], content: PromptContent) -> str | None:
+def words_in(text: str) -> list[str]:
+    """Return the words of a text in lower case: letters alone, or as `memory.language.text` finds them beyond ASCII."""
+    return _WORD.findall(text.lower()) if text.isascii() else words(text)
+
+
+def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str | None:
     """Return what is wrong with the wording of one text, or None.
 
     Args:
-        words: those that `WORD` finds in the text in lower case.
+        said: the words of the text, in lower case.
     """
-    if not any(map(str.isalnum, text)) or " ".join(words) in _FILLER:
+    if not any(map(str.isalnum, text)) or " ".join(said) in _FILLER or said[:2] == ["lorem", "ipsum"]:
         return f"{text[:40]!r} is a placeholder; write what the character would"
     if (found := _SLOT.search(text) or _TAG.fullmatch(text)) is not None:
         return f"{found[0]!r} is a placeholder; write what the character would"
-    if _is_date(text, words):
+    if (found := _ANY_SLOT.search(text)) is not None and not is_english(text) and found[0].lower() not in content.lower:
+        return f"{found[0]!r} is a placeholder; write what the character would"
+    if _is_date(text, said):
         return f"{text[:40]!r} is a date or a number; write what the character would"
     if name_of(text) in content.names:
         return f"{text[:40]!r} only names a place or a person; say what happens"
@@ -58,13 +76,15 @@ def fault_of_wording(text: str, words: list[str], content: PromptContent) -> str
         return f"{found[0]!r} tells the time, which the character knows"
     if (found := _DECLINES.search(text)) is not None and found[0].lower() not in content.user.lower():
         return f"{found[0]!r} is not what the character would say; stay in the character's world"
+    if (found := _MODEL.search(text)) is not None and found[0].lower() not in content.user.lower():
+        return f"{found[0]!r} is not what the character would say; stay in the character's world"
     if (found := _ROLE.search(text)) is not None and found[0].lower() not in content.lower:
         return f"{found[0]!r} speaks of the task; write what happens in the character's world"
     if (found := _IDENTIFIER.search(text)) is not None and found[0].lower() not in content.lower:
         return f"{found[0]!r} is no word; write what the character would"
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
         return "a bracket in it has no other half"
-    if _ADDRESSED.match(text) is not None or _copies(words, content.system):
+    if _ADDRESSED.match(text) is not None or _copies(said, content.system):
         return "it repeats the instructions instead of following them"
     return None
 
@@ -89,4 +109,4 @@ def _copies(words: list[str], instructions: str) -> bool:
 
 @lru_cache(maxsize=16)  # the jobs of a kind have the same instructions
 def _runs_of(instructions: str) -> set[tuple[str, ...]]:
-    return runs(WORD.findall(instructions.lower()), _RUN)
+    return runs(words_in(instructions), _RUN)

@@ -38,7 +38,7 @@ from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
 from workers.llm.requests.prompt_check import WrongPrompt
-from workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, is_plain, prompt_tokens
+from workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, prompt_parts
 
 log = structlog.get_logger()
 
@@ -313,7 +313,7 @@ def _fit_prompt(kind: Kind, claim: Claim, asked: Candidate, adjustment: Adjustme
         prompt = fitted(asked.prompt_cap // 2)
     except PromptDoesNotFit:
         prompt = fitted(asked.prompt_cap)
-    size = corrected_tokens(prompt, max(1_000, asked.correction))
+    size = corrected_tokens(prompt, asked.correction.raised)
     return prompt, max(asked.output_cap, room_for_answer(asked.model, claim.job.reserved, size))
 
 
@@ -340,9 +340,10 @@ def _spent(asked: CallResult) -> Cost:
 
 def _count(answer: ModelAnswer, prompt: Prompt) -> PromptCount | None:
     """Return the estimated and the reported tokens of a prompt, from which estimates are corrected."""
-    if not answer.prompt_tokens or not is_plain(prompt):
+    if not answer.prompt_tokens:
         return None
-    return PromptCount(prompt_tokens(prompt), answer.prompt_tokens)
+    estimated = prompt_parts(prompt)
+    return PromptCount(estimated.all, answer.prompt_tokens, estimated.others)
 
 
 def _pause(answer: ModelAnswer, attempt: int) -> float:

@@ -14,6 +14,7 @@ import msgspec
 from scheduler.config.endpoints import Model
 from scheduler.config.prices import upper_bound
 from scheduler.ledger.claims import Claim
+from tasks.job import Correction
 from tasks.kind import Kind
 from workers.llm.replies.failures import FailureKind
 
@@ -34,7 +35,6 @@ OF_ENDPOINTS: frozenset[FailureKind] = frozenset(
 #: Why a call was not made, if that is the endpoint's affair.
 REFUSED_THERE = frozenset({"breaker_open", "rate_limited_here", "no_slot"})
 _OF_ONE_MODEL = "model_missing"
-_NEUTRAL = 1_000  # thousandths: the correction of an estimate that is neither raised nor lowered
 
 
 class Candidate(NamedTuple):
@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
     model: Model
     prompt_cap: int
     output_cap: int
-    correction: int  # of the estimates of its tokens, in thousandths
+    correction: Correction  # of the estimates of its tokens
 
 
 def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Sequence[Candidate]:
@@ -51,7 +51,8 @@ def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Seque
     job, found = claim.job, []
     if claim.model is None or claim.model.endpoint not in endpoints:
         return ()
-    found.append(Candidate(claim.model, job.prompt_cap, job.output_cap, job.correction))
+    learned = Correction(job.correction, job.correction_others)
+    found.append(Candidate(claim.model, job.prompt_cap, job.output_cap, learned))
     for model in claim.others:
         output_cap = kind.output_cap + model.headroom_of(kind.name)
         prompt_cap = min(job.prompt_cap, model.context - output_cap) if model.context else job.prompt_cap
@@ -63,7 +64,7 @@ def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Seque
             and most.usd_micros <= reserved.usd_micros
         ):
             # What was learned of the tokens of the job's own model says nothing that would lower this one's estimates.
-            found.append(Candidate(model, prompt_cap, output_cap, max(_NEUTRAL, job.correction)))
+            found.append(Candidate(model, prompt_cap, output_cap, learned.raised))
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.language.truncation import ELLIPSIS, Truncation, shorten
+from memory.language.truncation import ELLIPSIS, Truncation, first_words, shorten
 
 STATEMENT = (
     "I believe we should maximize the floor because it protects the most vulnerable members of society. This approach "
@@ -185,3 +185,42 @@ def test_only_regional_letters_make_flags(char: int, pairs: bool) -> None:
 @pytest.mark.parametrize(("char", "colours"), [(0x1F3FA, False), (0x1F3FB, True), (0x1F3FF, True), (0x1F400, False)])
 def test_only_colours_of_skin_stay_with_what_is_before_them(char: int, colours: bool) -> None:
     assert shorten(f"x{chr(char)}" * 9, 10) == (f"x{chr(char)}" * 4)[: 6 if colours else 7] + ELLIPSIS
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [("我们明天在中心广场见面" * 9, 60), ("私は明日広場で会いましょう" * 9, 60), ("พบกันพรุ่งนี้ที่จัตุรัส" * 9, 60)],
+)
+def test_a_text_without_spaces_keeps_all_that_fits(text: str, limit: int) -> None:
+    cut = shorten(f"Ann: {text}", limit)
+    assert limit - 6 <= len(cut) <= limit
+    assert text.startswith(cut.removeprefix("Ann: ").removesuffix(ELLIPSIS))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("กำลังทำ" * 9, "\u0e33"),  # Thai am is the end of the letter before it
+        ("เแโใไก" * 9, ""),
+        ("क्षत्रिय" * 9, "\u094d"),  # two consonants joined
+    ],
+)
+def test_no_cut_splits_what_is_seen_as_one_letter(text: str, parts: str) -> None:
+    for limit in range(10, 40):
+        kept = shorten(text, limit, "…").removesuffix("…")
+        rest = text[len(kept) :]
+        assert not (parts and rest.startswith(parts))
+        assert not kept.endswith(("\u094d", "เ", "แ", "โ", "ใ", "ไ"))
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "words"),
+    [
+        ("one two  three", 2, "one two"),
+        ("我们明天见面", 2, "我们明天"),
+        ("Ann 我们明天见面", 2, "Ann 我们"),
+        ("", 2, ""),
+    ],
+)
+def test_the_first_words_of_any_script(text: str, most: int, words: str) -> None:
+    assert first_words(text, most) == words

@@ -61,7 +61,6 @@ from tasks.heuristics.promises import find_promises
 from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tasks.kind import Case, Kind, Prompt, WorldFacts
 from tasks.plan import Plan
-from tasks.recall import brief
 from tasks.recount import Recount
 from tasks.reflect import Reflect, person_meant
 from tasks.summarise import Summarise
@@ -256,7 +255,6 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "plan.heuristic": lambda text: Plan(TEMPLATES).heuristic(_case(Plan(TEMPLATES), text)),
     "summarise.prompt": lambda text: _prompted(Summarise(TEMPLATES), text),
     "recount.prompt": lambda text: _prompted(Recount(TEMPLATES), text),
-    "recall.brief": brief,
     "render.neutral": neutral,
     "intake.check_entry": lambda text: _attempted(lambda: check_entry(KLAUS, {"text": text[:4000], "minute": 3})),
     "intake.check_owner": lambda text: _attempted(lambda: check_owner(f"agent:{text}")),

@@ -21,32 +21,32 @@ def learned(*percents: int) -> TokenEstimates:
 
 
 def test_estimates_are_lowered_only_after_a_hundred_prompts_and_never_below_the_least() -> None:
-    assert learned().correction(MODEL) == 1_000
-    assert learned(*[80] * 99).correction(MODEL) == 1_000
-    assert learned(*[80] * 100).correction(MODEL) == 840
-    assert learned(*[30] * 100).correction(MODEL) == LEAST
-    assert learned(*[80] * 100).correction("another") == 1_000
+    assert learned().correction(MODEL).plain == 1_000
+    assert learned(*[80] * 99).correction(MODEL).plain == 1_000
+    assert learned(*[80] * 100).correction(MODEL).plain == 840
+    assert learned(*[30] * 100).correction(MODEL).plain == LEAST
+    assert learned(*[80] * 100).correction("another").plain == 1_000
 
 
 def test_a_model_that_counts_more_is_believed_at_once() -> None:
-    assert learned(130).correction(MODEL) == 1_365
-    assert learned(*[80] * 500, 130).correction(MODEL) == 1_365
+    assert learned(130).correction(MODEL).plain == 1_365
+    assert learned(*[80] * 500, 130).correction(MODEL).plain == 1_365
 
 
 def test_an_inflated_count_is_not_believed_before_it_is_the_usual_one() -> None:
-    assert learned(400).correction(MODEL) == 1_000
-    assert learned(400, 400).correction(MODEL) == 1_000
-    assert learned(400, 80, 80, 400).correction(MODEL) == 1_000
-    assert learned(*[80] * 200, 1_000, 300).correction(MODEL) == 840
-    assert learned(250, 250, 250).correction(MODEL) == 2_625
-    assert learned(*[80] * 3, *[250] * 4).correction(MODEL) == 2_625
-    assert learned(200).correction(MODEL) == 2_100
-    assert learned(200, 400).correction(MODEL) == 2_100, "twice the estimate is not odd yet"
+    assert learned(400).correction(MODEL).plain == 1_000
+    assert learned(400, 400).correction(MODEL).plain == 1_000
+    assert learned(400, 80, 80, 400).correction(MODEL).plain == 1_000
+    assert learned(*[80] * 200, 1_000, 300).correction(MODEL).plain == 840
+    assert learned(250, 250, 250).correction(MODEL).plain == 2_625
+    assert learned(*[80] * 3, *[250] * 4).correction(MODEL).plain == 2_625
+    assert learned(200).correction(MODEL).plain == 2_100
+    assert learned(200, 400).correction(MODEL).plain == 2_100, "twice the estimate is not odd yet"
 
 
 def test_one_in_a_thousand_may_pass() -> None:
-    assert learned(*[80] * 999, 130).correction(MODEL) == 840
-    assert learned(*[80] * 998, 130, 130).correction(MODEL) == 1_365
+    assert learned(*[80] * 999, 130).correction(MODEL).plain == 840
+    assert learned(*[80] * 998, 130, 130).correction(MODEL).plain == 1_365
 
 
 def test_what_is_old_is_forgotten_but_not_what_is_rare() -> None:
@@ -55,7 +55,7 @@ def test_what_is_old_is_forgotten_but_not_what_is_rare() -> None:
     assert 140 in estimates._seen[MODEL]
     for _ in range(40_000):
         estimates.learn(MODEL, PromptCount(1_000, 700))
-    assert estimates.correction(MODEL) == 735
+    assert estimates.correction(MODEL).plain == 735
 
 
 def test_prompts_of_the_same_kind_overrun_less_than_once_in_a_thousand() -> None:
@@ -63,7 +63,7 @@ def test_prompts_of_the_same_kind_overrun_less_than_once_in_a_thousand() -> None
     over = 0
     for i in range(20_000):
         reported = int(1_000 * chance.gauss(0.72, 0.03))
-        over += i >= 100 and 1_000 * estimates.correction(MODEL) < 1_000 * reported
+        over += i >= 100 and 1_000 * estimates.correction(MODEL).plain < 1_000 * reported
         estimates.learn(MODEL, PromptCount(1_000, reported))
     assert over < 20
 
@@ -75,7 +75,30 @@ def test_a_resumed_run_goes_on_with_what_was_learned() -> None:
     client.hset("run:state", *write.args)
     again = TokenEstimates()
     again.load(RunStore(client, "run:"))
-    assert again.correction(MODEL) == estimates.correction(MODEL) == 945
+    assert again.correction(MODEL).plain == estimates.correction(MODEL).plain == 945
     again.learn(MODEL, PromptCount(1_000, 800))
     estimates.learn(MODEL, PromptCount(1_000, 800))
     assert again.take_writes() == estimates.take_writes()
+
+
+def test_tokens_of_other_scripts_are_learned_apart() -> None:
+    estimates = TokenEstimates()
+    for _ in range(100):
+        estimates.learn(MODEL, PromptCount(2_000, 1_100, 1_000))  # 600 in Latin letters, 500 in others
+    assert estimates.correction(MODEL) == (1_000, 630)
+    assert estimates.correction("another") == (1_000, 1_000)
+    estimates.learn(MODEL, PromptCount(2_000, 2_100, 1_000))
+    assert estimates.correction(MODEL) == (1_000, 1_680), "more is believed at once"
+
+
+def test_a_prompt_of_either_mixture_costs_no_more_than_is_learned() -> None:
+    chance = Random(33)
+    for latin, other in ((550, 300), (690, 450), (1_100, 900), (600, 1_400)):
+        estimates = TokenEstimates()
+        for asked in range(400):
+            plain, others = 1_000, chance.choice((300, 1_000, 3_000))
+            counted = (plain * latin + others * other) // 1_000
+            factors = estimates.correction(MODEL)
+            told = (plain * factors.plain + others * factors.others) / 1_000
+            assert counted <= told or asked < 20 < latin + other
+            estimates.learn(MODEL, PromptCount(plain + others, counted, others))

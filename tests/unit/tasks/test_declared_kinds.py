@@ -135,7 +135,7 @@ def test_the_prompt_asks_over_the_chosen_memories_and_its_version_covers_the_que
     assert prompt.system.startswith("Tell ‹/memories› what you saw.")
     assert '{"text": "..."}' in prompt.system
     assert re.findall(r"heron number (\d)", prompt.user) == ["7", "8"]
-    assert "Klaus Mueller, student of sociology" in prompt.user
+    assert "Klaus Mueller, 20 years old, student of sociology" in prompt.user
     assert (prompt.used, prompt.answer) == ((7, 8), Told)
     assert not prompt.built_in, "its instructions are the host's"
     assert len(prompt.version) == 16

@@ -120,7 +120,7 @@ def test_a_repair_is_fitted_into_the_same_cap_at_the_cost_of_memories() -> None:
     kind = Reflect(TEMPLATES)
     entries = [observation(f"Number {i} is a long story of {i} wagons and their wheels.", 600 + i) for i in range(20)]
     one = case_of(kind, stream_of(*entries), 900)
-    addition, *_ = repairs_of(TEMPLATES, '{"insight": ""}' * 60, "insight: must not be empty")
+    addition, *_ = repairs_of(TEMPLATES, '{"insight": ""}' * 30, "insight: must not be empty")
     cap = prompt_tokens(kind.prompt(one))
     plain, repaired = fit(kind, one, cap), fit(kind, one, cap, addition=addition)
     assert prompt_tokens(repaired) <= cap

@@ -39,7 +39,8 @@ def case_in(*places: Location) -> Case:
 
 def test_a_long_text_is_cut_at_a_word() -> None:
     assert brief("x" * 500) == "x" * 500, "as long as a prompt shows one memory"
-    assert brief("x" * 501) == "x" * 500 + "…"
+    assert brief("x" * 501) == "x" * 499 + "…"
+    assert brief("去" * 501) == "去" * 499 + "…"
     assert brief("tea " * 200) == ("tea " * 125)[:-1] + "…"
     assert brief("y" * 300 + " " + "x" * 300) == "y" * 300 + "…"
     assert template_entry(observation("Tea.", 1_500)) == {"when": "day 2, 1:00 AM", "text": "Tea."}

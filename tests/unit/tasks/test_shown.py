@@ -64,7 +64,7 @@ def test_a_window_stores_the_whole_of_a_summary_that_was_asked_for() -> None:
 
 def test_a_scope_passes_the_messages_that_it_was_shown_and_tells_the_others_next() -> None:
     realm = Realm()
-    realm.say(*(f"Message {n}: {'the river rises above the meadow, ' * 5}and so on." for n in range(1, 81)))
+    realm.say(*(f"Message {n}: {'the river rises above the meadow, ' * 8}and so on." for n in range(1, 81)))
     realm.leave()
     for _ in range(40):
         if not realm.open:
@@ -88,7 +88,7 @@ def test_a_scope_passes_the_messages_that_it_was_shown_and_tells_the_others_next
 
 def test_a_long_conversation_is_told_in_several_jobs() -> None:
     stream = stream_of(
-        *(message(f"Line {n}: {'the chairs and the tables ' * 6}.", 600 + n, importance=8) for n in range(60))
+        *(message(f"Line {n}: {'the chairs and the tables ' * 12}.", 600 + n, importance=8) for n in range(60))
     )
     minute, summaries = 600 + 24 * 60 + 61, 0
     while requests := due_turn(SUMMARISE, stream, minute):

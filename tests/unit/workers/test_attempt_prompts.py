@@ -35,7 +35,7 @@ from workers.jobs.attempt import Adjustment, AttemptOutcome
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.replies.failures import Failure, FailureKind
-from workers.llm.requests.tokens import prompt_tokens
+from workers.llm.requests.tokens import prompt_parts, prompt_tokens
 
 
 @pytest.fixture(autouse=True)
@@ -192,7 +192,7 @@ def test_of_an_answer_that_failed_its_model_its_tokens_and_their_count_are_told(
     told = outcome.result.model, outcome.result.usage, outcome.result.saved, outcome.result.failure
     assert told == ("default", USED, True, "auth")
     assert (outcome.result.unreported, outcome.result.reasoning) == (True, 11)
-    assert outcome.result.count == PromptCount(prompt_tokens(trying.calls.prompts[0]), 90)
+    assert outcome.result.count == PromptCount(prompt_tokens(trying.calls.prompts[0]), 90, 0)
 
 
 def test_an_answer_that_does_not_validate_is_shown_with_what_is_wrong_with_it() -> None:
@@ -337,9 +337,9 @@ def test_effects_that_nobody_can_read_are_refused_and_a_kind_is_told_of_once() -
 
 
 @pytest.mark.parametrize(
-    ("user", "reported", "counted"), [("A tune.", 90, True), ("A tune.", 0, False), ("мелодия " * 9, 90, False)]
+    ("user", "reported", "counted"), [("A tune.", 90, True), ("A tune.", 0, False), ("мелодия " * 9, 90, True)]
 )
-def test_estimates_learn_from_plain_prompts_whose_tokens_were_told(user: str, reported: int, counted: bool) -> None:
+def test_estimates_learn_from_prompts_whose_tokens_were_told(user: str, reported: int, counted: bool) -> None:
     class Tells(Own):
         def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
             return Prompt(system="Hum.", user=user, answer=Said, version="7")
@@ -350,8 +350,8 @@ def test_estimates_learn_from_plain_prompts_whose_tokens_were_told(user: str, re
     assert outcome.result is not None
     assert outcome.result.unreported is not bool(reported)
     assert outcome.result.prompt == "7"
-    estimate = prompt_tokens(trying.calls.prompts[0])
-    assert outcome.result.count == (PromptCount(estimate, 90) if counted else None)
+    estimate = prompt_parts(trying.calls.prompts[0])
+    assert outcome.result.count == (PromptCount(estimate.all, 90, estimate.others) if counted else None)
 
 
 def test_another_dialect_is_tried_at_once() -> None:

@@ -13,22 +13,24 @@ from pydantic import BaseModel
 
 from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost, upper_bound, usd_micros
-from tasks.job import Cost
+from tasks.job import Correction, Cost
 from tasks.kind import Case, Kind, Prompt
 from workers.llm.requests import tokens
 from workers.llm.requests.dialect import schema_instruction
 from workers.llm.requests.schema import full_schema
 from workers.llm.requests.tokens import (
     PromptDoesNotFit,
+    Tokens,
     corrected_tokens,
     estimate_tokens,
+    estimated_parts,
     fit,
-    is_plain,
+    prompt_parts,
     prompt_tokens,
 )
 
-# The last column is the largest of the counts that five tokenizers gave: cl100k, o200k, p50k, and the published ones
-# of Anthropic and DeepSeek.
+# The last column is the largest of the counts that four tokenizers gave: cl100k, o200k, and the published ones of
+# Anthropic and DeepSeek.
 COUNTED = [
     (
         "English",
@@ -40,30 +42,30 @@ COUNTED = [
         "German",
         "Die Wirtin schmückt das Kaffeehaus für das Frühlingsfest und hofft, dass die "
         "Nachbarschaft vollzählig erscheint.",
-        48,
+        38,
     ),
     (
         "Polish",
         "Właścicielka kawiarni przygotowuje przyjęcie i ma nadzieję, że wszyscy sąsiedzi przyjdą punktualnie.",
-        60,
+        52,
     ),
-    ("Finnish", "Kahvilanpitäjä koristelee juhlahuonetta ja toivoo, että naapurit tulevat ajoissa paikalle.", 41),
+    ("Finnish", "Kahvilanpitäjä koristelee juhlahuonetta ja toivoo, että naapurit tulevat ajoissa paikalle.", 39),
     ("Swahili", "Mwenye mkahawa anapamba chumba kwa ajili ya sherehe na anatumaini majirani watafika mapema.", 36),
-    ("Welsh", "Mae perchennog y caffi yn addurno'r ystafell ar gyfer y parti ac yn gobeithio y daw pawb.", 40),
-    ("Vietnamese", "Chủ quán cà phê đang trang trí phòng cho bữa tiệc và hy vọng mọi người sẽ đến đúng giờ.", 72),
-    ("Russian", "Хозяйка кафе украшает зал к празднику и надеется, что соседи придут вовремя.", 82),
-    ("Kazakh", "Кафе иесі мерекеге залды безендіріп жатыр және көршілер уақытында келеді деп үміттенеді.", 106),
-    ("Greek", "Η ιδιοκτήτρια του καφέ στολίζει την αίθουσα για τη γιορτή και ελπίζει να έρθουν όλοι.", 99),
+    ("Welsh", "Mae perchennog y caffi yn addurno'r ystafell ar gyfer y parti ac yn gobeithio y daw pawb.", 38),
+    ("Vietnamese", "Chủ quán cà phê đang trang trí phòng cho bữa tiệc và hy vọng mọi người sẽ đến đúng giờ.", 56),
+    ("Russian", "Хозяйка кафе украшает зал к празднику и надеется, что соседи придут вовремя.", 42),
+    ("Kazakh", "Кафе иесі мерекеге залды безендіріп жатыр және көршілер уақытында келеді деп үміттенеді.", 67),
+    ("Greek", "Η ιδιοκτήτρια του καφέ στολίζει την αίθουσα για τη γιορτή και ελπίζει να έρθουν όλοι.", 93),
     ("Armenian", "Սրճարանի տիրուհին զարդարում է սրահը տոնի համար։", 88),
-    ("Hebrew", "בעלת בית הקפה מקשטת את האולם לקראת החגיגה ומקווה שכולם יגיעו בזמן.", 81),
-    ("Arabic", "تزين صاحبة المقهى القاعة للحفل وتأمل أن يصل الجيران في الموعد.", 62),
-    ("Hindi", "कैफ़े की मालकिन उत्सव के लिए कमरा सजा रही है और आशा करती है कि सब समय पर आएँगे।", 118),
-    ("Tamil", "உணவக உரிமையாளர் விழாவுக்காக அறையை அலங்கரிக்கிறார்.", 140),
-    ("Thai", "เจ้าของร้านกาแฟกำลังตกแต่งห้องสำหรับงานเลี้ยง", 90),
-    ("Chinese", "咖啡馆的老板娘正在为情人节聚会装饰房间，希望邻居们都能准时到来。", 70),
-    ("Japanese", "喫茶店の主人はお祝いのために部屋を飾りつけ、近所の人たちが時間どおりに来ることを願っている。", 72),
-    ("Korean", "카페 주인은 파티를 위해 방을 꾸미고 이웃들이 제시간에 오기를 바란다.", 84),
-    ("Georgian", "კაფეს მფლობელი დღესასწაულისთვის დარბაზს რთავს.", 124),
+    ("Hebrew", "בעלת בית הקפה מקשטת את האולם לקראת החגיגה ומקווה שכולם יגיעו בזמן.", 70),
+    ("Arabic", "تزين صاحبة المقهى القاعة للحفل وتأمل أن يصل الجيران في الموعد.", 53),
+    ("Hindi", "कैफ़े की मालकिन उत्सव के लिए कमरा सजा रही है और आशा करती है कि सब समय पर आएँगे।", 81),
+    ("Tamil", "உணவக உரிமையாளர் விழாவுக்காக அறையை அலங்கரிக்கிறார்.", 95),
+    ("Thai", "เจ้าของร้านกาแฟกำลังตกแต่งห้องสำหรับงานเลี้ยง", 77),
+    ("Chinese", "咖啡馆的老板娘正在为情人节聚会装饰房间，希望邻居们都能准时到来。", 46),
+    ("Japanese", "喫茶店の主人はお祝いのために部屋を飾りつけ、近所の人たちが時間どおりに来ることを願っている。", 50),
+    ("Korean", "카페 주인은 파티를 위해 방을 꾸미고 이웃들이 제시간에 오기를 바란다.", 42),
+    ("Georgian", "კაფეს მფლობელი დღესასწაულისთვის დარბაზს რთავს.", 87),
     ("emoji", "Great party 🎉🥳 see you 👩‍🔬 tomorrow ❤️", 22),
     (
         "JSON",
@@ -72,7 +74,7 @@ COUNTED = [
         42,
     ),
     ("numbers", "3.14159 26535 8979 2024-02-13 17:30:00 +49 171 1234567", 31),
-    ("code", "for index, value in enumerate(values):\n    if value is None:\n        continue\n", 21),
+    ("code", "for index, value in enumerate(values):\n    if value is None:\n        continue\n", 18),
 ]
 
 
@@ -82,7 +84,8 @@ class Note(BaseModel):
 
 @pytest.mark.parametrize(("script", "text", "counted"), COUNTED, ids=[row[0] for row in COUNTED])
 def test_estimate_is_on_the_safe_side_in_every_script(script: str, text: str, counted: int) -> None:
-    assert counted <= estimate_tokens(text)
+    assert counted <= estimate_tokens(text) + 2, "what a prompt says in English makes up for it"
+    assert estimate_tokens(text) <= 2 * counted + 3
 
 
 def test_estimate_of_english_wastes_less_than_its_half() -> None:
@@ -151,24 +154,25 @@ def test_a_prompt_that_is_far_too_long_is_refused_without_being_counted(
 ) -> None:
     counted: list[str] = []
 
-    def count(text: str) -> int:
+    def count(text: str) -> Tokens:
         counted.append(text)
-        return estimate_tokens(text)
+        return estimated_parts(text)
 
-    monkeypatch.setattr("workers.llm.requests.tokens.estimate_tokens", count)
+    monkeypatch.setattr("workers.llm.requests.tokens._known_part", count)
     text = "about " * 400_000
     kind = SimpleNamespace(name="long", prompt=lambda case, share: spoken(text))
     with pytest.raises(PromptDoesNotFit, match=r"has 2400004 characters without any memories, .* cap of 1000 tokens"):
-        fit(cast(Kind, kind), cast(Case, None), 1_000, correction=correction)
+        fit(cast(Kind, kind), cast(Case, None), 1_000, correction=Correction(correction, correction))
     assert not [long for long in counted if len(long) > 100_000]
 
 
 @pytest.mark.parametrize("correction", [700, 1_000])
 def test_no_text_that_fits_is_refused_for_its_length(correction: int) -> None:
     prompt = spoken("ab instructions" + " instructions" * 5_000)  # the longest word that is one token
-    cap = corrected_tokens(prompt, correction)
+    factors = Correction(correction, 1_000)
+    cap = corrected_tokens(prompt, factors)
     kind = SimpleNamespace(name="dense", prompt=lambda case, share: prompt)
-    assert fit(cast(Kind, kind), cast(Case, None), cap, correction=correction) == prompt
+    assert fit(cast(Kind, kind), cast(Case, None), cap, correction=factors) == prompt
 
 
 @pytest.mark.parametrize(
@@ -179,34 +183,36 @@ def test_a_common_word_is_one_token_in_either_case_of_its_first_letter(word: str
 
 
 @pytest.mark.parametrize(
-    ("first", "tokens"),
+    ("first", "last", "hundredths"),
     [
-        (0x80, 20), (0x370, 12), (0x400, 14), (0x530, 20), (0x590, 15), (0x780, 20), (0x800, 30), (0x900, 22),
-        (0x980, 30), (0x3040, 15), (0x3100, 24), (0xA000, 30), (0xAC00, 26), (0xE000, 30), (0x10000, 40),
+        (0x250, 0x36F, 200), (0x370, 0x3FF, 125), (0x400, 0x40F, 200), (0x410, 0x44F, 60), (0x451, 0x451, 60),
+        (0x452, 0x52F, 200), (0x530, 0x58F, 210), (0x590, 0x5FF, 120), (0x600, 0x66D, 115), (0x66E, 0x77F, 180),
+        (0x900, 0x97F, 155), (0xE00, 0xE7F, 175), (0x10A0, 0x10FF, 210), (0x3000, 0x30FF, 125), (0x3100, 0x9FFF, 150),
+        (0xAC00, 0xD7AF, 140), (0xE000, 0xFEFF, 300), (0xFF00, 0xFFFF, 150), (0x10000, 0x10FFFF, 400),
     ],
 )  # fmt: skip
-def test_the_estimate_of_a_script_never_changes_since_prompts_are_fitted_by_it(first: int, tokens: int) -> None:
-    assert estimate_tokens(chr(first) * 10) == 3 + tokens
-    assert estimate_tokens("a" + chr(first) * 10) == 3 + 1 + tokens
-    assert estimate_tokens("\x7f" + chr(first) * 10) == 3 + 1 + tokens, "the last of ASCII"
+def test_a_script_ends_before_the_next_begins(first: int, last: int, hundredths: int) -> None:
+    for char in (chr(first), chr(last)):
+        assert estimated_parts("a" + char * 100) == (3 + 1, hundredths)
 
 
-@pytest.mark.parametrize(("last", "tokens"), [(0x36F, 20), (0x3FF, 12), (0x52F, 14), (0x58F, 20), (0x77F, 15),
-    (0x7FF, 20), (0x8FF, 30), (0x97F, 22), (0x303F, 30), (0x30FF, 15), (0x9FFF, 24), (0xABFF, 30), (0xD7AF, 26),
-    (0xFFFF, 30)])  # fmt: skip
-def test_a_script_ends_before_the_next_begins(last: int, tokens: int) -> None:
-    assert estimate_tokens(chr(last) * 10) == 3 + tokens
+def test_a_space_before_a_word_of_another_script_is_part_of_it() -> None:
+    assert estimated_parts("дом дом") == (3, estimated_parts("домдом").others)
+    assert estimated_parts("дом  дом").plain == 3 + 2
 
 
-@pytest.mark.parametrize(("others", "plain"), [(0, True), (1, True), (2, False)])
-def test_a_prompt_is_plain_with_one_other_character_in_fifty(others: int, plain: bool) -> None:
-    text = "a" * (50 - len("Say.") - others) + "é" * others
-    prompt = spoken(text)
-    assert is_plain(prompt) is plain
-    whole = prompt_tokens(prompt)
-    assert corrected_tokens(prompt, 700) == (-(-whole * 7 // 10) if plain else whole)
-    assert corrected_tokens(prompt, 1_000) == whole
-    assert corrected_tokens(prompt, 1_300) == -(-whole * 13 // 10)
+def test_small_words_of_an_english_line_are_one_token() -> None:
+    assert estimate_tokens("the orchard of a sparrow") == 3 + 5
+    assert estimate_tokens("orchard sparrow") == 3 + 3 + 3, "of any language"
+    assert estimate_tokens("the Orchard of a sparrow") == 3 + 3 + 4, "a name"
+
+
+def test_both_parts_of_an_estimate_are_corrected_apart() -> None:
+    prompt = spoken("the house " * 20 + "дом" * 100)
+    plain, others = prompt_parts(prompt)
+    assert prompt_tokens(prompt) == plain + others == corrected_tokens(prompt, Correction())
+    assert corrected_tokens(prompt, Correction(700, 1_000)) == -(-plain * 7 // 10) + others
+    assert corrected_tokens(prompt, Correction(1_000, 300)) == plain + -(-others * 3 // 10)
 
 
 def test_schema_counts_towards_the_prompt() -> None:
@@ -239,7 +245,7 @@ def test_prices_round_up_and_bounds_add_both_caps() -> None:
 
 def test_of_too_many_words_all_are_forgotten_and_counted_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_MOST_WORDS", 3)
-    words = tokens._WordExcess()
+    words = tokens._WordExcess(english=False)
     before = [words[word] for word in ("zyxwv", "bcd", "qqqqqqqq")]
     assert len(words) == 3
     assert words["vvv"] == -1

@@ -5,13 +5,16 @@ tokenizer here: endpoints differ, their vocabularies are megabytes, and most mus
 text counts what it costs at worst in ordinary writing:
 
 - the most common English words: one token, as in every vocabulary, with the space before them;
-- other words of ASCII letters: one token for each 2.5 letters, rounded up (Swahili, Welsh and the like need that);
+- other small words of an English line: one token up to 8 letters, one more for each 3 begun beyond;
+- other words of Latin letters: one token for each 2.5 letters, rounded up (Swahili, Welsh and the like need that), and
+  one more for each letter with an accent;
 - digits, punctuation, line feeds and further spaces: one each;
-- other characters: by script, at most as many as they have bytes in UTF-8, which no byte-level tokenizer exceeds.
+- other characters: by script, and nothing for a space before them.
 
-The rates were set so that for user-interface texts in 86 languages and for recorded simulations the estimate is not
-below the largest count of five vocabularies (cl100k, o200k, p50k, and Anthropic's and DeepSeek's published ones). Of
-their pieces of 800 characters, 2 in 1,168 (Welsh, p50k) come out too low, by 4%. English comes out 1.7 times too high.
+The rates were set on user-interface texts in 100 languages and on recorded simulations, against the largest count of
+four vocabularies in use (cl100k, o200k, and Anthropic's and DeepSeek's published ones). A prompt for a reflection that
+shows twenty memories of any of these languages comes out 1.0 to 1.5 times as high; English text alone 1.2 to 1.45
+times. `scheduler.engine.token_estimates` corrects both parts of an estimate by what models report.
 """
 
 from __future__ import annotations
@@ -21,12 +24,15 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
 from memory.errors import CogitateError
+from memory.language.text import FUNCTION_WORDS
 from prompts.constraints import Constraint
 from prompts.render import Rendered
+from tasks.job import UNCORRECTED, Correction
 from tasks.kind import Case, Kind, Prompt
 from workers.llm.requests.dialect import schema_instruction
 from workers.llm.requests.prompt_check import check_prompt
@@ -36,7 +42,12 @@ MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a us
 _SLACK = 3  # tokens; a short text may be denser than its language usually is
 _STEPS = 64  # shares of memory tried by `fit`: 0/64 … 64/64
 
-_WORD = re.compile(r"(?:(?<=\S) )?[A-Za-z]+")  # a single space belongs to the word after it
+_LATIN = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
+_WORD = re.compile(rf"(?:(?<=\S) )?[{_LATIN}]+")  # a single space belongs to the word after it
+_OTHER = re.compile(rf"[^\x00-\x7f{_LATIN}]")
+_SPACE_BEFORE_OTHER = re.compile(rf"(?<=\S) (?=[^\x00-\x7f{_LATIN}])")
+_ENGLISH = 3  # one word in so many is a function word: the line is English
+_SHORT_WORD, _MORE = 8, 3  # letters of a small English word that is one token, and of each further token
 _MOST_WORDS = 50_000  # at most so many in memory
 _MOST_PARTS = 512  # the same for instructions, and for prompts in flight, which are counted again with their answers
 _MOST_LINES = 50_000  # the same for lines: the memories of a thousand agents who are shown fifty of theirs
@@ -62,23 +73,36 @@ _COMMON = frozenset(
 
 _LONGEST_TOKEN = 1 + max(map(len, _COMMON))  # characters that count as one token at most: a space and a word
 
-# From this code point on, a character costs so many tenths of a token.
+# From this code point on, a character costs so many hundredths of a token.
 _SCRIPTS: tuple[tuple[int, int], ...] = (
-    (0x80, 20),  # Latin, phonetic, combining marks
-    (0x370, 12),  # Greek
-    (0x400, 14),  # Cyrillic
-    (0x530, 20),  # Armenian
-    (0x590, 15),  # Hebrew, Arabic
-    (0x780, 20),
-    (0x800, 30),
-    (0x900, 22),  # Devanagari
-    (0x980, 30),
-    (0x3040, 15),  # kana
-    (0x3100, 24),  # Han
-    (0xA000, 30),
-    (0xAC00, 26),  # Hangul
-    (0xD7B0, 30),
-    (0x10000, 40),
+    (0x80, 200),  # punctuation, phonetic letters, combining marks
+    (0x370, 125),  # Greek
+    (0x400, 200),  # Cyrillic
+    (0x410, 60),  # … of the Russian alphabet
+    (0x450, 200),
+    (0x451, 60),
+    (0x452, 200),
+    (0x530, 210),  # Armenian
+    (0x590, 120),  # Hebrew
+    (0x600, 115),  # Arabic
+    (0x66E, 180),  # … of further languages
+    (0x780, 200),
+    (0x800, 300),
+    (0x900, 155),  # Devanagari
+    (0x980, 230),
+    (0xA00, 350),  # Gurmukhi
+    (0xA80, 230),
+    (0xE00, 175),  # Thai
+    (0xE80, 300),
+    (0x10A0, 210),  # Georgian
+    (0x1100, 300),
+    (0x3000, 125),  # kana
+    (0x3100, 150),  # Han
+    (0xA000, 300),
+    (0xAC00, 140),  # Hangul
+    (0xD7B0, 300),
+    (0xFF00, 150),  # full width
+    (0x10000, 400),
 )
 _STARTS = [start for start, _ in _SCRIPTS]
 
@@ -88,70 +112,98 @@ class PromptDoesNotFit(CogitateError, ValueError):
 
 
 class _WordExcess(dict[str, int]):
-    """The tokens of a word, the space before it included, beyond one for each character: a number below 1.
+    """The tokens of a word, the space before it included, beyond one for each character: a number below 2.
 
     It is remembered because counting takes twice as long.
     """
 
+    def __init__(self, *, english: bool) -> None:
+        self._english = english
+
     def __missing__(self, word: str) -> int:
         if len(self) >= _MOST_WORDS:
             self.clear()
-        letters = word.lstrip(" ")
-        # "Library" is as common as "library"; "LIBRARY" is not.
-        is_common = letters[0].lower() + letters[1:] in _COMMON
-        self[word] = excess = (1 if is_common else (2 * len(letters) + 4) // 5) - len(word)
+        self[word] = excess = self._tokens(word.lstrip(" ")) - len(word)
         return excess
 
+    def _tokens(self, letters: str) -> int:
+        # "Library" is as common as "library"; "LIBRARY" is not.
+        if letters[0].lower() + letters[1:] in _COMMON:
+            return 1
+        if self._english and letters.isascii() and letters.islower():
+            return 1 + max(0, -(-(len(letters) - _SHORT_WORD) // _MORE))
+        accented = 0 if letters.isascii() else sum(letter > "\x7f" for letter in letters)
+        return (2 * len(letters) + 4) // 5 + accented
 
-_excess_of = _WordExcess()
+
+_excess_of, _excess_in_english = _WordExcess(english=False), _WordExcess(english=True)
+
+
+class Tokens(NamedTuple):
+    """The estimated tokens of a text: of Latin letters, digits and ASCII marks, and of everything else."""
+
+    plain: int
+    others: int
+
+    @property
+    def all(self) -> int:
+        """Return the tokens of both parts."""
+        return self.plain + self.others
 
 
 def estimate_tokens(text: str) -> int:
     """Return the tokens of a text: for ordinary writing not fewer than a common tokenizer counts."""
+    return estimated_parts(text).all
+
+
+def estimated_parts(text: str) -> Tokens:
+    """Return the tokens of a text in two parts, since a model's reports correct them apart."""
     if not text:
-        return 0
+        return Tokens(0, 0)
     lines = [(_known_line if len(line) <= _LONGEST_LINE else _line_tokens)(line) for line in text.split("\n")]
-    full, tenths = map(sum, zip(*lines, strict=True))
-    return _SLACK + full + len(lines) - 1 - (-tenths // 10)
+    full, hundredths = map(sum, zip(*lines, strict=True))
+    return Tokens(_SLACK + full + len(lines) - 1, -(-hundredths // 100))
 
 
 def _line_tokens(line: str) -> tuple[int, int]:
-    """Return the tokens of the ASCII characters, and the tenths of tokens of all others."""
-    full = len(line) + sum(map(_excess_of.__getitem__, _WORD.findall(line)))
+    """Return the tokens of Latin letters and ASCII characters, and the hundredths of tokens of all others."""
+    words = _WORD.findall(line)
+    english = _ENGLISH * sum(word.strip().lower() in FUNCTION_WORDS for word in words) >= len(words)
+    excess_of = _excess_in_english if english else _excess_of
+    full = len(line) + sum(map(excess_of.__getitem__, words))
     if line.isascii():
         return full, 0
-    others = [char for char in line if char > "\x7f"]
-    return full - len(others), sum(_SCRIPTS[bisect_right(_STARTS, ord(char)) - 1][1] for char in others)
+    others = _OTHER.findall(line)
+    full -= len(others) + len(_SPACE_BEFORE_OTHER.findall(line))
+    return full, sum(_SCRIPTS[bisect_right(_STARTS, ord(char)) - 1][1] for char in others)
 
 
 _known_line = lru_cache(maxsize=_MOST_LINES)(_line_tokens)  # a memory is a line of many prompts
-_known_part = lru_cache(maxsize=_MOST_PARTS)(estimate_tokens)
+_known_part = lru_cache(maxsize=_MOST_PARTS)(estimated_parts)
 
 
 def prompt_tokens(prompt: Prompt) -> int:
     """Return the tokens of a request: both messages, their wrapping, and the answer's schema wherever it is sent."""
-    parts = _known_part(prompt.system) + _known_part(prompt.user) + _schema_tokens(prompt.answer, prompt.constraints)
-    return MESSAGE_OVERHEAD + parts
+    return prompt_parts(prompt).all
+
+
+def prompt_parts(prompt: Prompt) -> Tokens:
+    """Return the tokens of a request in two parts."""
+    parts = (
+        _known_part(prompt.system), _known_part(prompt.user), _schema_tokens(prompt.answer, prompt.constraints),
+    )  # fmt: skip
+    return Tokens(MESSAGE_OVERHEAD + sum(part.plain for part in parts), sum(part.others for part in parts))
 
 
 @lru_cache(maxsize=512)
-def _schema_tokens(answer: type[BaseModel], constraints: tuple[Constraint, ...]) -> int:
-    return estimate_tokens(schema_instruction(full_schema(answer, constraints)))
+def _schema_tokens(answer: type[BaseModel], constraints: tuple[Constraint, ...]) -> Tokens:
+    return estimated_parts(schema_instruction(full_schema(answer, constraints)))
 
 
-def is_plain(prompt: Prompt) -> bool:
-    """Return whether a prompt is almost all ASCII, so that a correction learned from such prompts applies."""
-    text = prompt.system + prompt.user
-    return text.isascii() or 50 * (len(text) - len(text.encode("ascii", "ignore"))) <= len(text)
-
-
-def corrected_tokens(prompt: Prompt, correction: int) -> int:
-    """Return the tokens of a request, corrected by its model's factor; `correction` is in thousandths.
-
-    Estimates of prompts that are not plain are never lowered.
-    """
-    factor = correction if correction > 1_000 or is_plain(prompt) else 1_000
-    return -(-prompt_tokens(prompt) * factor // 1_000)
+def corrected_tokens(prompt: Prompt, correction: Correction) -> int:
+    """Return the tokens of a request, corrected by its model's factors."""
+    found = prompt_parts(prompt)
+    return -(-(found.plain * correction.plain + found.others * correction.others) // 1_000)
 
 
 def end_of(addition: Rendered) -> str:
@@ -160,12 +212,18 @@ def end_of(addition: Rendered) -> str:
 
 
 def fit(
-    kind: Kind, case: Case, cap: int, *, correction: int = 1_000, halved: bool = False, addition: Rendered | None = None
+    kind: Kind,
+    case: Case,
+    cap: int,
+    *,
+    correction: Correction = UNCORRECTED,
+    halved: bool = False,
+    addition: Rendered | None = None,
 ) -> Prompt:
     """Return the prompt with the largest share of memories, in steps of 1/64, whose estimate is at most `cap` tokens.
 
     Args:
-        correction: the factor of estimates, in thousandths.
+        correction: the factors of estimates.
         halved: use half of that share, for an endpoint that refused the prompt as too long all the same.
         addition: text at the end of the prompt, both parts of it; it counts like the rest.
 
@@ -185,7 +243,9 @@ def fit(
     return prompt_with(share / 2) if halved else prompt
 
 
-def _largest(prompt_with: Callable[[float], Prompt], name: str, cap: int, correction: int) -> tuple[float, Prompt]:
+def _largest(
+    prompt_with: Callable[[float], Prompt], name: str, cap: int, correction: Correction
+) -> tuple[float, Prompt]:
     prompt = prompt_with(1.0)
     if _fits(prompt, cap, correction):
         return 1.0, prompt
@@ -211,7 +271,7 @@ def _largest(prompt_with: Callable[[float], Prompt], name: str, cap: int, correc
     return low / _STEPS, best
 
 
-def _fits(prompt: Prompt, cap: int, correction: int) -> bool:
+def _fits(prompt: Prompt, cap: int, correction: Correction) -> bool:
     """Return whether a request has at most `cap` tokens; refuse far longer text uncounted: counting takes seconds."""
     if _characters(prompt) > _most_characters(cap, correction):
         return False
@@ -222,6 +282,6 @@ def _characters(prompt: Prompt) -> int:
     return len(prompt.system) + len(prompt.user)
 
 
-def _most_characters(cap: int, correction: int) -> int:
+def _most_characters(cap: int, correction: Correction) -> int:
     """Return the characters of which no text is estimated at `cap` tokens or fewer."""
-    return _LONGEST_TOKEN * cap * 1_000 // min(correction, 1_000)
+    return _LONGEST_TOKEN * cap * 1_000 // min(*correction, 1_000)

@@ -56,7 +56,16 @@ def test_reasons_that_are_the_same_are_found_beside_one_that_is_missing() -> Non
 
 @pytest.mark.parametrize(
     ("length", "loop", "wrong"),
-    [(15, 1, False), (16, 1, True), (16, 9, True), (16, 10, False), (22, 13, True), (22, 14, False)],
+    [
+        (3, 1, False),
+        (4, 1, True),
+        (15, 2, False),
+        (16, 2, True),
+        (16, 9, True),
+        (16, 10, False),
+        (22, 13, True),
+        (22, 14, False),
+    ],
 )
 def test_a_text_of_sixteen_words_needs_seven_tenths_of_different_threes(length: int, loop: int, wrong: bool) -> None:
     text = " ".join((words(loop) * length)[:length])

@@ -1,0 +1,90 @@
+"""The language of a text, as far as rules need it: by its script, or in Latin letters by its function words.
+
+It is decided for each text, and a short one may be of any language. English is the answer where nothing speaks against
+it, since a sentence such as "Ben repaired Ada's roof" has no function word at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache, lru_cache
+
+from memory.language.scripts import KANA_AND_HAN
+from memory.language.tables import read_table
+from memory.language.text import FUNCTION_WORDS, normalized
+
+ENGLISH = "en"
+UNDETERMINED = "und"  # nothing in the text tells its language
+OTHER = "mis"  # a language that is neither English nor known here
+LONGEST = 2_000  # characters that are looked at
+_SHARE = 1 / 5  # of the words: fewer function words of a language do not show it
+_HAN_LETTERS = 3  # of an alphabet, which take as much room as a character of Han
+
+#: Languages by their letters. Where several write with one script, the first whose own letters are there, or the last.
+_SCRIPTS: tuple[tuple[str, str, int], ...] = (
+    ("[\u3041-\u30ff\uff66-\uff9f]", "ja", _HAN_LETTERS),
+    ("[\uac00-\ud7a3\u1100-\u11ff]", "ko", _HAN_LETTERS),
+    (f"[{KANA_AND_HAN}]", "zh", _HAN_LETTERS),
+    ("[\u0400-\u052f]", "ru", 1),
+    ("[\u0600-\u06ff\u0750-\u077f]", "ar", 1),
+    ("[\u0900-\u097f]", "hi", _HAN_LETTERS),
+    ("[\u0e00-\u0e7f]", "th", 2),
+    ("[\u0590-\u05ff]", "he", 1),
+    ("[\u0370-\u03ff]", "el", 1),
+)
+_OF_SCRIPT = tuple((re.compile(letters), language, weight) for letters, language, weight in _SCRIPTS)
+_OWN_LETTERS = (("ru", "uk", re.compile("[іїєґ]")), ("ar", "fa", re.compile("[پچژگکی]")))
+_LATIN = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]")
+_LETTER = re.compile(r"[^\W\d_]")
+_LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+")
+
+
+@lru_cache(maxsize=65_536)  # an owner's entries are looked at by each heuristic
+def languages_of(text: str) -> tuple[str, ...]:
+    """Return the languages that a text may be in, by their ISO 639 codes: several where nothing tells them apart."""
+    said = normalized(text[:LONGEST])
+    if not said.isascii():
+        others = {language: weight * len(found.findall(said)) for found, language, weight in _OF_SCRIPT}
+        if others["ja"]:
+            others["ja"] += others["zh"]
+        latin, letters = len(_LATIN.findall(said)), len(_LETTER.findall(said))
+        language = max(others, key=lambda one: others[one])
+        if others[language] > latin:
+            own = (one for script, one, letters in _OWN_LETTERS if script == language and letters.search(said))
+            return (next(own, language),)
+        if letters > 2 * latin:
+            return (OTHER,)
+    return _by_function_words(said)
+
+
+def is_english(text: str) -> bool:
+    """Return whether nothing speaks against a text's being English."""
+    return languages_of(text)[0] in (ENGLISH, UNDETERMINED)
+
+
+def _by_function_words(text: str) -> tuple[str, ...]:
+    words = _LATIN_WORD.findall(text)
+    said = [word.lower() for at, word in enumerate(words) if not at or not word[0].isupper() or word == "I"]
+    table = _table()
+    found: Counter[str] = Counter(language for word in said for language in table.get(word, ()))
+    if words and words[0][0].isupper() and not any(word in table for word in said[1:]):
+        found.clear()  # "Ben" and "Su" are function words, too
+    english = sum(word in FUNCTION_WORDS for word in said)
+    accented = sum(not word.isascii() for word in said)
+    most = max(found.values(), default=0)
+    if most >= _SHARE * len(said) and (most > english or (most == english and accented and most)):
+        return tuple(language for language in read_table("function_words") if found[language] == most)
+    if english:
+        return (ENGLISH,)
+    return (OTHER,) if 4 * accented > len(said) else (UNDETERMINED,)
+
+
+@cache
+def _table() -> dict[str, tuple[str, ...]]:
+    """Return the languages of each function word."""
+    found: dict[str, tuple[str, ...]] = {}
+    for language, words in read_table("function_words").items():
+        for word in words.split():
+            found[word] = (*found.get(word, ()), language)
+    return found

@@ -1,0 +1,51 @@
+"""Who somebody is, as their host stated it, stands in the prompt of each kind that thinks."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.profile import Profile
+from memory.routing.routing import INTEGRATE
+from prompts.render import Templates
+from tasks.act import Act
+from tasks.integrate import Integrate
+from tasks.kind import Kind
+from tasks.plan import Plan
+from tasks.rate import RateImportance
+from tasks.recall import MAX_SHOWN
+from tasks.reflect import Reflect
+from tests.unit.tasks.kind_cases import case_of, observation, stream_of
+from workers.llm.requests.tokens import fit
+
+TEMPLATES = Templates()
+KINDS: list[Kind] = [
+    Plan(TEMPLATES),
+    Reflect(TEMPLATES),
+    Act(TEMPLATES),
+    RateImportance(TEMPLATES),
+    Integrate(TEMPLATES),
+]
+JIN = Profile(
+    name="Jin Seo", age=43, occupation="nurse", traits=("cautious",), currently="preparing the talks on pensions",
+    background="Jin raised two sons alone and wants a rate of 13 percent.",
+)  # fmt: skip
+STREAM = stream_of(observation("Ben argued for 12 percent.", 500, tags=(INTEGRATE,)))
+PARAMS = {"start": 0, "end": 1, "done": 1}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_each_kind_that_thinks_shows_the_persona_before_what_changes(kind: Kind) -> None:
+    prompt = kind.prompt(case_of(kind, STREAM, 600, profile=JIN, params=PARAMS))
+    stable = prompt.user.partition("<memories>")[0]
+    for word in ("Jin Seo", "43", "nurse", "cautious", "two sons", "13 percent", "talks on pensions"):
+        assert word in stable
+    assert "Jin" not in prompt.system, "the same for every agent"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_long_persona_is_cut_and_leaves_room_for_memories(kind: Kind) -> None:
+    long = Profile(name="Jin Seo", background="两个儿子" * 2_000, currently="sons " * 2_000)
+    case = case_of(kind, STREAM, 600, profile=long, params=PARAMS)
+    prompt = fit(kind, case, kind.prompt_cap)
+    assert "Ben argued" in prompt.user
+    assert prompt.user.count("两个儿子") <= MAX_SHOWN // 4

@@ -1,0 +1,105 @@
+"""Answers in languages other than English: thoughts are taken, and what says nothing is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer, SummaryAnswer
+from prompts.render import Templates
+from tasks.reflect import Reflect
+from tests.unit.tasks.kind_cases import case_of, observation, stream_of
+from tests.unit.workers.answer_faults.case import plan, prompt, reflection
+from workers.answer_faults.fault import fault_of
+
+REFLECT = Reflect(Templates())
+INSIGHTS = {
+    "zh": "今天的事让我明白，邻居们的帮助比什么都重要，我以后要更加珍惜他们。",
+    "ja": "近所の人たちの助けが何より大切だと、今日あらためて気づいた。",
+    "th": "วันนี้ฉันเข้าใจแล้วว่าความช่วยเหลือของเพื่อนบ้านสำคัญที่สุดสำหรับฉัน",
+    "ko": "오늘 나는 이웃의 도움이 무엇보다 소중하다는 것을 깨달았다.",
+    "ar": "اليوم فهمت أن مساعدة الجيران هي أهم شيء عندي، وسأقدرهم أكثر.",
+    "hi": "आज मैंने समझा कि पड़ोसियों की मदद मेरे लिए सबसे ज़रूरी है।",
+    "ru": "Сегодня я понял, что помощь соседей важнее всего, и буду больше их ценить.",
+    "de": "Heute ist mir klar geworden, dass mir die Hilfe der Nachbarn wichtiger ist als alles andere.",
+    "tr": "Bugün komşuların yardımının benim için her şeyden önemli olduğunu anladım.",
+    "es": "Hoy entendí que la ayuda de los vecinos me importa más que cualquier otra cosa.",
+    "fi": "Tänään ymmärsin, että naapurien apu on minulle tärkeintä kaikesta.",
+    "vi": "Hôm nay tôi hiểu rằng sự giúp đỡ của hàng xóm quan trọng hơn tất cả.",
+    "he": "היום הבנתי שהעזרה של השכנים חשובה לי יותר מכל דבר אחר.",
+}
+PLANS = {
+    "zh": ("起床吃早饭", "去面包店上班", "和邻居吃午饭", "继续烤面包", "早点睡觉"),
+    "ja": ("起きて朝ごはんを食べる", "パン屋で働く", "昼ごはん", "広場を散歩する", "寝る"),
+    "th": ("ตื่นนอนและกินข้าวเช้า", "ไปทำงาน", "กินข้าวกลางวันกับเพื่อนบ้าน", "ทำงานต่อ", "เข้านอน"),
+    "ko": ("일어나서 아침을 먹는다", "일하러 간다", "이웃과 점심을 먹는다", "산책한다", "잔다"),
+    "ar": ("الاستيقاظ وتناول الفطور", "الذهاب إلى العمل", "تناول الغداء مع الجيران", "متابعة العمل", "النوم"),
+    "hi": ("उठकर नाश्ता करना", "काम पर जाना", "पड़ोसियों के साथ दोपहर का खाना", "टहलना", "सो जाना"),
+    "ru": ("Встать и позавтракать", "Пойти на работу", "Пообедать с соседями", "Погулять по площади", "Лечь спать"),
+    "de": ("Aufstehen und frühstücken", "Zur Arbeit gehen", "Mit den Nachbarn essen", "Spazieren", "Schlafen gehen"),
+    "tr": ("Kalkıp kahvaltı yapmak", "Yürüyerek işe gitmek", "Komşularla yemek yemek", "Çalışmak", "Erkenden uyumak"),
+    "es": ("Levantarse y desayunar tranquilamente", "Caminar hasta el trabajo", "Almorzar con los vecinos",
+           "Pasear por la plaza", "Acostarse temprano"),
+    "fi": ("Herätä ja syödä aamiaista", "Kävellä töihin", "Syödä lounasta naapurien kanssa", "Leipoa", "Nukkumaan"),
+    "vi": ("Thức dậy và ăn sáng", "Đi bộ đến chỗ làm", "Ăn trưa với hàng xóm", "Đi dạo", "Đi ngủ sớm"),
+    "he": ("לקום ולאכול ארוחת בוקר", "ללכת לעבודה", "לאכול צהריים עם השכנים", "לטייל בכיכר", "לישון"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("insight", INSIGHTS.values(), ids=INSIGHTS)
+def test_a_thought_is_taken_in_any_language(insight: str) -> None:
+    answer = reflection(insight)
+    assert fault_of(answer, prompt(ReflectionAnswer)) is None
+    assert REFLECT.effects(case_of(REFLECT, stream_of(observation("Tea.", 1)), 2), answer, (1,))
+    assert fault_of(SummaryAnswer(summary=f"{insight} {insight[: len(insight) // 3]}"), prompt(SummaryAnswer)) is None
+    assert fault_of(ActionAnswer(reason=insight, location="", doing="散歩する"), prompt(ActionAnswer)) is None
+
+
+@pytest.mark.parametrize("deeds", PLANS.values(), ids=PLANS)
+def test_a_plan_is_taken_in_any_language(deeds: tuple[str, ...]) -> None:
+    assert fault_of(plan(*deeds), prompt(DailyPlan)) is None
+
+
+@pytest.mark.parametrize("language", INSIGHTS)
+def test_what_says_one_thing_over_and_over_is_refused_in_any_language(language: str) -> None:
+    insight = INSIGHTS[language]
+    word = insight.split()[1].strip(",") if " " in insight else insight[2:4]
+    between = " " if " " in insight else ""
+    for text in (between.join([word] * 4), between.join([word] * 40), " ".join([insight] * 2)):
+        assert fault_of(reflection(text), prompt(ReflectionAnswer)) == "it says the same words over and over", text
+
+
+@pytest.mark.parametrize("language", INSIGHTS)
+def test_a_copy_of_a_memory_is_no_insight_in_any_language(language: str) -> None:
+    text = INSIGHTS[language]
+    shown = f"<memories>\n- [day 1, 8:00 AM] {text}\n</memories>"
+    assert "only repeats a memory" in (fault_of(reflection(text), prompt(ReflectionAnswer, shown)) or "")
+
+
+@pytest.mark.parametrize("language", INSIGHTS)
+def test_a_question_or_a_slot_is_no_insight_in_any_language(language: str) -> None:
+    said = INSIGHTS[language].rstrip(".。।")
+    mark = {"zh": "？", "ja": "？", "ar": "؟"}.get(language, "?")
+    assert "only asks" in (fault_of(reflection(said + mark), prompt(ReflectionAnswer)) or "")
+    between = " " if " " in said else ""
+    slot = f"{{{said.split()[0][:12]}}}"
+    assert "placeholder" in (fault_of(reflection(said + between + slot), prompt(ReflectionAnswer)) or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "作为一个人工智能语言模型，我没有个人经历。",
+        "Как языковая модель, я не имею воспоминаний.",
+        "Als KI-Sprachmodell habe ich keine Erinnerungen.",
+        "En tant que modèle de langage, je n'ai pas de souvenirs.",
+        "저는 언어 모델이라 경험이 없습니다.",
+    ],
+)
+def test_a_model_that_declines_is_understood(text: str) -> None:
+    assert "not what the character would say" in (fault_of(reflection(text), prompt(ReflectionAnswer)) or "")
+
+
+@pytest.mark.parametrize("text", ["好。", "はい", "ไม่", "네.", "да", "Ja!", "لا"])
+def test_a_word_or_two_are_no_insight(text: str) -> None:
+    with pytest.raises(ValueError, match="says nothing"):
+        REFLECT.effects(case_of(REFLECT, stream_of(observation("Tea.", 1)), 2), reflection(text), (1,))
