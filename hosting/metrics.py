@@ -24,13 +24,13 @@ from scheduler.config.limits import LimitName, parse_limit_name
 from scheduler.config.settings import Settings
 from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.inspection.redis_problems import PATIENCE, refused_writes
+from scheduler.inspection.redis_problems import refused_writes
 from scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
 from scheduler.journal.lines import JournalError, reason_of
-from scheduler.ledger.connect import impatient
+from scheduler.ledger.connect import PATIENCE, impatient
 from scheduler.ledger.errors import LedgerError
 from workers.jobs.failure_classes import UNMET, failure_class
-from workers.jobs.metrics import RunHosts, WorkerSigns, serve
+from workers.jobs.metrics import serve, server_gauges
 
 MOST_TICKS = 20_000  # ticks whose times a host remembers
 STATES = ("waiting", "running", "staged", "dead", "held")
@@ -72,8 +72,6 @@ class HostMetrics:
         self._run = run
         self._times: deque[tuple[int, float]] = deque(maxlen=MOST_TICKS)  # ticks, and when they were committed
         self.registry.register(_Ledger(client, run, self._seconds_since))
-        self.registry.register(RunHosts(client))
-        self.registry.register(WorkerSigns(client))
 
     def committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
         """Count a committed tick."""
@@ -116,30 +114,31 @@ def _refuses_writes(client: Redis) -> Metric:
 
 
 class _Ledger(Collector):
-    """A collector that reads the run and the endpoints from Redis at each scrape."""
+    """A collector that reads the server, the run and the endpoints from Redis at each scrape."""
 
     def __init__(self, client: Redis, run: str, seconds_since: Callable[[int], float]) -> None:
-        self._client = client
-        self._probing = impatient(client, PATIENCE)
+        self._client = impatient(client, PATIENCE)
         self._run = run
         self._seconds_since = seconds_since
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the gauges; without Redis only `cogitate_ledger_up`."""
+        """Yield the gauges; without Redis only `cogitate_ledger_up`. The first call without an answer is the last."""
         up = GaugeMetricFamily("cogitate_ledger_up", "Whether Redis answered this scrape.", labels=["run"])
+        server, run = list[Metric](), list[Metric]()
         try:
-            families = [
+            server = server_gauges(self._client)
+            run = [
                 *_budget(budget_vitals(self._client, self._run)),
                 *_cadence(cadence_vitals(self._client, self._run), self._seconds_since),
                 *_endpoints(self._client),
-                _refuses_writes(self._probing),
+                _refuses_writes(self._client),
             ]
         except (RedisError, LedgerError, JournalError) as error:
             log.warning("metrics.no_ledger", run=self._run, error=type(error).__name__)
-            families = []
-        up.add_metric([self._run], 1 if families else 0)
+        up.add_metric([self._run], 1 if run else 0)
         yield up
-        yield from families
+        yield from server
+        yield from run
 
 
 def _budget(vitals: BudgetVitals) -> Iterator[Metric]:

@@ -1,4 +1,7 @@
-"""The connection of a command to the state: a data folder's embedded server, or the Redis that the settings name."""
+"""The connection of a command to the state: a data folder's embedded server, or the Redis that the settings name.
+
+A server that is stopped is found out within `PATIENCE`, whatever timeout the settings name.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from redis import Redis
 
 from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.ledger.connect import check, connect
+from scheduler.ledger.connect import PATIENCE, check_soon, connect_to_read
 from workers.processes.embedded import EmbeddedServer
 
 
@@ -20,6 +23,7 @@ def open_state(settings: Settings, *, create: bool = False) -> Iterator[Redis]:
         create: create the data folder if it is missing.
 
     Raises:
+        ServerSilent: when a server takes connections and does not answer.
         ConfigurationError: when there is no data folder, or a server can be neither started nor reached.
     """
     with ExitStack() as resources:
@@ -31,8 +35,8 @@ def open_state(settings: Settings, *, create: bool = False) -> Iterator[Redis]:
                     f"there is no data folder {settings.data_dir} and so no run: start one with `cogitate run` "
                     "or name another folder with --data-dir"
                 )
-            url = resources.enter_context(EmbeddedServer(settings.data_dir)).url
-        client = connect(url, settings.socket_timeout)
+            url = resources.enter_context(EmbeddedServer(settings.data_dir, patience=PATIENCE)).url
+        check_soon(url)
+        client = connect_to_read(url, settings.socket_timeout)
         resources.callback(client.close)
-        check(client, url)
         yield client

@@ -11,7 +11,7 @@ import typer
 from hosting import logs
 from ops.command_options import DataDir, read_settings
 from ops.signals import interruptible
-from scheduler.ledger.connect import check, connect
+from scheduler.ledger.connect import check_soon
 from workers.processes.supervisor import WorkerPool, worker_command, worker_environment
 
 POLL_INTERVAL = 0.5  # seconds
@@ -32,8 +32,7 @@ def worker(context: typer.Context, data_dir: DataDir = None) -> int:
     logs.configure(0)
     settings = read_settings(data_dir=data_dir)
     url = settings.state_url()
-    with connect(url, settings.socket_timeout) as client:
-        check(client, url)
+    check_soon(url)
     if HELP.intersection(context.args):
         command = [*worker_command("worker@%h"), *context.args]
         sys.stdout.flush()

@@ -16,7 +16,7 @@ from hosting.pace_fit import examine_pace
 from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, Verbose, read_settings
 from ops.doctor.endpoints import examine_endpoints
-from ops.doctor.redis import examine_redis
+from ops.doctor.redis import WAKE, examine_redis
 from ops.doctor.workers import examine_workers
 from ops.open_state import open_state
 from ops.world_choice import DEFAULT_AGENTS
@@ -26,7 +26,7 @@ from scheduler.config.kind_modules import load_kinds
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.settings_faults import misspelt_variables
 from scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
-from scheduler.ledger.connect import connect
+from scheduler.ledger.connect import ServerSilent, connect_to_read
 from scheduler.ledger.presence import HELD
 from tasks.registry import kinds
 
@@ -80,7 +80,7 @@ def _examine_servers(settings: Settings) -> list[Finding]:
             if len(findings) == 1:
                 return findings  # the server does not answer
             url = settings.messages_url()
-            with connect(url, settings.socket_timeout) as broker:
+            with connect_to_read(url, settings.socket_timeout) as broker:
                 of_broker = [*examine_redis(broker, "broker")]
                 findings += of_broker
             heads = run_heads(client)
@@ -94,6 +94,8 @@ def _examine_servers(settings: Settings) -> list[Finding]:
                     findings += examine_workers(app, [kind.name for kind in kinds()], expected=running)
             findings += examine_endpoints(settings, client)
             findings += examine_pace(settings, client, DEFAULT_AGENTS)
+    except ServerSilent as error:
+        return [failed("state", str(error), WAKE)]
     except ConfigurationError as error:
         return [failed("state", str(error), "correct redis_url, or unset it to use the embedded server")]
     except RedisError as error:

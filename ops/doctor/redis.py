@@ -12,12 +12,14 @@ from redis.exceptions import RedisError, ResponseError
 
 from hosting.finding import Finding, failed, ok, warning
 from scheduler.inspection.redis_problems import redis_problems
+from scheduler.ledger.connect import SILENT
 
 OLDEST = (6, 2)  # version of Redis; every Valkey is newer
 PINGS = 20
 SLOW = 0.005  # seconds; a tick makes one to three round trips
 MAX_CLOCK_SKEW = 2.0  # seconds
 NEARLY_FULL = 0.9  # of maxmemory
+WAKE = "see whether its machine works and its process is stopped (kill -CONT lets it go on); then start it anew"
 
 
 def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
@@ -28,7 +30,8 @@ def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
     """
     wrong = redis_problems(client)
     if any("does not answer" in what for what in wrong):
-        yield failed(name, wrong[0], "start it, or correct redis_url and broker_url (`cogitate config` shows them)")
+        start = "start it, or correct redis_url and broker_url (`cogitate config` shows them)"
+        yield failed(name, wrong[0], WAKE if SILENT in wrong[0] else start)
         return
     for what in wrong:
         yield failed(

@@ -8,7 +8,7 @@ import sys
 import typer
 
 from ops.command_options import DataDir, read_settings
-from scheduler.ledger.connect import check, connect
+from scheduler.ledger.connect import check_soon
 from workers.processes.supervisor import APP, worker_environment
 
 EXAMPLE = """
@@ -25,8 +25,7 @@ def flower(context: typer.Context, data_dir: DataDir = None) -> int:
     """
     settings = read_settings(data_dir=data_dir)
     url = settings.state_url()
-    with connect(url, settings.socket_timeout) as client:
-        check(client, url)
+    check_soon(url)
     command = [sys.executable, "-m", "celery", "-A", APP, "flower", "--address=127.0.0.1", *context.args]
     sys.stdout.flush()
     os.execve(command[0], command, worker_environment(settings))

@@ -25,11 +25,12 @@ from tornado.ioloop import IOLoop
 from ops.flower import patches, task_states
 from ops.flower.acting import Asking, why_not
 from ops.flower.loader import PagesLoader
-from ops.flower.readings import PATIENCE, Readings
+from ops.flower.readings import Readings
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.figure_history import Span
 from scheduler.intake.checks import InputError
 from scheduler.journal.lines import JournalError
+from scheduler.ledger.connect import PATIENCE
 from scheduler.ledger.errors import LedgerError, RunMissing
 from tasks.registry import kind_names
 from workers.publish import queue_key

@@ -41,7 +41,7 @@ from scheduler.inspection.summary import limits_of
 from scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
 from scheduler.intake.checks import InputError
 from scheduler.journal.lines import JournalError
-from scheduler.ledger.connect import connect
+from scheduler.ledger.connect import PATIENCE, connect
 from scheduler.ledger.errors import LedgerError, RunMissing
 from scheduler.ledger.presence import HELD
 from scheduler.ledger.real_day import RealDay
@@ -53,7 +53,6 @@ from workers.transport.turns import TICKETS, tickets_key
 
 MOST_OWNERS = 20
 MOST_RUNS = 30  # with their figures
-PATIENCE = 2.0  # seconds for each call: a page that waits longer says nothing meanwhile
 NO_WRITES = "Redis {}. Until it takes writes, runs wait or go on by heuristic: cogitate doctor"
 
 

@@ -10,9 +10,8 @@ from redis.exceptions import BusyLoadingError, NoPermissionError, OutOfMemoryErr
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from scheduler.ledger.connect import impatient
+from scheduler.ledger.connect import PATIENCE, SILENT, impatient
 
-PATIENCE = 2.0  # seconds for each call
 SLOW = 0.05  # seconds per round trip, from which on a user notices the delay
 PROBE = "cogitate:probe"  # never exists: SETRANGE with an empty value creates no key
 
@@ -38,7 +37,7 @@ def redis_problems(client: Redis) -> list[str]:
                 probing.time()
                 took.append(time.perf_counter() - began)
         except RedisTimeoutError:
-            return [f"does not answer within {PATIENCE:g} s: it is paused, stopped or busy, or the network is slow"]
+            return [f"does not answer within {PATIENCE:g} s: {SILENT}"]
         except RedisError as error:
             return [_format_error(error)]
         found = [f"is slow: {1000 * median(took):,.0f} ms a round trip"] if median(took) > SLOW else []

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from redis import ConnectionPool, Redis
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
@@ -17,7 +18,13 @@ from scheduler.config.secret_urls import redact_url
 from scheduler.config.settings import ConfigurationError
 from scheduler.ledger.outage import is_outage
 
+PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included
 MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
+SILENT = "it is paused, stopped or busy, or the way there is slow"
+
+
+class ServerSilent(ConfigurationError):
+    """A Redis server takes connections and answers nothing. Let its process go on, or start it anew."""
 
 
 def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] = Redis) -> Redis:
@@ -31,14 +38,31 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
     Raises:
         ConfigurationError: when the URL cannot be read.
     """
+    retry = Retry(ExponentialBackoff(cap=0.5, base=0.05), retries)
+    return _client(url, timeout, retry, client, health_check_interval=30)
+
+
+def connect_to_read(url: str, timeout: float) -> Redis:
+    """Return a client that opens a closed connection again, and tries no call again that had no answer in time.
+
+    The retries of a call and of its connection multiply: a stopped server would take sixteen timeouts. No PING goes
+    before a call, since a server that cannot write to its disk refuses it and answers reads.
+
+    Raises:
+        ConfigurationError: when the URL cannot be read.
+    """
+    return _client(url, timeout, Retry(ExponentialBackoff(cap=0.5, base=0.05), 3, (RedisConnectionError,)), Redis)
+
+
+def _client(url: str, timeout: float, retry: Retry, client: type[Redis], **options: int) -> Redis:
     try:
         made = client.from_url(
             url,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
-            retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), retries),
-            health_check_interval=30,
+            retry=retry,
             max_connections=MOST_CONNECTIONS,
+            **options,
         )
         pool = made.connection_pool
         pool.connection_class(**pool.connection_kwargs)  # connects to nothing; it alone knows the parameters
@@ -93,6 +117,7 @@ def check(client: Redis, url: str) -> None:
     """Check that the server answers.
 
     Raises:
+        ServerSilent: when it does not answer in time.
         ConfigurationError: saying which URL does not answer and why.
     """
     try:
@@ -100,10 +125,7 @@ def check(client: Redis, url: str) -> None:
     except AuthenticationError as error:
         raise ConfigurationError(f"Redis at {redact_url(url)} refuses the credentials: {error}") from error
     except RedisTimeoutError as error:
-        raise ConfigurationError(
-            f"Redis at {redact_url(url)} does not answer: it is paused, stopped or busy, or the way there is "
-            f"slow ({error})"
-        ) from error
+        raise ServerSilent(f"Redis at {redact_url(url)} does not answer: {SILENT} ({error})") from error
     except RedisError as error:
         if isinstance(error, ResponseError) and is_outage(error):
             return  # one that cannot write to its disk refuses even this, and can be read
@@ -116,3 +138,13 @@ def check(client: Redis, url: str) -> None:
             f"no Redis answers at {redact_url(url)}: {error}; start it, or unset COGITATE_REDIS_URL to use the "
             "embedded one"
         ) from error
+
+
+def check_soon(url: str) -> None:
+    """Check that a server answers, within `PATIENCE`.
+
+    Raises:
+        ServerSilent, ConfigurationError: as `check`.
+    """
+    with connect_to_read(url, PATIENCE) as client:
+        check(client, url)

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.vitals import run_heads
-from scheduler.ledger.connect import connect
+from scheduler.ledger.connect import PATIENCE, connect, impatient
 from scheduler.ledger.presence import HELD
 from scheduler.ledger.worker_signs import workers_seen
 from workers.jobs.failure_classes import failure_class
@@ -51,43 +51,39 @@ _TOKENS = Counter(
 log = structlog.get_logger()
 
 
-class RunHosts(Collector):
-    """A gauge of which runs have a host, read from Redis at each scrape, since a dead host cannot report itself."""
+class ServerGauges(Collector):
+    """Gauges of a server's runs and workers, read from Redis at each scrape: what is dead cannot report itself."""
 
     def __init__(self, client: Redis) -> None:
-        self._client = client
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield a gauge of the runs that no host has left, or nothing while Redis does not answer."""
-        hosts = GaugeMetricFamily(
-            "cogitate_run_has_host", "Whether a host is at work on a run that none has left.", labels=["run"]
-        )
-        try:
-            for head in run_heads(self._client):
-                if head.status in HELD:
-                    hosts.add_metric([head.run], head.held)
-        except RedisError as error:
-            log.warning("metrics.no_ledger", error=type(error).__name__)
-            return
-        yield hosts
-
-
-class WorkerSigns(Collector):
-    """Gauges of the workers of the server, read from Redis at each scrape, since a dead worker cannot report itself."""
-
-    def __init__(self, client: Redis) -> None:
-        self._client = client
+        self._client = impatient(client, PATIENCE)
 
     def collect(self) -> Iterator[Metric]:
         """Yield the gauges, or nothing while Redis does not answer."""
         try:
-            seen = workers_seen(self._client)
+            yield from server_gauges(self._client)
         except RedisError as error:
             log.warning("metrics.no_ledger", error=type(error).__name__)
-            return
-        yield GaugeMetricFamily("cogitate_workers_alive", "Workers that give signs of life.", len(seen.alive))
-        missing = "Workers that give none, did not end in order and were not replaced."
-        yield GaugeMetricFamily("cogitate_workers_missing", missing, len(seen.missing))
+
+
+def server_gauges(client: Redis) -> list[Metric]:
+    """Return which runs have a host, and how many workers there are.
+
+    Raises:
+        RedisError: when Redis does not answer.
+    """
+    hosts = GaugeMetricFamily(
+        "cogitate_run_has_host", "Whether a host is at work on a run that none has left.", labels=["run"]
+    )
+    for head in run_heads(client):
+        if head.status in HELD:
+            hosts.add_metric([head.run], head.held)
+    seen = workers_seen(client)
+    missing = "Workers that give none, did not end in order and were not replaced."
+    return [
+        hosts,
+        GaugeMetricFamily("cogitate_workers_alive", "Workers that give signs of life.", len(seen.alive)),
+        GaugeMetricFamily("cogitate_workers_missing", missing, len(seen.missing)),
+    ]
 
 
 def attempted(kind: str, source: str, failure: str, seconds: float, model: str, tokens: int) -> None:
@@ -126,8 +122,7 @@ def _start(**_: object) -> None:
         return
     try:
         client = connect(settings.state_url(), settings.socket_timeout)
-        REGISTRY.register(RunHosts(client))
-        REGISTRY.register(WorkerSigns(client))
+        REGISTRY.register(ServerGauges(client))
         server = serve(settings, REGISTRY, client)
     except ConfigurationError as error:  # a worker without metrics is better than none
         log.error("metrics.not_served", error=str(error))

@@ -34,6 +34,7 @@ from redis.retry import Retry
 
 from scheduler.config.redis_urls import SERVER_FILE
 from scheduler.config.settings import ConfigurationError
+from scheduler.ledger.connect import SILENT, ServerSilent
 from workers.processes import server_guard
 from workers.processes.log_tail import log_tail
 
@@ -48,7 +49,7 @@ STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
 COMPACT = "1024"  # entries up to which hashes and sorted sets stay compact: archive ticks take a tenth of the memory
 OWN_PAGES = "4096"  # bytes; larger blocks return to the system as soon as they are freed, and leave no gap
 LARGE_NODES = "-5"  # list nodes of up to 64 KiB, since each has pages of its own: the journal is the largest list
-SILENT = "it logged nothing"
+NO_LOG = "it logged nothing"
 PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
@@ -67,10 +68,14 @@ class EmbeddedServer:
     """The server of one data folder, shared by every process that starts it.
 
     Usage: `with EmbeddedServer(data_dir) as server: Redis.from_url(server.url)`.
+
+    Args:
+        patience: seconds in which a server that runs must answer.
     """
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, patience: float = PING_TIMEOUT) -> None:
         self.data_dir = data_dir.resolve()
+        self._patience = patience
         self.socket = _socket_path(self.data_dir)
         self.pid: int | None = None
         self._users: IO[bytes] | None = None
@@ -84,6 +89,7 @@ class EmbeddedServer:
         """Start the folder's server, or adopt the one that runs.
 
         Raises:
+            ServerSilent: when one runs and does not answer.
             EmbeddedServerError: when the platform has no server, or the server ends or hangs while starting.
         """
         if self._users is not None:
@@ -92,8 +98,9 @@ class EmbeddedServer:
         with self._locked():
             state = self._state()
             if state == "silent":
-                raise EmbeddedServerError(
-                    f"a server holds {self.socket} but does not answer; stop that process, then start again"
+                raise ServerSilent(
+                    f"the embedded server in {self.data_dir}{self._recorded_pid()} does not answer within "
+                    f"{self._patience:g} s: {SILENT}"
                 )
             if state == "absent":
                 self._spawn()
@@ -138,7 +145,7 @@ class EmbeddedServer:
 
     def log_tail(self) -> str:
         """Return the last lines that the server logged."""
-        return log_tail(self.data_dir / LOG_FILE, 0) or SILENT
+        return log_tail(self.data_dir / LOG_FILE, 0) or NO_LOG
 
     def __enter__(self) -> EmbeddedServer:
         return self.start()
@@ -174,7 +181,7 @@ class EmbeddedServer:
 
     def _state(self) -> Literal["absent", "loading", "ready", "silent"]:
         """Return the state of the folder's socket. A dead server's socket file refuses connections."""
-        with self.client(timeout=PING_TIMEOUT) as client:
+        with self.client(timeout=self._patience) as client:
             try:
                 client.ping()
             except BusyLoadingError:
@@ -271,7 +278,7 @@ class EmbeddedServer:
             if process is not None and process.poll() is not None:
                 raise EmbeddedServerError(
                     f"the embedded server ended with code {process.returncode} in {self.data_dir}: "
-                    f"{log_tail(self.data_dir / LOG_FILE, log_start) or SILENT}; see {LOG_FILE} there, or set "
+                    f"{log_tail(self.data_dir / LOG_FILE, log_start) or NO_LOG}; see {LOG_FILE} there, or set "
                     "COGITATE_REDIS_URL to use a server of your own"
                 )
             if state == "loading":
@@ -287,6 +294,13 @@ class EmbeddedServer:
         with self.client() as client:
             info = client.info("server")
         return int(info["process_id"])
+
+    def _recorded_pid(self) -> str:
+        """Return the process id of the server as far as the folder names it, such as " (process 17)"."""
+        try:
+            return f" (process {int(json.loads((self.data_dir / SERVER_FILE).read_text())['pid'])})"
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
 
     def _record(self) -> None:
         """Write the server's address, atomically."""

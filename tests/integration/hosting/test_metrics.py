@@ -35,7 +35,7 @@ from tasks.job import Cost
 from tests.ports import free_ports
 from tests.repository import ROOT
 from workers.jobs.inline import InlinePublisher
-from workers.jobs.metrics import RunHosts
+from workers.jobs.metrics import server_gauges
 
 Eventually = Callable[..., None]
 SHIPPED = ROOT / "ops" / "prometheus"
@@ -369,7 +369,7 @@ def test_whether_runs_have_a_host_is_exported(client: Redis) -> None:
     store = HostLedger.create(client, "town", state={}).store
 
     def told() -> list[float]:
-        (gauge,) = RunHosts(client).collect()
+        gauge = server_gauges(client)[0]
         assert all(one.labels == {"run": "town"} for one in gauge.samples)
         return [one.value for one in gauge.samples]
 
@@ -390,7 +390,7 @@ def test_a_damaged_run_hides_no_other(client: Redis) -> None:
         client.hset(store.key("state"), "status", "running")
     for damage in ({"schema": "one"}, {"schema": "1", "status": b"\xff"}):
         client.hset(bad.key("state"), mapping=damage)  # type: ignore[arg-type]  # bytes are fine
-        (gauge,) = RunHosts(client).collect()
+        gauge = server_gauges(client)[0]
         assert [one.labels for one in gauge.samples] == [{"run": "good"}]
         heads = run_heads(client)
         assert [(head.run, head.status) for head in heads] == [("good", "running"), ("bad", "unreadable")]

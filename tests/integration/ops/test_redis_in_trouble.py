@@ -10,17 +10,22 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate import Settings, TickLoop
+from hosting.metrics import HostMetrics
 from scheduler.inspection.redis_problems import FULL, PROBE, redis_problems, refused_writes
+from scheduler.ledger.connect import SILENT, connect
 from tests.integration.command import typed
+from workers.jobs.metrics import ServerGauges
 from workers.processes.embedded import EmbeddedServer
 
 DELAY = 0.06  # seconds that the slow way takes for each reply
@@ -136,21 +141,66 @@ def test_a_server_that_can_be_read(
     assert "broker" in findings["workers"]["found"]
 
 
-def test_a_server_that_is_stopped(server: EmbeddedServer, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {
-        "data_dir": tmp_path, "COGITATE_REDIS_URL": server.url, "COGITATE_SOCKET_TIMEOUT": "0.2"
-    }  # fmt: skip
+FOR_EVER = "1000000"  # seconds: who waits for the settings' own timeout never returns
+
+
+@contextmanager
+def stopped(server: EmbeddedServer) -> Iterator[SimpleNamespace]:
+    """Stop the process of a server for a block; afterwards `tries` says how many connections it was asked for."""
     assert server.pid is not None
-    os.kill(server.pid, signal.SIGSTOP)
-    try:
-        shown, examined = typed("status", "r", **asked), typed("doctor", "--json", **asked)
-    finally:
-        os.kill(server.pid, signal.SIGCONT)
-    assert shown.returncode != 0
+    with server.client() as client:
+        before, asked = client.info("stats")["total_connections_received"], SimpleNamespace(tries=0)
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            yield asked
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+            asked.tries = client.info("stats")["total_connections_received"] - before
+
+
+@pytest.mark.parametrize(
+    ("command", "embedded"),
+    [("runs", False), ("status r", False), ("budget r", False), ("audit r", False), ("status r", True)],
+)
+def test_who_reads_a_server_that_is_stopped_is_told_so_after_one_try(
+    server: EmbeddedServer, tmp_path: Path, command: str, embedded: bool
+) -> None:
+    own = {} if embedded else {"COGITATE_REDIS_URL": server.url}
+    folder = server.data_dir if embedded else tmp_path
+    with stopped(server) as asked:
+        shown = typed(*command.split(), data_dir=folder, COGITATE_SOCKET_TIMEOUT=FOR_EVER, **own)
+    assert shown.returncode == 2
     assert "does not answer" in shown.stderr
+    assert SILENT in shown.stderr
+    assert asked.tries == 1, "timeouts of tries add up"
+
+
+@pytest.mark.parametrize("embedded", [False, True], ids=["server", "data folder"])
+def test_the_doctor_says_how_to_wake_a_server_that_is_stopped(
+    server: EmbeddedServer, tmp_path: Path, embedded: bool
+) -> None:
+    own = {} if embedded else {"COGITATE_REDIS_URL": server.url}
+    folder = server.data_dir if embedded else tmp_path
+    with stopped(server) as asked:
+        examined = typed("doctor", "--json", data_dir=folder, COGITATE_SOCKET_TIMEOUT=FOR_EVER, **own)
     findings = {one["what"]: one for one in json.loads(examined.stdout.splitlines()[-1])}
     assert (examined.returncode, findings["state"]["grade"]) == (1, "failed")
     assert "does not answer" in findings["state"]["found"]
+    assert "kill -CONT" in findings["state"]["advice"]
+    assert "redis_url" not in findings["state"]["advice"], "another server has none of its runs"
+    assert asked.tries == 1
+
+
+def test_a_scrape_of_a_server_that_is_stopped_says_so_after_one_try(server: EmbeddedServer) -> None:
+    with connect(server.url, float(FOR_EVER)) as client:
+        scrapes = HostMetrics(client, "r").registry, CollectorRegistry()
+        scrapes[1].register(ServerGauges(client))
+        for registry in scrapes:
+            with stopped(server) as asked:
+                up = registry.get_sample_value("cogitate_ledger_up", {"run": "r"})
+            assert up == (0 if registry is scrapes[0] else None)
+            assert asked.tries == 1
+        assert scrapes[0].get_sample_value("cogitate_ledger_up", {"run": "r"}) == 1
 
 
 def test_a_server_that_is_slow(server: EmbeddedServer, tmp_path: Path) -> None:

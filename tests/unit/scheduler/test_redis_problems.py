@@ -107,7 +107,7 @@ def test_a_server_that_is_slow_and_refuses_writes_has_both_problems(problems: Ca
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (RedisTimeoutError("Timeout reading"), "does not answer within 2 s: it is paused, stopped or busy, or"),
+        (RedisTimeoutError("Timeout reading"), "does not answer within 1.5 s: it is paused, stopped or busy, or"),
         (RedisConnectionError("refused"), "does not answer: refused"),
         (BusyLoadingError("LOADING Redis is loading the dataset in memory"), "is loading its data"),
         (ResponseError("MASTERDOWN Link with MASTER is down"), "has lost the server that it is a replica of"),

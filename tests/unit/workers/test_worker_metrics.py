@@ -15,7 +15,7 @@ from scheduler.config.settings import ConfigurationError, PinnedSettings
 from scheduler.inspection.vitals import RunHead
 from scheduler.ledger.worker_signs import MissingWorker, WorkersSeen
 from workers.jobs import metrics
-from workers.jobs.metrics import REGISTRY, RunHosts, WorkerSigns, attempted, serve
+from workers.jobs.metrics import REGISTRY, ServerGauges, attempted, serve
 
 
 def counted(name: str, **labels: str) -> float:
@@ -61,7 +61,7 @@ HEADS = [RunHead("a", "running", True), RunHead("b", "paused", False), RunHead("
 def hosts(monkeypatch: pytest.MonkeyPatch, heads: Any) -> dict[str, float]:
     monkeypatch.setattr(metrics, "run_heads", heads)
     registry = CollectorRegistry()
-    registry.register(RunHosts(FakeRedis()))
+    registry.register(ServerGauges(FakeRedis()))
     return {
         s.labels["run"]: s.value for m in registry.collect() for s in m.samples if s.name == "cogitate_run_has_host"
     }
@@ -84,7 +84,7 @@ def test_how_many_workers_are_alive_and_missing_is_told(monkeypatch: pytest.Monk
     seen = WorkersSeen(alive=["a", "b"], missing=[MissingWorker(worker="c", seconds=9.0)], kinds=[])
     monkeypatch.setattr(metrics, "workers_seen", lambda client: seen)
     registry = CollectorRegistry()
-    registry.register(WorkerSigns(FakeRedis()))
+    registry.register(ServerGauges(FakeRedis()))
     assert registry.get_sample_value("cogitate_workers_alive") == 2
     assert registry.get_sample_value("cogitate_workers_missing") == 1
 
@@ -166,6 +166,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, **given: Any) -> None:
     monkeypatch.setattr(metrics, "Settings", lambda: PinnedSettings(redis_url="redis://localhost:1/0", **given))
     monkeypatch.setattr(metrics, "REGISTRY", CollectorRegistry())
     monkeypatch.setattr(metrics, "run_heads", lambda client: HEADS)
+    monkeypatch.setattr(metrics, "workers_seen", lambda client: WorkersSeen(alive=[], missing=[], kinds=[]))
 
 
 def test_a_worker_serves_its_metrics_from_its_first_message_to_its_end(

@@ -18,6 +18,7 @@ from redis.exceptions import ConnectionError as Away
 from redis.exceptions import TimeoutError as Late
 
 from scheduler.config.redis_urls import SERVER_FILE
+from scheduler.ledger.connect import ServerSilent
 from tests.unit.workers.embedded.embedded_case import Client, Clock, Process, Started, answers
 from workers.processes import embedded as module
 from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
@@ -180,7 +181,8 @@ def test_a_server_that_does_not_answer_is_neither_adopted_nor_started_twice(
     monkeypatch.setattr(server, "_state", lambda: "silent")
     for name in ("_spawn", "_await_answer"):
         monkeypatch.setattr(server, name, lambda: pytest.fail("it is there, and silent"))
-    with pytest.raises(EmbeddedServerError, match=r"a server holds .*server\.sock but does not answer"):
+    (server.data_dir / SERVER_FILE).write_text('{"socket": "here", "pid": 17}')
+    with pytest.raises(ServerSilent, match=r"\(process 17\) does not answer within 10 s: it is paused"):
         server.start()
     assert server._users is None
 
