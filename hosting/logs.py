@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 
 import structlog
 from structlog.typing import EventDict
@@ -38,6 +39,11 @@ def _visible(logger: object, method: str, event: EventDict) -> EventDict:
     return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
+def where_raised(error: BaseException) -> str:
+    """Return the lines of code that led to an error, without its text or any value: they may hold memories."""
+    return "".join(traceback.format_tb(error.__traceback__)).rstrip()
+
+
 def configure(verbosity: int) -> None:
     """Log events to stderr: warnings with verbosity 0, information with 1, everything with 2."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
@@ -47,7 +53,10 @@ def configure(verbosity: int) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
             _visible,
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+            # With rich installed, its own way of showing an error tells the values of local variables: memories.
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            ),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         # stderr is looked up at each event, since a progress bar replaces it while it is drawn.
