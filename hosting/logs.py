@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 
 import structlog
 
@@ -30,6 +31,11 @@ def follow(settings: Settings) -> None:
     """Log in the form that the settings name, to the same place and as much as before."""
     if settings.log == "json":
         structlog.configure(processors=json_processors())
+
+
+def where_raised(error: BaseException) -> str:
+    """Return the lines of code that led to an error, without its text or any value: they may hold memories."""
+    return "".join(traceback.format_tb(error.__traceback__)).rstrip()
 
 
 def configure(verbosity: int) -> None:

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ValidationError
 _LONGEST = 80  # characters of a value
 _MOST, _END = 2_000, 500  # characters of a message, and of its end where it is cut: that says what to do
 
+#: What ends a process: a host's own code does not fail with it, it is interrupted by it.
+ENDS_PROCESS = (KeyboardInterrupt, SystemExit)
+
 
 class CogitateError(Exception):
     """The root of all errors of Cogitate. The message says what failed, with which value, and what to do.
@@ -69,7 +72,7 @@ def quoted(value: object) -> str:
     """Return any value as an error shows it: shortened, in printable ASCII."""
     try:
         text = ascii(value if not isinstance(value, str) else value[:_LONGEST])
-    except KeyboardInterrupt:
+    except ENDS_PROCESS:
         raise
     except BaseException:  # nested too deep, an integer of too many digits, a host's own __repr__
         return f"a value of type {type(value).__name__}"
@@ -85,7 +88,7 @@ def text_of(error: BaseException, encoding: str = "utf-8", errors: str = "replac
     """
     try:
         text = str(error)
-    except KeyboardInterrupt:
+    except ENDS_PROCESS:
         raise
     except BaseException:  # a host's own __str__ may raise anything
         text = ""

@@ -10,7 +10,7 @@ from typing import TypeGuard, cast, get_args
 
 import msgspec
 
-from memory.errors import CogitateError
+from memory.errors import ENDS_PROCESS, CogitateError
 from tasks.job import MAX_LATENCY, seconds_of
 from tasks.kind import Kind, OnDenied
 
@@ -204,7 +204,7 @@ def takes(method: object, count: int) -> bool:
 def _value(kind: object, name: str) -> object:
     try:
         return getattr(kind, name, _MISSING)
-    except KeyboardInterrupt:
+    except ENDS_PROCESS:
         raise
     except BaseException:  # a property of somebody's own
         return _MISSING
@@ -213,7 +213,7 @@ def _value(kind: object, name: str) -> object:
 def _shown(value: object) -> str:
     try:
         text = ascii(value)
-    except KeyboardInterrupt:
+    except ENDS_PROCESS:
         raise
     except BaseException:  # too deep, or a __repr__ of somebody's own
         return f"of type {type(value).__name__}"

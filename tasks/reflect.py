@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import islice, takewhile, zip_longest
 from typing import Annotated, Any
 
 import msgspec
@@ -344,7 +344,7 @@ def _ended_items(moment: Moment) -> dict[str, bool]:
     items = moment.stream.plan_items(plan)
     return {
         item.id: item.status == "completed"
-        for item, following in zip(items, (*items[1:], None), strict=True)
+        for item, following in zip_longest(items, items[1:])
         if item.status in ("completed", "cancelled") and last < _end_of(following, plan.valid_until) <= moment.minute
     }
 

@@ -15,6 +15,8 @@ from fakeredis import FakeRedis
 
 from hosting.protocol.host_table import HostTable
 from ops.gateway.app import PATIENCE, make_app
+from ops.gateway.connections import BoundedConnection
+from ops.gateway.server import config_of
 from ops.gateway.tokens import Tokens
 from scheduler.config.settings import Settings
 
@@ -79,11 +81,14 @@ def serving(
     tokens: dict[str, str] | None = None,
     patience: float = PATIENCE,
     settings: Settings | None = None,
+    connection: type[BoundedConnection] = BoundedConnection,
 ) -> Iterator[Served]:
     """Serve hosts on a Redis in memory, where jobs run at once."""
     with HostTable(settings or Settings(), redis or FakeRedis()) as table:
         app = make_app(table, Tokens(tokens or {}), patience=patience)
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none"))
+        config = config_of(app, connection)
+        config.port = 0
+        server = uvicorn.Server(config)
         started = threading.Event()
         startup = server.startup
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from hosting.protocol.refusals import malformed
-from memory.errors import text_of
+from memory.errors import quoted, text_of
 from scheduler.intake.checks import MAX_DEPTH, depth
 
 
 def read_json(body: bytes) -> Any:
-    """Return the value of a JSON text; NaN, halves of characters and endless nesting are none.
+    """Return the value of a JSON text; NaN, halves of characters, endless nesting and a key given twice are none.
 
     Raises:
         Refusal: saying where it ends to be JSON.
@@ -23,4 +26,14 @@ def read_json(body: bytes) -> Any:
         raise malformed(f"this is no JSON in UTF-8: {text_of(error)[:200]}") from None
     if depth(value) > MAX_DEPTH:
         raise malformed(f"this JSON is nested deeper than {MAX_DEPTH} levels")
+    with suppress(ValueError):  # msgspec has read it; the digits of a number are no matter here
+        json.loads(body.decode(), object_pairs_hook=_without_repeats, parse_int=len, parse_float=len)
     return value
+
+
+def _without_repeats(pairs: Sequence[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise malformed(f"this JSON gives the key {quoted(key)} twice in one object")
+        seen.add(key)

@@ -9,6 +9,7 @@ import msgspec
 import structlog
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
+from hosting.logs import where_raised
 from hosting.protocol.host_table import HostTable
 from hosting.protocol.messages import Message, OpenRun, Steer, Turn
 from hosting.protocol.questions import Question
@@ -67,7 +68,7 @@ class StdioHost:
         except (CogitateError, ValidationError) as error:
             refusal = malformed(first_fault(error)) if isinstance(error, ValidationError) else refusal_of(error)
         except Exception as error:
-            log.error("stdio.failed", error=type(error).__name__, exc_info=error)
+            log.error("stdio.failed", error=type(error).__name__, exception=where_raised(error))
             refusal = refusal_of(error)
         return {**known, "error": refusal.problem.model_dump(exclude_none=True)}
 

@@ -6,7 +6,6 @@ import asyncio
 from importlib.metadata import version
 from typing import Annotated, Any, TypeVar
 
-import structlog
 from fastapi import Depends, FastAPI, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -19,13 +18,12 @@ from hosting.protocol.messages import OpenRun, Steer, Turn
 from hosting.protocol.questions import Question
 from hosting.protocol.refusals import Refusal, malformed, refusal_of
 from memory.errors import CogitateError, quoted
-from ops.gateway.edge import Guard, StrictRoute, problem_response
-from ops.gateway.tick_events import TickEvents
+from ops.gateway.edge import Failures, Guard, StrictRoute, problem_response
+from ops.gateway.tick_events import TickEvents, tick_of_event
 from ops.gateway.tokens import Tokens
 from scheduler.tick.arguments import MAX_TICKS
 
 PATIENCE = 50.0  # seconds until a host that waits for its tick is told to ask again
-log = structlog.get_logger()
 T = TypeVar("T")
 
 Run = Annotated[str, Path(max_length=64, pattern=r"^[A-Za-z0-9._-]+$", examples=["village"])]
@@ -47,7 +45,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         409: "Not now: the run is elsewhere, or expects another tick.",
         410: "The journal does not hold that tick any more.",
         413: "The body is too long.",
-        415: "The body is not marked as JSON.",
+        415: "The body is not marked as JSON, or is compressed.",
         422: "The message cannot be used.",
         429: "Too many requests wait.",
         503: "Not yet: send the same again.",
@@ -69,6 +67,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
     )
     app.router.route_class = StrictRoute
     app.add_middleware(Guard, tokens=tokens)  # type: ignore[arg-type, unused-ignore]
+    app.add_middleware(Failures)  # around the guard
     app.state.closing = asyncio.Event()
     _add_errors(app)
 
@@ -124,7 +123,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
     async def events(request: Request, run: Run, host: Host, after: int | None = None) -> StreamingResponse:
         """Stream each tick's answer as a server-sent event, whose id is the tick's number."""
         last = request.headers.get("last-event-id", "")
-        begin = int(last) if last.isdigit() else after
+        begin = tick_of_event(last) if last else after
         stream = TickEvents(await run_in_threadpool(table.get, host, run), begin, app.state.closing)
         return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
@@ -154,11 +153,6 @@ def _add_errors(app: FastAPI) -> None:
         response = problem_response(refusal)
         response.headers.update(error.headers or {})
         return response
-
-    @app.exception_handler(Exception)
-    async def broken(request: Request, error: Exception) -> JSONResponse:
-        log.error("gateway.failed", path=request.url.path, error=type(error).__name__, exc_info=error)
-        return problem_response(refusal_of(error))
 
 
 def _retrieve(answer: asyncio.Future[Ticked]) -> None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Awaitable, Callable
 
+import structlog
 from fastapi.routing import APIRoute
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hosting.logs import where_raised
 from hosting.protocol.reading import read_json
-from hosting.protocol.refusals import Refusal
+from hosting.protocol.refusals import Refusal, refusal_of
 from memory.errors import quoted
 from ops.gateway.tokens import ONLY, Tokens
 
 MAX_BODY = 8_000_000  # bytes
+log = structlog.get_logger()
 OPEN_PATHS = ("/health", "/openapi.json")  # for probes and generators of clients; they tell nothing of a run
 
 
@@ -31,8 +34,8 @@ class StrictRequest(Request):
             Refusal: when it is too long, as soon as that shows.
         """
         if not hasattr(self, "_body"):
-            declared = self.headers.get("content-length", "")
-            if declared.isdigit() and int(declared) > self.most:
+            declared = self.headers.get("content-length", "0")  # HTTP's own check has left digits alone
+            if int(declared) > self.most:
                 raise too_long(self.most)
             parts, length = [], 0
             async for part in self.stream():
@@ -47,8 +50,14 @@ class StrictRequest(Request):
         """Read the body and the JSON in it.
 
         Raises:
-            Refusal: when it is too long, is not marked as JSON, or is none.
+            Refusal: when it is compressed, too long, not marked as JSON, or is none.
         """
+        encoding = self.headers.get("content-encoding", "").strip().lower()
+        if encoding not in ("", "identity"):
+            raise Refusal(
+                415, "encoded", f"the body is encoded as {quoted(encoding)}",
+                "send it as it is, without the header Content-Encoding",
+            )  # fmt: skip
         body = await self.body()
         if not body:
             return
@@ -70,10 +79,37 @@ class StrictRoute(APIRoute):
 
         async def strict(request: Request) -> Response:
             checked = StrictRequest(request.scope, request.receive)
-            await checked.read()
+            try:
+                await checked.read()
+            except ClientDisconnect:
+                log.info("gateway.client_left", path=request.url.path)
+                return Response(status_code=400)  # which nobody reads
             return await handle(checked)
 
         return strict
+
+
+class Failures:
+    """The last resort: an error that only a bug explains is logged without a value, and told in the one shape."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        started = False
+
+        async def sent(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sent)
+        except Exception as error:  # a server that met it would log its text, which may quote memories
+            log.error("gateway.failed", path=scope["path"], error=type(error).__name__, exception=where_raised(error))
+            if not started:
+                await problem_response(refusal_of(error))(scope, receive, send)
 
 
 class Guard:
@@ -91,7 +127,9 @@ class Guard:
         request = Request(scope)
         refusal = self._refusal(request)
         if refusal is not None:
-            await problem_response(refusal)(scope, receive, send)
+            response = problem_response(refusal)
+            response.headers["Connection"] = "close"  # its body is not waited for
+            await response(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

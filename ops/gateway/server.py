@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from hosting.protocol.host_table import HostTable
 from ops.gateway.app import make_app
+from ops.gateway.connections import BoundedConnection
 from ops.gateway.edge import is_loopback
 from ops.gateway.tokens import VARIABLE, Tokens
 from scheduler.config.settings import ConfigurationError, Settings
@@ -33,13 +34,18 @@ def serve(settings: Settings, tokens: Tokens, *, address: str, port: int, starte
         )
     with _bound(address, port) as listening, HostTable(settings) as table:
         app = make_app(table, tokens)
-        config = uvicorn.Config(
-            app, log_config=None, access_log=False, timeout_graceful_shutdown=LEAVING, server_header=False,
-            ws="none", lifespan="off", timeout_keep_alive=IDLE, proxy_headers=False,
-        )  # fmt: skip
+        config = config_of(app)
         bound = listening.getsockname()
         name = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
         _Server(config, app, table, lambda: started(f"http://{name}:{bound[1]}")).run(sockets=[listening])
+
+
+def config_of(app: FastAPI, connection: type[BoundedConnection] = BoundedConnection) -> uvicorn.Config:
+    """Return how the gateway's HTTP is served."""
+    return uvicorn.Config(
+        app, http=connection, log_config=None, access_log=False, timeout_graceful_shutdown=LEAVING, server_header=False,
+        ws="none", lifespan="off", timeout_keep_alive=IDLE, proxy_headers=False,
+    )  # fmt: skip
 
 
 class _Server(uvicorn.Server):

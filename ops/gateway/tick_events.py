@@ -8,9 +8,23 @@ from collections.abc import AsyncIterator
 from starlette.concurrency import run_in_threadpool
 
 from hosting.protocol.hosted_run import HostedRun
+from hosting.protocol.refusals import malformed
+from memory.errors import quoted
+from scheduler.tick.arguments import MAX_TICKS
 
 PAGE = 50  # ticks that are read at once
 BEAT = 15.0  # seconds without a tick after which a comment is sent, so that whoever is in between keeps the connection
+
+
+def tick_of_event(name: str) -> int:
+    """Return the tick that a header Last-Event-ID names.
+
+    Raises:
+        Refusal: when it names none.
+    """
+    if not (name.isascii() and name.isdecimal() and len(name) <= len(str(MAX_TICKS)) and int(name) <= MAX_TICKS):
+        raise malformed(f"the header Last-Event-ID is {quoted(name)}: give the number of the last tick that you have")
+    return int(name)
 
 
 class TickEvents:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 
 from memory.entry import MAX_TEXT
-from memory.errors import InputError, quoted
+from memory.errors import ENDS_PROCESS, InputError, quoted
 from scheduler.config.tiers import TIERS, Tier, TierRule
 from scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, check_texts, reason
 from tasks.job import Request
@@ -32,7 +32,7 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     def brief_of(owner: str) -> Mapping[str, object]:
         try:
             said = brief(owner)
-        except KeyboardInterrupt:
+        except ENDS_PROCESS:
             raise
         except BaseException as error:
             raise InputError(f"the host's brief({owner!a}) failed: {type(error).__name__}: {reason(error)}") from error
@@ -89,7 +89,7 @@ def checked_tier(tier_of: TierRule) -> TierRule:
         what = f"the host's tier_of for a {request.kind} of {request.owner!a}"
         try:
             said = tier_of(request, moment)
-        except KeyboardInterrupt:
+        except ENDS_PROCESS:
             raise
         except BaseException as error:
             raise InputError(f"{what} failed: {type(error).__name__}: {reason(error)}") from error

@@ -30,7 +30,6 @@ from scheduler.journal.history import Change, note_served
 from scheduler.journal.lines import Core, Correction, EndNote, Postponed, Stepped
 from scheduler.ledger.answer_times import Timed
 from scheduler.ledger.answers import BoundaryInput, DueJob
-from scheduler.steering.cadence import due_now
 from tasks.job import Cost, JobKey, Request
 from tasks.recount import Recount
 
@@ -173,6 +172,9 @@ class RunEngine:
         opened = self._open(minute, decided)
         if postponed:
             state.warnings["reflect.postponed"] += len(postponed)
+        faults = state.cadence.take_faults()
+        if faults:
+            state.warnings["kind.failed"] += len(faults)
         state.late.forget(state.streams, leaves, minute)
         state.corrections.forget(tick)
         state.steering.settle(any(item.admitted for item in state.open.values()))
@@ -208,6 +210,7 @@ class RunEngine:
             answered=self._answered(begun.timed),
             opened=tuple(opened),
             streams=state.streams.take_changed(),
+            faults=faults,
         )
         for owner in leaves:
             del state.streams[owner], state.profiles[owner]
@@ -399,7 +402,9 @@ class RunEngine:
         found = state.cadence.due(tick, lambda owner: state.moment(owner, tick, minute), busy)
 
         def again_due(kind: str, owner: str) -> Iterable[Request]:
-            return () if busy(kind, owner) else due_now(state.rules.kind_of(kind), state.moment(owner, tick, minute))
+            if busy(kind, owner):
+                return ()
+            return state.cadence.due_now(state.rules.kind_of(kind), state.moment(owner, tick, minute))
 
         limits = state.facts.limits
         return state.steering.throttle.sift(

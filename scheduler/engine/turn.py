@@ -15,6 +15,7 @@ from scheduler.engine.open_jobs import OpenJob
 from scheduler.engine.triggers import ScopeTrigger
 from scheduler.journal.lines import Core, Correction, EndNote, Retried
 from scheduler.ledger.answer_times import Timed
+from scheduler.steering.cadence import KindFault
 from tasks.job import Request
 
 
@@ -58,6 +59,7 @@ class FinishedTick:
     answered: tuple[OpenJob, ...]  # the boundary has learned the usage of their calls
     opened: tuple[OpenJob, ...]
     streams: tuple[Stream, ...]  # those that may have changed
+    faults: tuple[KindFault, ...]  # of kinds that were asked whether they are due
 
     def losses(self) -> Iterator[Loss]:
         """Yield the losses of memory in this tick."""

@@ -16,8 +16,8 @@ from memory.checks import MAX_NAMES as MAX_NAMES
 from memory.checks import check_integer as check_integer
 from memory.checks import check_text as check_text
 from memory.checks import check_texts as check_texts
+from memory.errors import ENDS_PROCESS, quoted, text_of
 from memory.errors import InputError as InputError
-from memory.errors import quoted, text_of
 from memory.language.hidden_characters import is_blank
 from memory.profile import Location, Profile
 from tasks.job import Reads, Request
@@ -222,7 +222,7 @@ def check_params(request: Request, kind: Kind) -> None:
     if isinstance(taken, type) and issubclass(taken, msgspec.Struct):
         try:
             msgspec.convert(request.params, type=taken)
-        except KeyboardInterrupt:
+        except ENDS_PROCESS:
             raise
         except BaseException as error:  # its __post_init__ may raise anything
             what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(taken.__struct_fields__) or "none"

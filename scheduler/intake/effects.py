@@ -29,7 +29,7 @@ from memory.effects import (
     Tell,
 )
 from memory.entry import MAX_TEXT, Entry, PlanItem
-from memory.errors import quoted
+from memory.errors import ENDS_PROCESS, quoted
 from memory.language.hidden_characters import is_blank
 from memory.policies.window import format_character
 from scheduler.intake.checks import (
@@ -64,7 +64,7 @@ def check_effects(effects: object) -> tuple[Effect, ...]:
     try:
         checked = _as_read(effects)
         check_bounds(checked)
-    except KeyboardInterrupt:
+    except ENDS_PROCESS:
         raise
     except _Refusal as refusal:
         raise InputError(str(refusal)) from refusal.__cause__

@@ -6,6 +6,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from memory.effects import Effect
+from memory.errors import ENDS_PROCESS
 from scheduler.intake.checks import InputError
 from scheduler.intake.effects import check_effects
 from tasks.kind import Case, Halving, Kind
@@ -32,14 +33,19 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
         method, name = kind.halve, "halve"
     try:
         made = method(case)
-    except KeyboardInterrupt:
+    except ENDS_PROCESS:
         raise
     except BaseException as error:  # an error of a host's own kind must end neither the host nor a worker
-        return KindEffects((), f"{name} raised {type(error).__name__} {place_of(error)}"[:_SAID])
+        return KindEffects((), fault_of_kind(name, error)[:_SAID])
     try:
         return KindEffects(check_effects(made))
     except InputError as error:
         return KindEffects((), f"{name}: {error}"[:_SAID])
+
+
+def fault_of_kind(method: str, error: BaseException) -> str:
+    """Return which method of a kind raised what and where, without the error's text, which may quote memories."""
+    return f"{method} raised {type(error).__name__} {place_of(error)}"
 
 
 def place_of(error: BaseException) -> str:

@@ -9,22 +9,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
+from typing import NamedTuple
 
 from memory.entry import Entry
-from memory.errors import CogitateError
+from memory.errors import ENDS_PROCESS, InputError
 from memory.stream import Stream
-from scheduler.intake.checks import check_request, reason
-from scheduler.intake.kind_effects import place_of
+from scheduler.intake.checks import check_request
+from scheduler.intake.kind_effects import fault_of_kind
 from tasks.job import Request
 from tasks.kind import Kind, Moment, WorldFacts
-from tasks.kind_check import KindError
 
 MOST = 1_000  # requests of one kind for one owner at one tick
 MAX_PARAMS = 200_000  # bytes of JSON: a kind may need more than a host passes
+_SAID = 300  # characters of a fault
+
+
+class KindFault(NamedTuple):
+    """A fault of a kind that was asked about an owner: it raised, or returned what cannot be used."""
+
+    kind: str
+    owner: str
+    why: str  # without the text of a foreign error, which may quote memories
+
+
+class _Unusable(InputError):
+    """A kind returned what cannot be used; the message says what and where, in our own words."""
 
 
 class Cadence:
-    """The record of when each kind is asked about each owner. It is derived: on resume `rewake` rebuilds it."""
+    """The record of when each kind is asked about each owner. It is derived: on resume `rewake` rebuilds it.
+
+    A kind that raises, or returns what cannot be used, fails for the owner that it was asked about alone: the owner has
+    no job of this kind at this tick, and `take_faults` tells why.
+    """
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds = sorted(kinds, key=lambda kind: kind.order)
@@ -33,6 +50,7 @@ class Cadence:
         self._touched: set[str] = set()
         self._concerned: set[tuple[str, str]] = set()
         self._left: set[str] = set()
+        self._faults: list[KindFault] = []
 
     def touch(self, owner: str) -> None:
         """Record that the owner's stream or its open jobs changed, whatever a kind heeds."""
@@ -41,17 +59,13 @@ class Cadence:
     def observed(
         self, seen: Iterable[tuple[str, Entry]], streams: Mapping[str, Stream], world: WorldFacts, minute: int
     ) -> None:
-        """Record what owners observed: only the kinds that heed it are asked.
-
-        Raises:
-            KindError: when a kind's `heeds` raises.
-        """
+        """Record what owners observed: only the kinds that heed it are asked, and those whose `heeds` raises."""
         for owner, entry in seen:
             stream = streams[owner]
             for kind, heeds in self._heeds:
                 pair = (owner, kind.name)
                 if pair not in self._concerned and (
-                    heeds is None or _is_heeded(heeds, pair, entry, stream, world, minute)
+                    heeds is None or self._is_heeded(heeds, pair, entry, stream, world, minute)
                 ):
                     self._concerned.add(pair)
 
@@ -80,9 +94,19 @@ class Cadence:
             for kind in self._kinds:
                 if kind.name not in by_owner[owner] or busy(kind.name, owner):
                     continue
-                requests += due_now(kind, moment)
+                requests += self.due_now(kind, moment)
                 self._wake(kind, moment)
         return requests
+
+    def due_now(self, kind: Kind, moment: Moment) -> list[Request]:
+        """Return the jobs that a kind reports as due: all of them, or none where one cannot be used."""
+        try:
+            return _due(kind, moment)
+        except ENDS_PROCESS:
+            raise
+        except BaseException as error:
+            self._note(kind.name, moment.owner, "due", error)
+            return []
 
     def rewake(self, moments: Iterable[Moment], busy: Callable[[str, str], bool]) -> None:
         """Rebuild the wakes from each owner's state at the end of the last tick, without asking kinds for requests."""
@@ -90,89 +114,85 @@ class Cadence:
             for kind in self._kinds:
                 if not busy(kind.name, moment.owner):
                     self._wake(kind, moment)
+        self._faults.clear()  # the ticks that led here have told them
+
+    def take_faults(self) -> tuple[KindFault, ...]:
+        """Return the faults of kinds since the last call, in the order in which the kinds were asked."""
+        faults, self._faults = tuple(self._faults), []
+        return faults
 
     def _wake(self, kind: Kind, moment: Moment) -> None:
-        tick = _next_look(kind, moment)
+        try:
+            tick = _next_look(kind, moment)
+        except ENDS_PROCESS:
+            raise
+        except BaseException as error:
+            self._note(kind.name, moment.owner, "wake", error)
+            tick = moment.tick + 1  # a host that resumes the run here would ask then, too
         if tick is not None:
             self._wakes.setdefault(max(tick, moment.tick + 1), set()).add((moment.owner, kind.name))
 
+    def _is_heeded(
+        self,
+        heeds: Callable[..., object],
+        pair: tuple[str, str],
+        entry: Entry,
+        stream: Stream,
+        world: WorldFacts,
+        minute: int,
+    ) -> bool:
+        try:
+            return bool(heeds(entry, stream, world, minute))
+        except ENDS_PROCESS:
+            raise
+        except BaseException as error:
+            owner, kind = pair
+            self._note(kind, owner, "heeds", error)
+            return True
 
-def due_now(kind: Kind, moment: Moment) -> list[Request]:
+    def _note(self, kind: str, owner: str, method: str, error: BaseException) -> None:
+        said = str(error) if type(error) is _Unusable else fault_of_kind(method, error)
+        self._faults.append(KindFault(kind, owner, said[:_SAID]))
+
+
+def _due(kind: Kind, moment: Moment) -> list[Request]:
     """Return the jobs that a kind reports as due.
 
-    A fault of a kind here is a fault of the host's own code: the host stops before it commits the tick, and the run
-    can be resumed once the kind is corrected.
-
     Raises:
-        KindError: when the kind raises, or returns anything but requests of its own for this owner.
+        _Unusable: when the kind returns anything but requests of its own for this owner.
     """
-    try:
-        found: object = kind.due(moment)
-        if type(found) is tuple and not found:
-            return []
-        if isinstance(found, str) or not isinstance(found, Iterable):
-            raise _error(kind, moment, f"due returned {_what(found)}: return Requests, or () where nothing is due")
-        requests: list[object] = list(islice(found, MOST + 1))
-    except (CogitateError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise _error(kind, moment, f"due raised {type(error).__name__} {place_of(error)}: {reason(error)}") from error
+    found: object = kind.due(moment)
+    if type(found) is tuple and not found:
+        return []
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise _Unusable(f"due returned {_what(found)}: return Requests, or () where nothing is due")
+    requests: list[object] = list(islice(found, MOST + 1))
     if len(requests) > MOST:
-        raise _error(kind, moment, f"due says more than {MOST} Requests")
+        raise _Unusable(f"due says more than {MOST} Requests")
     return [_checked(kind, moment, request) for request in requests]
-
-
-def _is_heeded(
-    heeds: Callable[..., object], pair: tuple[str, str], entry: Entry, stream: Stream, world: WorldFacts, minute: int
-) -> bool:
-    try:
-        return bool(heeds(entry, stream, world, minute))
-    except (CogitateError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        owner, kind = pair
-        raise KindError(
-            f"the kind {kind!a}, asked about what {owner!a} observed: heeds raised {type(error).__name__} "
-            f"{place_of(error)}: {reason(error)}"[:500]
-        ) from error
 
 
 def _checked(kind: Kind, moment: Moment, request: object) -> Request:
     if not issubclass(type(request), Request):
-        raise _error(kind, moment, f"due says {_what(request)}, which is no Request")
+        raise _Unusable(f"due says {_what(request)}, which is no Request")
     assert isinstance(request, Request)
-    try:
-        return _of_its_own(kind, moment, request)
-    except (KindError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # a value of a foreign class may raise anything
-        raise _error(kind, moment, f"due asks for what cannot be: {reason(error)}") from error
-
-
-def _of_its_own(kind: Kind, moment: Moment, request: Request) -> Request:
     if request.kind != kind.name:
-        raise _error(kind, moment, f"due asks for the kind {request.kind!a}: a kind asks for jobs of its own")
+        raise _Unusable(f"due asks for the kind {request.kind!a}: a kind asks for jobs of its own")
     if request.owner != moment.owner:
-        raise _error(kind, moment, f"due asks for the owner {request.owner!a}: it is asked about one owner at a time")
-    return check_request(request, (kind.name,), MAX_PARAMS)
+        raise _Unusable(f"due asks for the owner {request.owner!a}: it is asked about one owner at a time")
+    try:
+        return check_request(request, (kind.name,), MAX_PARAMS)
+    except InputError as error:
+        raise _Unusable(f"due asks for what cannot be: {error}") from error
 
 
 def _next_look(kind: Kind, moment: Moment) -> int | None:
-    try:
-        tick = kind.wake(moment)
-    except (CogitateError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise _error(kind, moment, f"wake raised {type(error).__name__} {place_of(error)}: {reason(error)}") from error
+    tick = kind.wake(moment)
     if tick is None or type(tick) is int:
         return tick
     if not issubclass(type(tick), int) or isinstance(tick, bool):
-        raise _error(kind, moment, f"wake returned {_what(tick)}: return the number of a tick, or None")
+        raise _Unusable(f"wake returned {_what(tick)}: return the number of a tick, or None")
     return int.__int__(tick)
-
-
-def _error(kind: Kind, moment: Moment, what: str) -> KindError:
-    return KindError(f"the kind {kind.name!a}, asked about {moment.owner!a} at tick {moment.tick}: {what[:400]}")
 
 
 def _what(value: object) -> str:

@@ -19,6 +19,7 @@ class EndedJobs:
         self.counts: Counter[tuple[str, str, str]] = Counter()  # by kind, source and reason
         self._run = run
         self._refused: set[str] = set()  # kinds whose refused effects the log already has
+        self._failed: set[str] = set()  # kinds whose faults when they are asked the log already has
 
     def note(self, finished: FinishedTick) -> None:
         """Count the jobs that a tick ends, and log what it lost or refused."""
@@ -40,3 +41,9 @@ class EndedJobs:
                     "job.effects_refused", run=self._run, tick=core.tick, kind=note.key.kind, owner=note.key.owner,
                     why=note.refusal,
                 )  # fmt: skip
+        for fault in finished.faults:
+            if fault.kind not in self._failed:
+                self._failed.add(fault.kind)
+                log.warning(
+                    "kind.failed", run=self._run, tick=core.tick, kind=fault.kind, owner=fault.owner, why=fault.why
+                )

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from redis import Redis
 
 from memory.effects import Effect
-from memory.errors import text_of
+from memory.errors import ENDS_PROCESS, text_of
 from prompts.render import Rendered, TemplateError, Templates
 from scheduler.config.endpoints import Model
 from scheduler.config.prices import room_for_answer
@@ -151,7 +151,7 @@ class Attempts:
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return self._skip_call(kind, claim, "prompt_too_long")
-        except KeyboardInterrupt:
+        except ENDS_PROCESS:
             raise
         except BaseException as error:  # a host's own kind may raise anything; nothing is spent yet
             told = type(error) in (WrongPrompt, TemplateError)  # other texts may quote memories
@@ -185,16 +185,16 @@ class Attempts:
         if answer.value is None:
             return _Judged(None, answer.failure.kind if answer.failure is not None else "empty")
         value, asked = answer.value, without_repair(prompt, repairs)
-        if (fault := fault_of(value, asked)) is not None:
-            plain = without_reasons(value)
-            if plain is None or fault_of(plain, asked) is not None:
-                log.info("job.answer_unusable", job=claim.job.id, error="junk")
-                return _Judged(None, UNUSABLE, fault, junk=True)
-            log.info("job.reasons_left_out", job=claim.job.id)
-            value = plain
         try:
+            if (fault := fault_of(value, asked)) is not None:
+                plain = without_reasons(value)
+                if plain is None or fault_of(plain, asked) is not None:
+                    log.info("job.answer_unusable", job=claim.job.id, error="junk")
+                    return _Judged(None, UNUSABLE, fault, junk=True)
+                log.info("job.reasons_left_out", job=claim.job.id)
+                value = plain
             return _Judged(check_effects(effects_of(kind, claim.case, value, prompt)))
-        except KeyboardInterrupt:
+        except ENDS_PROCESS:
             raise
         except BaseException as error:  # a host's own kind may raise anything; what was spent must be settled
             log.info("job.answer_unusable", job=claim.job.id, error=type(error).__name__)
@@ -321,7 +321,9 @@ def _effects_when_cut(kind: Kind, claim: Claim, prompt: Prompt, answer: BaseMode
     """Return the effects of an answer that is too long without its oldest part; None if it is unusable even so."""
     try:
         return check_effects(effects_of(kind, claim.case, answer, prompt, cut=True))
-    except ValueError:
+    except ENDS_PROCESS:
+        raise
+    except BaseException:  # as when it was not cut
         return None
 
 

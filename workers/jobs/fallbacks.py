@@ -47,8 +47,11 @@ class FallbackStaging:
                 self._waiting.pop(claim.token, None)
 
     def stage(self, claim: Claim) -> None:
-        """Compute and stage the fallback of one job. If the ledger is away, the host computes it."""
-        with suppress(RedisError, UnknownKind):
+        """Compute and stage the fallback of one job. If the ledger is away, the host computes it.
+
+        An exit that a kind's heuristic asks for does not end the thread: the host meets it, should it need the heuristic.
+        """
+        with suppress(RedisError, UnknownKind, SystemExit):
             fallback = self._fallbacks.make(kind_of(claim.job.key.kind), claim.case)
             if fallback:
                 self._claims.stage_fallback(claim, fallback)

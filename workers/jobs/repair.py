@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ValidationError
 
+from memory.errors import ENDS_PROCESS
 from prompts.render import Rendered, Templates
 from tasks.kind import Prompt
 from workers.llm.replies.extract import json_objects
@@ -64,7 +65,7 @@ def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -
     for candidate in json_objects(text):
         try:
             answer.model_validate(candidate)
-        except KeyboardInterrupt:
+        except ENDS_PROCESS:
             raise
         except BaseException as error:  # a host's own validator may raise anything
             return _describe(error)

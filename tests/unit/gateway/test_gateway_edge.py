@@ -54,6 +54,8 @@ def raw(client: Client, body: bytes, path: str = "/runs/v/ticks/1") -> tuple[int
         b'{"observations": {"owner": "agent:ada", "text": "x"}}',
         b'{"observation": []}',
         b'{"checkpoint": 7}',
+        b'{"observations": [], "observations": []}',
+        b'{"requests": [{"kind": "plan", "owner": "agent:ada", "params": {"a": 1, "\\u0061": 2}}]}',
         b'{"requests": [{"kind": "plan", "owner": "agent:ada", "params": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}]}",
     ],
 )  # fmt: skip

@@ -107,7 +107,7 @@ class Interrupted:
         raise self.error
 
 
-@pytest.mark.parametrize("error", [KeyError("ann"), SystemExit(3), RecursionError("deep")])
+@pytest.mark.parametrize("error", [KeyError("ann"), GeneratorExit(), RecursionError("deep")])
 def test_a_function_that_fails_is_named_with_its_failure(error: BaseException) -> None:
     failure = f"{type(error).__name__}: "
     with pytest.raises(InputError, match=rf"the host's brief\('agent:ann'\) failed: {failure}") as refused:

@@ -120,7 +120,6 @@ FAILING: dict[str, tuple[Callable[[Case], Any], str]] = {
     "no owner": (lambda case: (SetCounter("nobody", "x", 1),), "'nobody' is not an owner"),
     "a cycle": (itself, "heuristic: effect for 'agent:ada'"),
     "an error": (fail, "heuristic raised KeyError in test_failing_kinds.py, line"),
-    "an exit": (fail_with(SystemExit("Ada remembers")), "heuristic raised SystemExit in test_failing_kinds.py, line"),
     "an end": (fail_with(GeneratorExit()), "heuristic raised GeneratorExit in"),
     "an error of its own": (fail_with(BaseException("Ada remembers")), "heuristic raised BaseException in"),
     "an error that explodes": (fail_with(Exploding()), "heuristic raised Exploding in"),
@@ -200,13 +199,6 @@ def test_effects_of_other_classes_are_written_as_the_plain_values_that_they_hold
     readable(client, loop)
 
 
-def test_an_interrupt_is_no_failure_of_a_kind(cogitate_loop: Callable[..., TickLoop]) -> None:
-    register(Own(makes=fail_with(KeyboardInterrupt())))
-    with pytest.raises(KeyboardInterrupt):
-        for _ in cogitate_loop(owners=ADA, ticks=TICKS):
-            pass
-
-
 def test_a_kind_that_was_corrected_goes_on_with_its_run(cogitate_loop: Callable[..., TickLoop]) -> None:
     client = FakeRedis()
     register(Own(makes=lambda case: remembered(case, type="dream")))
@@ -273,9 +265,7 @@ def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
     readable(client, loop)
 
 
-@pytest.mark.parametrize(
-    "error", [SystemExit(3), GeneratorExit(), BaseException("b"), Exploding(), ValueError("\ud800")]
-)
+@pytest.mark.parametrize("error", [GeneratorExit(), BaseException("b"), Exploding(), ValueError("\ud800")])
 def test_whatever_a_kind_makes_of_an_answer_its_call_is_settled(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
@@ -318,7 +308,6 @@ Halved = create_model("Halved", text=(str, Field(description="\ud800")))
 #: What `prompt` does, the class of the error and what is told of it.
 PROMPTS: dict[str, tuple[Callable[[], Any], str, str | None]] = {
     "raises": (raised(ZeroDivisionError("Ada remembers")), "ZeroDivisionError", None),
-    "exits": (raised(SystemExit(3)), "SystemExit", None),
     "is closed": (raised(GeneratorExit()), "GeneratorExit", None),
     "none": (lambda: None, "WrongPrompt", "prompt returned a NoneType: return a Prompt"),
     "version none": (made(version=None), "WrongPrompt", "version is a NoneType: give a string"),

@@ -308,7 +308,7 @@ def test_a_kind_that_this_worker_does_not_know_is_left_to_others() -> None:
 def test_a_prompt_that_never_fits_and_one_that_fails_spend_nothing() -> None:
     class Fails(Own):
         def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-            raise SystemExit(3)
+            raise GeneratorExit
 
     for kind, job, why in (
         (Own(output_cap=50), msgspec.structs.replace(JOB, prompt_cap=5), "prompt_too_long"),

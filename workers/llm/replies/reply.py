@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
+from memory.errors import ENDS_PROCESS
 from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost
 from tasks.job import Cost
@@ -159,7 +160,7 @@ def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, F
         for candidate in chain((found,), wrapped_in(found)):
             try:
                 return model.model_validate(candidate), None
-            except KeyboardInterrupt:
+            except ENDS_PROCESS:
                 raise
             except BaseException as error:  # a host's own validator may raise anything; the call is paid for
                 wrong = wrong or Failure(kind="wrong_schema", detail=_describe(error))
