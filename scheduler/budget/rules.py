@@ -210,6 +210,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         kind_retrieval=settings.kind_retrieval,
         models=settings.asked_models(),
         ladders=settings.ladders(),
+        response_cache=settings.response_cache and settings.llm == "openai",
     )
 
 
