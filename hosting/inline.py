@@ -36,6 +36,6 @@ def check_real_day(settings: Settings) -> None:
     if named := [name for name, limit in limits.items() if limit is not None]:
         raise ConfigurationError(
             f"inline=True keeps its state in memory, where no other run sees what this one spends, so "
-            f"{' and '.join(named)} would bind each run alone: share a server (client=redis.Redis.from_url(...)), leave "
-            "inline out, or set a limit of the run instead"
+            f"{' and '.join(named)} would bind each run alone: share a server (client=redis.Redis.from_url(...)), "
+            "leave inline out, or set a limit of the run instead"
         )

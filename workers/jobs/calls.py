@@ -102,7 +102,7 @@ class Calls:
         except Exception as error:  # our own fault, or that of a kind's answer model; nothing was sent
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return CallRefused(ASKING_FAILED)
-        held = self._day.reserve(job.reserved)
+        held = self._day.reserve(job.reserved, priced=model.priced)
         if not isinstance(held, Held):
             return CallRefused(held)
         entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)
