@@ -7,14 +7,35 @@ from contextlib import ExitStack
 from fakeredis import FakeRedis
 from redis import Redis
 
-from scheduler.config.settings import Settings
+from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.tick.result_collector import Publish
 from workers.jobs import inline
 
 
 def open_inline(client: Redis | None, settings: Settings, resources: ExitStack) -> tuple[Redis, Publish]:
-    """Return a client, by default of a new Redis in memory, and what does published jobs until `resources` end."""
+    """Return a client, by default of a new Redis in memory, and what does published jobs until `resources` end.
+
+    Raises:
+        ConfigurationError: when calls have a limit per real day and no other run could see what they spend.
+    """
+    if client is None and settings.llm == "openai":
+        check_real_day(settings)
     client = client or FakeRedis()
     publisher = inline.InlinePublisher(client, settings)
     resources.callback(publisher.close)
     return client, publisher.publish
+
+
+def check_real_day(settings: Settings) -> None:
+    """Check that a run on a Redis in memory has no limit per real day: it would be a limit for each run alone.
+
+    Raises:
+        ConfigurationError: naming the settings, and what to do.
+    """
+    limits = {"real_day_usd": settings.real_day_usd, "real_day_tokens": settings.real_day_tokens}
+    if named := [name for name, limit in limits.items() if limit is not None]:
+        raise ConfigurationError(
+            f"inline=True keeps its state in memory, where no other run sees what this one spends, so "
+            f"{' and '.join(named)} would bind each run alone: share a server (client=redis.Redis.from_url(...)), "
+            "leave inline out, or set a limit of the run instead"
+        )

@@ -11,6 +11,7 @@ import msgspec
 from redis import Redis
 
 from memory.errors import quoted
+from scheduler.budget.rules import check_prices
 from scheduler.config.kept_settings import keep_settings, kept_settings
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
@@ -114,6 +115,7 @@ def open_run(
         RunExists, RunMissing, NewerSchema: from the ledger.
         RunHeld: when a host is at work on the run and `take_over` is not given.
         LedgerError: when the run is cancelled and would be resumed.
+        ConfigurationError: when a limit in money cannot bind the models of a new run.
     """
     there = exist != "refuse" and run_exists(client, run)
     if resume or there:
@@ -124,6 +126,7 @@ def open_run(
             return Opened(HostLedger.resume(client, run), True)
         delete_run(client, run, force=True)
         remove_exported(settings.data_dir, run)
+    check_prices(settings)
     state: dict[str, Value] = {"settings": keep_settings(settings), "describe": json.dumps(dict(describe))}
     if settings.adapts():
         state["latency_prior"] = msgspec.json.encode(prior_now(client, settings))
@@ -135,11 +138,14 @@ def resumed_settings(ledger: HostLedger, given: Settings) -> tuple[Settings, lis
 
     Raises:
         RunRolledBack: when the server has lost the run since this host took it.
+        ConfigurationError: when a limit in money cannot bind the run's models.
     """
     kept = ledger.store.field("state", "settings")
     if kept is None:
         raise RunRolledBack(f"run {ledger.run!r}: the ledger has forgotten it since this host took it; start it anew")
-    return kept_settings(kept, given), unused_settings(kept, given)
+    resumed = kept_settings(kept, given)
+    check_prices(resumed)
+    return resumed, unused_settings(kept, given)
 
 
 def prior_now(client: Redis, settings: Settings) -> LatencyPrior:

@@ -31,6 +31,7 @@ _ENDPOINT = {
 _NOT_CALLED = {
     "real_day_spent": "The limit of the real day was spent (real_day_tokens, real_day_usd; a day begins at 00:00 UTC)",
     "real_day_away": "Redis could not say whether the limit of the real day has room",
+    "real_day_unpriced": "The worker limits the money of the real day (real_day_usd), and the model has no price",
     "gate_away": "Redis did not answer, and without it no endpoint is asked",
     "stopping": "The worker was stopped",
     "asking_failed": "The worker failed while it asked, as its log says with job.asking_failed",

@@ -34,6 +34,7 @@ from scheduler.budget.briefs import Brief
 from scheduler.budget.rules import (
     check_limits,
     check_models,
+    check_prices,
     check_spending,
     facts_of,
     rules_of,
@@ -130,6 +131,8 @@ class TickLoop(BodyCalls):
             logs.follow(settings)
         check_opening(resume=resume, exist=exist, take_over=take_over)
         check_spending(settings)
+        if not resume and exist != "resume":  # a run that is there has prices of its own
+            check_prices(settings)
         use_prompts(settings)
         load_kinds(settings)
         check_limits(settings, kinds())

@@ -39,6 +39,7 @@ from ops.signals import Interruption, interruptible
 from ops.world_choice import DEFAULT_AGENTS, WorldChoice, event_types_of, settings_for, warnings_of
 from ops.world_driver import drive
 from prompts.render import check_templates
+from scheduler.budget.rules import check_prices
 from scheduler.config.settings import ConfigurationError, Settings, check_run_name
 from scheduler.inspection.summary import RunSummary, summarise_run
 from scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld
@@ -102,6 +103,8 @@ def run(
         data_dir=data_dir, tick_rate=tick_rate,
     )  # fmt: skip
     check_limited(settings)
+    if not resume:  # a run that is resumed keeps its prices
+        check_prices(settings)
     if name is not None:
         check_run_name(name)
     check_templates(settings.prompts)

@@ -21,7 +21,7 @@ from ops.doctor.workers import examine_workers
 from ops.open_state import open_state
 from ops.world_choice import DEFAULT_AGENTS
 from prompts.render import TemplateError, check_templates
-from scheduler.budget.rules import check_limits, check_models, check_spending
+from scheduler.budget.rules import check_limits, check_models, check_prices, check_spending
 from scheduler.config.kind_modules import load_kinds
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.settings_faults import misspelt_variables
@@ -59,6 +59,7 @@ def examine_configuration(settings: Settings) -> list[Finding]:
         load_kinds(settings)
         check_templates(settings.prompts)
         check_spending(settings)
+        check_prices(settings)
         check_limits(settings, kinds())
         check_models(settings, kinds())
     except (ConfigurationError, TemplateError) as error:

@@ -19,10 +19,11 @@ from ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Llm, Ver
 from ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
 from ops.estimate.estimates import KindDay, RunEstimate, estimate
 from ops.formatting.axes import figure
+from ops.formatting.run import price_lines
 from ops.open_state import open_state
 from ops.world_choice import DEFAULT_AGENTS
 from scheduler.budget.budget import figure_of, format_limit, retry_pool
-from scheduler.budget.rules import check_limits, check_models
+from scheduler.budget.rules import check_limits, check_models, check_prices
 from scheduler.config.kind_modules import load_kinds
 from scheduler.config.limits import parse_limit_name
 from scheduler.config.settings import Settings
@@ -66,6 +67,7 @@ def estimate_run(
         tick_rate=tick_rate,
     )
     check_limited(settings)
+    check_prices(settings)
     load_kinds(settings)
     check_limits(settings, kinds())
     check_models(settings, kinds())
@@ -75,10 +77,15 @@ def estimate_run(
     console.print(f"{agents} agents, {days} game day{'s' * (days > 1)}, thinking by {_thinker(settings)}")
     for title, rows in [("The first day", found.first), ("Each further day", found.later)][: min(days, 2)]:
         console.print(_table(title, rows))
-    for line in [*format_estimate(found, settings), *fit_lines(fits, settings.tick_rate or 0)]:
+    for line in [
+        *format_estimate(found, settings),
+        *price_lines(settings.prices()),
+        *fit_lines(fits, settings.tick_rate or 0),
+    ]:
         console.print(line, highlight=False)
     if as_json:
-        print(json.dumps(estimate_json(found) | {"pace": msgspec.to_builtins(fits)}), flush=True)
+        more = {"prices": msgspec.to_builtins(settings.prices()), "pace": msgspec.to_builtins(fits)}
+        print(json.dumps(estimate_json(found) | more), flush=True)
     return 0
 
 
@@ -94,7 +101,7 @@ def format_estimate(found: RunEstimate, settings: Settings) -> list[str]:
     jobs, calls, tokens, money = (found.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
     lines = [f"In all {_span(jobs)} jobs"]
     if calls.high:
-        lines[0] += f", {_span(calls)} calls of a model, {_span(tokens)} tokens, {_dollars(money)}"
+        lines[0] += f", {_span(calls)} calls of a model, {_span(tokens)} tokens, {_dollars(money, settings)}"
     every = {"the first day": found.first} | ({"each further day": found.later} if found.days > 1 else {})
     for name, rows in every.items():
         by_limits: dict[str, list[str]] = {}
@@ -198,7 +205,9 @@ def _span(one: Range) -> str:
     return likely if low == high else f"{likely} ({low}–{high})"
 
 
-def _dollars(one: Range) -> str:
+def _dollars(one: Range, settings: Settings) -> str:
+    if any(price.origin == "unknown" for price in settings.prices()):
+        return "dollars unknown"
     if not one.high:
-        return ""
+        return "$0"
     return f"${one.likely / 1e6:,.4f} ({one.low / 1e6:,.4f}–{one.high / 1e6:,.4f})"

@@ -29,6 +29,7 @@ from ops.exchange.imported_run import ImportedRun, import_run, is_unfinished_imp
 from ops.exchange.incoming import Incoming
 from ops.exchange.jsonl import read_jsonl
 from ops.open_state import open_state
+from scheduler.budget.rules import check_prices
 from scheduler.config.settings import Settings, check_run_name
 from scheduler.ledger.errors import RunExists
 from scheduler.ledger.run_store import run_names
@@ -74,6 +75,7 @@ def import_memories(
     logs.configure(verbose)
     settings = read_settings(llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir)
     check_limited(settings)
+    check_prices(settings)
     check_run_name(name)
     chosen = form or _form_of(path)
     if sample is not None and chosen != "dialogue":

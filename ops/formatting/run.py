@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -16,6 +16,7 @@ from memory.clock import day_and_time
 from ops.formatting.budget import budget_table, denied_requests, format_refusals
 from ops.formatting.slow_kinds import format_slow_kind
 from ops.formatting.steering import format_cadence, format_mode, format_pace
+from scheduler.config.price_table import ModelPrice
 from scheduler.inspection.summary import RunSummary
 
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
@@ -51,6 +52,7 @@ def report_json(summary: RunSummary, took: Took) -> dict[str, object]:
         "jobs": summary.jobs,
         "late_answers": summary.late_answers,
         "shortfalls": [msgspec.structs.asdict(line) for line in summary.shortfalls],
+        "prices": [msgspec.structs.asdict(price) for price in summary.prices],
         "budget": [msgspec.structs.asdict(line) for line in summary.budget],
         "memories": summary.memories,
         "tick_ms": tick_ms(took.tick_seconds),
@@ -133,6 +135,8 @@ def print_summary(
     budget = run_budget_table(summary, fold=not every_owner)
     if budget.row_count:
         console.print(budget)
+    for line in price_lines(summary.prices):
+        console.print(line, highlight=False, soft_wrap=True)
     console.print(_memories_table(summary))
     steering = summary.steering
     for line in (format_mode(steering), format_cadence(steering), format_pace(steering)):
@@ -141,6 +145,15 @@ def print_summary(
     if summary.warnings:
         console.print("Warnings: " + ", ".join(f"{name} {count}" for name, count in summary.warnings.items()))
     console.print(f"Digest {summary.digest}", highlight=False)
+
+
+def price_lines(prices: Iterable[ModelPrice]) -> list[str]:
+    """Return the price of each model in words, with where it comes from, and what an unknown one means."""
+    found = list(prices)
+    lines = [f"Price of {price.described()}" for price in found if price.origin != "unknown"]
+    if unpriced := [price.model for price in found if price.origin == "unknown"]:
+        lines.append(f"What {', '.join(unpriced)} costs in dollars is unknown: no price is stated or in the table")
+    return lines
 
 
 def jobs_table(summary: RunSummary) -> Table:

@@ -32,6 +32,7 @@ from simulation.growing import GrowingWorld
 from simulation.world import World
 
 RUN = "load"
+INPUT_PRICE, OUTPUT_PRICE = 150_000, 600_000  # of the stand-in model, in micro-dollars per million tokens
 QUEUE_SAMPLES = 150  # in a test
 READY = 90.0  # seconds within which workers must have started
 Watch = Callable[[Phase, TickFigures], None]
@@ -53,8 +54,8 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
         "job_deadline": 2.0, "breaker_failures": 3, "breaker_pause": 0.2,
         "breaker_longest_pause": 0.4, "repair_from": 1440, "journal_keep": None,
     }  # fmt: skip
-    own = {"model": MODEL, "api_key": "any", "limit_tokens": 10**12, "endpoints": {}, "models": {}, "tiers": {},
-           "kind_tiers": {}}  # fmt: skip
+    own = {"model": MODEL, "input_price": INPUT_PRICE, "output_price": OUTPUT_PRICE, "api_key": "any",
+           "limit_tokens": 10**12, "endpoints": {}, "models": {}, "tiers": {}, "kind_tiers": {}}  # fmt: skip
     return Settings(**(fixed | ({} if "base_url" in over else own) | over))
 
 

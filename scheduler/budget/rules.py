@@ -15,8 +15,10 @@ from memory.retrieval.retrieval import DEFAULT
 from scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
 from scheduler.budget.budget import BudgetView, Guarantee
 from scheduler.config.controls import FULL
+from scheduler.config.endpoints import DEFAULT as OF_SHORT_SETTINGS
 from scheduler.config.endpoints import Model
 from scheduler.config.facts import Facts
+from scheduler.config.price_table import ModelPrice
 from scheduler.config.prices import upper_bound
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
@@ -52,6 +54,7 @@ class Rules:
     throttle: ThrottleRules = ThrottleRules()
     coalesce: bool = True  # count a repeated observation on the first entry instead of storing it
     max_text: int = MAX_TEXT  # characters of an observation
+    unpriced: tuple[str, ...] = ()  # models that the run may ask and whose price is not known
     waits: bool = True  # boundaries wait for due results, so nothing depends on a worker's progress
 
     def kind_of(self, name: str) -> Kind:
@@ -139,6 +142,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         repair_from=settings.repair_from if settings.llm == "openai" else 1440,
         coalesce=settings.coalesce,
         max_text=settings.max_text,
+        unpriced=tuple(price.model for price in settings.prices() if price.origin == "unknown"),
         waits=settings.wait_seconds() > 0,
         throttle=throttle_rules(settings),
     )
@@ -210,6 +214,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         kind_retrieval=settings.kind_retrieval,
         models=settings.asked_models(),
         ladders=settings.ladders(),
+        response_cache=settings.response_cache and settings.llm == "openai",
     )
 
 
@@ -306,3 +311,30 @@ def check_spending(settings: Settings) -> None:
             "llm = 'openai' needs a limit for the whole run: set limit_usd or limit_tokens, or limits with one such as "
             "'run.tokens'"
         )
+
+
+def check_prices(settings: Settings) -> None:
+    """Check that each model which a run may ask has a price, if anything limits money: others would be free.
+
+    Raises:
+        ConfigurationError: naming the limits, each such model, and the settings of its price.
+    """
+    limits = sorted({name.text() for name, _ in settings.limit_table() if name.unit == "usd_micros"})
+    if settings.limit_usd is not None:
+        limits[limits.index("run.run.usd_micros")] = "limit_usd"
+    if settings.real_day_usd is not None:
+        limits.append("real_day_usd")
+    unpriced = [price for price in settings.prices() if price.origin == "unknown"]
+    if limits and unpriced:
+        raise ConfigurationError(
+            f"{', '.join(limits)} cannot limit models whose price is not known: "
+            f"{'; '.join(map(_price_settings, unpriced))} (micro-dollars per million tokens; 0 if it costs nothing)"
+        )
+
+
+def _price_settings(price: ModelPrice) -> str:
+    """Return which settings state a model's price."""
+    fields = [name for name, one in (("input_price", price.input), ("output_price", price.output)) if one is None]
+    variables = [f"COGITATE_{field.upper()}" for field in fields] if price.name == OF_SHORT_SETTINGS else []
+    named = " and ".join(variables or [f"models.{price.name}.{field}" for field in fields])
+    return f"set {named} for {quoted(price.model)}"

@@ -14,6 +14,8 @@ from typing import Annotated
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
+from scheduler.config.price_table import ModelPrice, listed_price
+
 DEFAULT = "default"  # the endpoint and the model of the short settings: base_url, api_key, model, prices
 
 _OURS = frozenset(
@@ -75,10 +77,10 @@ class ModelSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     endpoint: str = DEFAULT
-    model: str  # the endpoint's name for it
-    input_price: int = Field(0, ge=0)  # micro-dollars per million tokens
-    cached_input_price: int | None = Field(None, ge=0)  # None: the input price
-    output_price: int = Field(0, ge=0)  # reasoning included
+    model: str | None = None  # the endpoint's name for it; only "default" may leave it to the short settings
+    input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: that of the table, if any
+    cached_input_price: int | None = Field(None, ge=0)  # None: as the input price, from the table or the same
+    output_price: int | None = Field(None, ge=0)  # reasoning included; None: as the input price
     context: int | None = Field(None, ge=256)  # tokens of prompt and answer together
     seed: int | None = Field(None, ge=0, le=2**31 - 1)  # sent with each request; None: the endpoint chooses
     parameters: Parameters = {}  # further ones of each request, such as temperature
@@ -89,21 +91,50 @@ class ModelSettings(BaseModel):
 
     @field_validator("model")
     @classmethod
-    def _model(cls, value: str) -> str:
-        if not value.strip() or len(value) > 200:
+    def _model(cls, value: str | None) -> str | None:
+        if value is not None and (not value.strip() or len(value) > 200):
             raise ValueError(f"{value[:80]!r} is not a model's name: use 1 to 200 characters, as the endpoint calls it")
         return value
 
-    def kept_as(self, name: str) -> Model:
-        """Return the model as a run keeps it under this name."""
-        cached = self.input_price if self.cached_input_price is None else self.cached_input_price
+    def price(self, name: str, base_url: str | None) -> ModelPrice:
+        """Return what its tokens are counted at: the prices that are stated, and those of the table for the rest.
+
+        Args:
+            name: its name in the run.
+            base_url: that of its endpoint.
+        """
+        model, stated = self.model or "", (self.input_price, self.output_price)
+        listed = listed_price(model, base_url) if None in stated and self._has_listed_tiers() else None
+        given = ModelPrice(
+            name=name,
+            model=model,
+            origin="stated" if None not in stated else "table" if listed else "unknown",
+            input=listed.input if listed and self.input_price is None else self.input_price,
+            cached_input=self.cached_input_price,
+            output=listed.output if listed and self.output_price is None else self.output_price,
+            as_of=listed.as_of if listed else "",
+        )
+        if given.cached_input is not None:
+            return given
+        cached = listed.cached_input if listed and self.input_price is None else given.input
+        return msgspec.structs.replace(given, cached_input=cached)
+
+    def kept_as(self, name: str, price: ModelPrice | None = None) -> Model:
+        """Return the model as a run keeps it under this name.
+
+        Args:
+            price: what its tokens are counted at; None: its price at the default endpoint of the client.
+        """
+        price = price or self.price(name, None)
+        known = price.input is not None and price.output is not None
         return Model(
             name=name,
-            model=self.model,
+            model=price.model,
             endpoint=self.endpoint,
-            input_price=self.input_price,
-            cached_input_price=cached,
-            output_price=self.output_price,
+            input_price=price.input or 0 if known else 0,
+            cached_input_price=price.cached_input or 0 if known else 0,
+            output_price=price.output or 0 if known else 0,
+            priced=known,
             context=self.context or 0,
             seed=self.seed,
             parameters=_text_of(self.parameters),
@@ -116,6 +147,11 @@ class ModelSettings(BaseModel):
             percent=max(map(self._percent, (self.parameters, *(own.parameters for own in self.kinds.values())))),
             service_tiers=dict(sorted(self.service_tiers.items())),
         )
+
+    def _has_listed_tiers(self) -> bool:
+        """Return whether `service_tiers` has each tier that its requests name; the table has the standard one only."""
+        named = (one.get("service_tier") for one in (self.parameters, *(k.parameters for k in self.kinds.values())))
+        return all(tier in (None, "default", *self.service_tiers) for tier in named)
 
     def _percent(self, parameters: dict[str, JsonValue]) -> int:
         """Return what a request with these parameters costs at most, in per cent of the prices."""
@@ -150,6 +186,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reasons: bool = True  # whether it is asked to explain deeds and insights
     kinds: dict[str, KindOfModel] = msgspec.field(default_factory=dict)  # by kind of job
     percent: int = 100  # of the prices, that a request costs at most
+    priced: bool = True  # otherwise its prices are not known, and stand at 0
     service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # per cent of the prices that each tier costs
 
     def headroom_of(self, kind: str) -> int:

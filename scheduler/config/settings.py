@@ -9,9 +9,18 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from memory.entry import MAX_TEXT
@@ -24,6 +33,7 @@ from memory.trigger import DEFAULT_TRIGGER
 from scheduler.config.endpoints import DEFAULT, EmbeddingSettings, Endpoint, Model, ModelSettings, check_name
 from scheduler.config.latency_setting import LatencySetting
 from scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
+from scheduler.config.price_table import ModelPrice
 from scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
 from scheduler.config.retrieval_settings import KindRetrieval, Retrieval
 from scheduler.config.settings_faults import UNREADABLE, check_file, read_file, refusal
@@ -81,13 +91,13 @@ class Settings(BaseSettings):
     gateway_token: SecretStr | None = None  # of the one host that `cogitate gateway` serves; None: see --tokens
     log: Literal["text", "json"] = "text"
 
-    # Models. The first five give the endpoint and the model called "default", unless the tables name one.
+    # Models. The first five complete the endpoint and the model called "default": what the tables say of it goes first.
     llm: Literal["heuristic", "openai"] = "heuristic"
     model: str = "gpt-4o-mini"
     base_url: str | None = None  # None: the client's own default endpoint
     api_key: SecretStr | None = None  # None: OPENAI_API_KEY
-    input_price: int = Field(150_000, ge=0)  # micro-dollars per million tokens
-    output_price: int = Field(600_000, ge=0)
+    input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: from the table of prices
+    output_price: int | None = Field(None, ge=0)
     endpoints: dict[str, Endpoint] = Field(default_factory=dict)  # by name
     models: dict[str, ModelSettings] = Field(default_factory=dict)  # by name
     tiers: dict[Tier, str] = Field(default_factory=dict)  # models by tier; strong: as routine; routine: "default"
@@ -202,6 +212,8 @@ class Settings(BaseSettings):
     reasoning_max_length: int = Field(200, ge=LEAST, le=MAX_TEXT)
     enable_truncation: bool = True
 
+    _kept_prices: dict[str, ModelPrice] = PrivateAttr(default_factory=dict)  # of a run that has begun
+
     if not TYPE_CHECKING:  # mypy knows the arguments from the fields
 
         def __init__(self, /, **given: object) -> None:
@@ -266,6 +278,8 @@ class Settings(BaseSettings):
     def _endpoints(self) -> Settings:
         known = self.endpoint_table()
         for name, model in self.models.items():
+            if model.model is None and name != DEFAULT:
+                raise ValueError(f"models.{name} names no model: set models.{name}.model to its endpoint's name for it")
             if model.endpoint not in known:
                 raise ValueError(
                     f"model {name!r} is at the endpoint {model.endpoint!r}, which is not configured; "
@@ -351,14 +365,40 @@ class Settings(BaseSettings):
         return next_database(self.state_url()) if self.broker_url is None else self.broker_url.get_secret_value()
 
     def endpoint_table(self) -> dict[str, Endpoint]:
-        """Return the endpoints by name, sorted; the short settings give "default" unless the table has it."""
-        short = Endpoint(base_url=self.base_url, api_key=self.api_key)
-        return dict(sorted(({DEFAULT: short} | self.endpoints).items()))
+        """Return the endpoints by name, sorted; the short settings complete "default"."""
+        given = self.endpoints.get(DEFAULT, Endpoint())
+        short: dict[str, object] = {} if given.base_url is not None else {"base_url": self.base_url}
+        if not {"api_key", "api_key_variable"} & given.model_fields_set:
+            short["api_key"] = self.api_key
+        return dict(sorted((self.endpoints | {DEFAULT: given.model_copy(update=short)}).items()))
 
     def model_table(self) -> dict[str, Model]:
-        """Return the models by name, sorted, as a run keeps them; "default" as with endpoints."""
-        short = ModelSettings(model=self.model, input_price=self.input_price, output_price=self.output_price)
-        return {name: model.kept_as(name) for name, model in sorted(({DEFAULT: short} | self.models).items())}
+        """Return the models by name, sorted, as a run keeps them; the short settings complete "default"."""
+        urls, models = self._urls(), self._model_settings()
+        return {name: one.kept_as(name, self._price(name, one, urls)) for name, one in models.items()}
+
+    def prices(self) -> tuple[ModelPrice, ...]:
+        """Return the prices of the models that jobs of a run may get, sorted by name."""
+        asked, urls, models = {model.name for model in self.asked_models()}, self._urls(), self._model_settings()
+        return tuple(self._price(name, one, urls) for name, one in models.items() if name in asked)
+
+    def with_prices(self, prices: dict[str, ModelPrice]) -> Self:
+        """Return settings whose models have these prices, whatever the table says now, by name."""
+        settings = self.model_copy()
+        settings._kept_prices = prices
+        return settings
+
+    def _price(self, name: str, model: ModelSettings, urls: dict[str, str | None]) -> ModelPrice:
+        return self._kept_prices.get(name) or model.price(name, urls.get(model.endpoint))
+
+    def _urls(self) -> dict[str, str | None]:
+        return {name: endpoint.base_url for name, endpoint in self.endpoint_table().items()}
+
+    def _model_settings(self) -> dict[str, ModelSettings]:
+        given = self.models.get(DEFAULT, ModelSettings())
+        short = {"model": self.model, "input_price": self.input_price, "output_price": self.output_price}
+        default = given.model_copy(update={name: one for name, one in short.items() if getattr(given, name) is None})
+        return dict(sorted((self.models | {DEFAULT: default}).items()))
 
     def tier_models(self, kind: str) -> dict[Tier, str]:
         """Return the names of a kind's two models, which may be the same."""

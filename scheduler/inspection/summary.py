@@ -15,6 +15,7 @@ from scheduler.budget.budget_lines import BudgetLine, LimitInForce, budget_lines
 from scheduler.budget.limit_history import LimitHistory
 from scheduler.config.kept_settings import kept_settings
 from scheduler.config.limits import LimitTable
+from scheduler.config.price_table import ModelPrice
 from scheduler.config.versions import SCHEMA
 from scheduler.inspection.slow_kinds import SlowKind, slow_kinds
 from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
@@ -71,6 +72,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     slow_kinds: list[SlowKind]  # those of which jobs were not asked, as their model is too slow
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
     limits: list[LimitInForce]
+    prices: tuple[ModelPrice, ...]  # of the models that it may ask; none when it uses heuristics only
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
@@ -85,6 +87,11 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     def spent(self) -> Cost:
         """The spending of all its jobs so far."""
         return spent_of(self.budget)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """The models whose price is not known, so that nothing is known of the money that they spend."""
+        return tuple(price.model for price in self.prices if price.origin == "unknown")
 
 
 def limits_of(store: RunStore) -> LimitHistory:
@@ -124,6 +131,7 @@ class RunReader:
             raise RunMissing(f"run {self._run!r} was deleted")
         check_schema(self._run, state.get(b"schema"))
         tick = int(state[b"tick"])
+        settings = kept_settings(state[b"settings"])
         limits = limits_of(self._store)
         trimmed = int(state.get(b"trimmed", 0))
         if self._totals.tick < trimmed:
@@ -161,11 +169,12 @@ class RunReader:
             ),
             slow_kinds=slow_kinds(
                 self._store,
-                kept_settings(state[b"settings"]),
+                settings,
                 {kind: facts["reason"].get("too_slow", 0) for kind, facts in totals.jobs.items()},
             ),
             refused=dict(sorted(refused.items())),
             limits=limits_in_force(limits.now, pools_of(self._store)),
+            prices=settings.prices(),
             budget=budget_lines(self._store, limits.now),
             memories=memories,
             warnings=dict(sorted(warnings.items())),

@@ -80,6 +80,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     case: Case
     model: Model | None = None  # the model that the job names; None: it names none, or one that the run does not have
     others: tuple[Model, ...] = ()  # models to ask where that one cannot be reached, in this order
+    response_cache: bool = False  # the run uses answers of earlier runs, and leaves its own to later ones
 
     @property
     def last(self) -> bool:
@@ -198,6 +199,7 @@ class Claims:
             case=case,
             model=facts.model(job.model),
             others=facts.below(key.kind, job.model),
+            response_cache=facts.response_cache,
         )
 
     def _facts_of(self, store: RunStore, version: int) -> tuple[Facts, WorldFacts]:

@@ -43,7 +43,7 @@ class Held(NamedTuple):
 
 UNLIMITED = Held("", "")  # by a process without such a limit: it counts nothing
 
-Refused = Literal["real_day_spent", "real_day_away"]
+Refused = Literal["real_day_spent", "real_day_away", "real_day_unpriced"]
 
 
 class DaySpending(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,10 +83,16 @@ class RealDay:
         self._logged = ""  # the date on which the log said that the day is spent
         self._script = script(client, "real_day")
 
-    def reserve(self, cost: Cost) -> Held | Refused:
-        """Take the most that a call may cost, or say why the call must not be made."""
+    def reserve(self, cost: Cost, *, priced: bool = True) -> Held | Refused:
+        """Take the most that a call may cost, or say why the call must not be made.
+
+        Args:
+            priced: whether the run knows the price of the model; otherwise the cost in money would count as 0.
+        """
         if self._tokens is None and self._usd_micros is None:
             return UNLIMITED
+        if self._usd_micros is not None and not priced:
+            return "real_day_unpriced"
         held = Held(self._today(), new_nonce())
         limits = ["" if limit is None else limit for limit in (self._tokens, self._usd_micros)]
         if (answer := self._call(held, "reserve", cost, *limits, KEPT_SECONDS)) == "reserved":

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from memory.errors import quoted
 from memory.stream import Stream
 from scheduler.budget.admission import Decided
 from scheduler.budget.budget import BudgetView
@@ -18,7 +19,7 @@ from scheduler.budget.limit_history import LimitChange, LimitHistory, kind_of_li
 from scheduler.budget.repairs import RepairRefused, admit_retry
 from scheduler.budget.rules import Rules
 from scheduler.config.controls import Control, ControlAnswer, ControlRequest, Mode, Retry, SetCadence, SetLimit, SetMode
-from scheduler.config.limits import MAX_LIMIT, LimitError, LimitTable
+from scheduler.config.limits import MAX_LIMIT, LimitError, LimitTable, parse_limit_name
 from scheduler.config.tiers import ModelOption
 from scheduler.latency.due_ticks import DueTicks
 from scheduler.ledger.ledger import Write
@@ -220,6 +221,9 @@ class Steering:
             return f"there is no kind {kind!r}; there are {', '.join(sorted(known))}"
         if control.value is not None and not 0 <= control.value <= MAX_LIMIT:
             return f"limit {name}: {control.value} is not between 0 and {MAX_LIMIT}"
+        if control.value is not None and parse_limit_name(name).unit == "usd_micros" and self._rules.unpriced:
+            models = ", ".join(map(quoted, self._rules.unpriced))
+            return f"{name} cannot limit models whose price the run does not know: {models}"
         changed = self._limits.with_limit(name, control.value, tick=tick, minute=minute)
         asks = any(self._rules.model_of(k) for k in self._rules.kinds)
         if asks and not changed.now.limited("run", "run"):

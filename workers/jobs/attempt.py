@@ -159,7 +159,7 @@ class Attempts:
             log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, **why)
             return self._skip_call(kind, claim, "prompt_failed")
         try:
-            asked = self._calls.ask(job, prompt, model.asked_by(kind.name), output_cap, deadline)
+            asked = self._calls.ask(claim, prompt, model.asked_by(kind.name), output_cap, deadline)
         except Exception as error:  # our own fault; an unsettled job would meet it with each claim
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return self._result_of_failed_call(kind, claim)

@@ -15,6 +15,7 @@ from redis import Redis
 from scheduler.config.endpoints import Model
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.intake.kind_effects import place_of
+from scheduler.ledger.claims import Claim
 from scheduler.ledger.real_day import Held, RealDay
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
@@ -46,18 +47,24 @@ class Calls:
         self._shared = SharedCalls()
         self._unusable: set[str] = set()  # endpoints that are logged already
 
-    def ask(self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> CallResult | CallRefused:
+    def ask(
+        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
+    ) -> CallResult | CallRefused:
         """Ask once, or say why a call is not possible now, when nothing is spent.
 
         Args:
             output_cap: the most tokens that the answer may have, reasoning included.
         """
-        question = CachedQuestion.of(prompt, model, output_cap)
-        known = self._cache.find(job, question, prompt)
+        job, question = claim.job, CachedQuestion.of(prompt, model, output_cap)
+        known = self._cache.find(job, question, prompt) if claim.response_cache else None
         if known is not None:
             return CallResult(known, saved=True)
-        asked = self._shared.ask(question, deadline, lambda: self._call(job, prompt, model, output_cap, deadline))
-        if isinstance(asked, CallResult):
+        asked = self._shared.ask(
+            (job.run, claim.incarnation, question),
+            deadline,
+            lambda: self._call(job, prompt, model, output_cap, deadline),
+        )
+        if claim.response_cache and isinstance(asked, CallResult):
             self._cache.keep(job, question, asked.answer)
         return asked
 
@@ -95,7 +102,7 @@ class Calls:
         except Exception as error:  # our own fault, or that of a kind's answer model; nothing was sent
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return CallRefused(ASKING_FAILED)
-        held = self._day.reserve(job.reserved)
+        held = self._day.reserve(job.reserved, priced=model.priced)
         if not isinstance(held, Held):
             return CallRefused(held)
         entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)

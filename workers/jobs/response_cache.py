@@ -1,5 +1,7 @@
 """A cache of answers from earlier runs, for repeated experiments: the same question costs nothing the second time.
 
+Only runs with `response_cache` read it or write to it, whatever the settings of the worker say.
+
 The key of an answer is model, seed, parameters, prompt, schema and the job: tick, kind, owner, ordinal and try number a
 question within its run. So a question that a run asks twice has two answers, and a run that repeats the first one finds
 each in its place, whichever came first. Unusable answers are stored as well, since the repaired ones follow from them.
@@ -78,10 +80,9 @@ class CachedQuestion(NamedTuple):
 
 
 class ResponseCache:
-    """The cache of a process. It does nothing unless `response_cache` is set."""
+    """The cache of a process."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
-        self._on = settings.response_cache
         self._texts = KeptTexts(
             client,
             "response",
@@ -91,7 +92,7 @@ class ResponseCache:
 
     def find(self, job: Job, question: CachedQuestion, prompt: Prompt) -> ModelAnswer | None:
         """Return the answer that this job of an earlier run got to this question, with its usage of then."""
-        (raw,) = self._texts.find(RESPONSES, [_field(job, question)]) if self._on else (None,)
+        (raw,) = self._texts.find(RESPONSES, [_field(job, question)])
         if raw is None:
             return None
         try:
@@ -113,7 +114,7 @@ class ResponseCache:
     def keep(self, job: Job, question: CachedQuestion, answer: ModelAnswer) -> None:
         """Store a model's answer."""
         failure = answer.failure.kind if answer.failure is not None else None
-        if self._on and answer.text and (failure is None or failure in OF_ANSWERS):
+        if answer.text and (failure is None or failure in OF_ANSWERS):
             kept = _Kept(answer.text, answer.usage, answer.estimated, answer.prompt_tokens, failure, answer.reasoning)
             self._texts.keep(RESPONSES, _field(job, question), msgspec.json.encode(kept))
 

@@ -1,4 +1,7 @@
-"""Sharing of identical calls in flight: a thread whose question is being asked already waits for that answer."""
+"""Sharing of identical calls in flight: a thread whose question is being asked already waits for that answer.
+
+Only jobs of one run share: two runs that ask the same are two samples of the model.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ class SharedCalls:
         If the other caller got no answer for a reason of its own (its deadline, a limit), this thread calls after all.
 
         Args:
-            question: the identity of a call.
+            question: the identity of a call, its run included.
             deadline: the instant of `time.monotonic()` until which to wait for the other answer.
             call: makes the call, or returns why none was made.
         """

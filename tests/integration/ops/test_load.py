@@ -58,12 +58,12 @@ def test_an_endpoint_of_ones_own_is_asked_within_a_limit_in_money(tmp_path: Path
         found = summary(
             "load", "--against", endpoint.url, "--model", MODEL, "--limit-usd", 0.002, "--agents", 4, "--tick-rate", 12,
             *("--workers", 1, "--out", tmp_path / "load.html"), data_dir=tmp_path / "data", COGITATE_API_KEY="any",
+            COGITATE_INPUT_PRICE=INPUT_PRICE, COGITATE_OUTPUT_PRICE=OUTPUT_PRICE,
         )  # fmt: skip
         stats = endpoint.stats()
     assert found["endpoint_tokens"] is None, "it may be anybody's"
     assert found["tokens"] == stats.prompt_tokens + stats.completion_tokens > 0
-    price = PinnedSettings()
-    spent = stats.prompt_tokens * price.input_price + stats.completion_tokens * price.output_price
+    spent = stats.prompt_tokens * INPUT_PRICE + stats.completion_tokens * OUTPUT_PRICE
     assert 0.5 * 2_000 * 1e6 < spent <= 2_000 * 1e6, "micro-dollars, of a million tokens"
     assert found["llm_share"] < 1, "the rest is refused"
 

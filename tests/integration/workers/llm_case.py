@@ -12,8 +12,11 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
+from memory.profile import Profile
 from scheduler.config.endpoints import Endpoint, Model
-from tasks.kind import Prompt
+from scheduler.ledger.claims import Claim
+from tasks.job import Job
+from tasks.kind import Case, Prompt, WorldFacts
 from workers.llm import client as llm  # noqa: F401 - loaded now: that takes a second, and some deadlines here are shorter
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
@@ -31,6 +34,12 @@ class Mood(BaseModel):
 
 PROMPT = Prompt(system="You name moods.", user="It rains on the harbour in the morning.", answer=Mood, version="v")
 BOUND = prompt_tokens(PROMPT) + CAP
+
+
+def claim_of(job: Job, *, incarnation: str = "now", response_cache: bool = False) -> Claim:
+    """The first attempt at a job that reads nothing."""
+    case = Case(job=job, profile=Profile(name="Ada"), world=WorldFacts(), memories={})
+    return Claim(incarnation=incarnation, token="t", number=1, cap=4, case=case, response_cache=response_cache)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import Settings
 from tasks.job import Job, JobKey
-from tests.integration.workers.llm_case import CAP, KEY, MODEL, PROMPT
+from tests.integration.workers.llm_case import CAP, KEY, MODEL, PROMPT, claim_of
 from workers.gate.gate import Gate
 from workers.jobs.calls import Calls
 from workers.jobs.shared_calls import CallResult
@@ -53,7 +53,7 @@ def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(
         models = ModelClients(settings.endpoint_table(), 2)
         calls = Calls(client, settings, models, threading.Event())
         for _ in range(2):
-            assert isinstance(calls.ask(JOB, PROMPT, MODEL, CAP, time.monotonic() + 60), CallResult)
+            assert isinstance(calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + 60), CallResult)
         models.close()
         calls.close()
     assert order == ["client", "pool", "gate", "request", "gate", "request"]

@@ -117,7 +117,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {
             "endpoint": "default", "input_price": 0, "cached_input_price": 0, "output_price": 0, "context": 0,
             "seed": None, "parameters": "", "headroom": 0, "reasons": True, "kinds": {}, "percent": 100,
-            "service_tiers": {},
+            "priced": True, "service_tiers": {},
         },
     ),
     (KindOfModel, {}, {"headroom": None, "parameters": ""}),
@@ -127,7 +127,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {
             "locations": [], "minutes_per_tick": 1, "start_minute": 0, "morning": 360, "act_interval": 0, "names": {},
             "retrieval": None, "kind_retrieval": {}, "models": [], "ladders": {},
-            "scope_names": {}, "spread": 0,
+            "scope_names": {}, "spread": 0, "response_cache": False,
         },
     ),
     (Known, {}, {"samples": [], "asked": 0}),

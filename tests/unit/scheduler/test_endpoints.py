@@ -36,14 +36,14 @@ def test_a_figure_has_its_room(
             of(**given, **{name: value})
 
 
-def test_what_is_not_set_is_not_enforced_and_costs_nothing() -> None:
+def test_what_is_not_set_is_not_enforced_and_has_no_price() -> None:
     endpoint, model = Endpoint(), ModelSettings(model="m")
     assert endpoint.model_dump() == {
         "base_url": None, "api_key": None, "api_key_variable": "OPENAI_API_KEY", "concurrency": None,
         "requests_per_minute": None, "burst": 0, "tokens_per_minute": None,
     }  # fmt: skip
     assert model.model_dump() == {
-        "endpoint": "default", "model": "m", "input_price": 0, "cached_input_price": None, "output_price": 0,
+        "endpoint": "default", "model": "m", "input_price": None, "cached_input_price": None, "output_price": None,
         "context": None, "seed": None, "parameters": {}, "headroom": 0, "reasons": True, "kinds": {},
         "service_tiers": {},
     }  # fmt: skip
@@ -90,10 +90,13 @@ def test_a_run_keeps_all_that_it_is_charged_and_asked_by() -> None:
         name="small", model="qwen", endpoint="here", input_price=3, cached_input_price=1, output_price=4, context=999,
         seed=5, parameters='{"stop": ["x"], "top_p": 0.5}',
     )  # fmt: skip
-    assert ModelSettings(model="m", input_price=3).kept_as("m") == Model(
+    assert ModelSettings(model="m", input_price=3, output_price=0).kept_as("m") == Model(
         name="m", model="m", endpoint="default", input_price=3, cached_input_price=3
     )
-    assert ModelSettings(model="m", input_price=3, cached_input_price=0).kept_as("m").cached_input_price == 0
+    free = ModelSettings(model="m", input_price=3, cached_input_price=0, output_price=4)
+    assert free.kept_as("m").cached_input_price == 0
+    half = ModelSettings(model="m", input_price=3).kept_as("m")
+    assert half == Model(name="m", model="m", priced=False), "an answer's tokens have no price"
 
 
 def test_a_service_tier_costs_up_to_ten_times_the_prices() -> None:

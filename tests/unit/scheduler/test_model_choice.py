@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ops.commands.config import mask_secrets
@@ -21,7 +22,7 @@ TWO: dict[str, Any] = {
     "redis_url": "redis://localhost:1/0",
     "endpoints": {"local": {"base_url": "http://user:word-88@localhost:8000/v1", "api_key": KEY, "concurrency": 3}},
     "models": {
-        "small": {"endpoint": "local", "model": "qwen", "input_price": 10},
+        "small": {"endpoint": "local", "model": "qwen", "input_price": 10, "output_price": 20},
         "large": {"model": "gpt", "input_price": 200, "cached_input_price": 50, "output_price": 900, "context": 8_000},
     },
     "tiers": {"routine": "small", "strong": "large"},
@@ -41,6 +42,23 @@ def test_the_short_settings_are_the_default_endpoint_and_model() -> None:
     assert (default.model, default.endpoint) == ("m", "default")
     assert (default.input_price, default.cached_input_price, default.output_price) == (3, 3, 4)
     assert settings.tier_models("plan") == {"routine": "default", "strong": "default"}
+
+
+def test_a_table_called_default_goes_before_the_short_settings_field_by_field() -> None:
+    short: dict[str, Any] = {
+        "base_url": "http://localhost:1/v1", "api_key": KEY, "model": "m", "input_price": 3, "output_price": 4,
+    }  # fmt: skip
+    alone = Settings(**short)
+    settings = Settings(**short, endpoints={"default": {"concurrency": 2}}, models={"default": {"seed": 5}})
+    assert settings.endpoint_table()["default"] == alone.endpoint_table()["default"].model_copy(
+        update={"concurrency": 2}
+    )
+    assert settings.model_table()["default"] == msgspec.structs.replace(alone.model_table()["default"], seed=5)
+    other = Settings(**short, endpoints={"default": {"api_key_variable": "OTHER"}}, models={"default": {"model": "n"}})
+    assert other.endpoint_table()["default"].api_key is None, "the key is the one that its table names"
+    assert (other.model_table()["default"].model, other.model_table()["default"].input_price) == ("n", 3)
+    with pytest.raises(ConfigurationError, match=r"models\.small names no model"):
+        Settings(models={"small": {"seed": 5}})
 
 
 def test_a_table_called_default_goes_before_the_short_settings() -> None:

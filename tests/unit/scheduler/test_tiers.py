@@ -19,8 +19,8 @@ from tests.unit.tasks.kind_cases import KLAUS, moment_of, observation, stream_of
 
 KINDS = [Thinker("plan", 10, prompt_cap=3_000, output_cap=1_000), Thinker("muse", 20, on_denied="drop", prompt_cap=900)]
 MODELS = {
-    "small": {"model": "s", "input_price": 1_000_000},
-    "large": {"model": "l", "input_price": 10_000_000, "context": 3_500},
+    "small": {"model": "s", "input_price": 1_000_000, "output_price": 0},
+    "large": {"model": "l", "input_price": 10_000_000, "output_price": 0, "context": 3_500},
 }
 TIERED = Settings(llm="openai", models=MODELS, tiers={"routine": "small", "strong": "large"})
 

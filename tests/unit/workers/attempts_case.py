@@ -84,7 +84,9 @@ class Asked(Calls):
     def context_of(self, model: Model) -> int:
         return self.context
 
-    def ask(self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> CallResult | CallRefused:
+    def ask(
+        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
+    ) -> CallResult | CallRefused:
         self.prompts.append(prompt)
         self.models.append(model)
         self.caps.append(output_cap)

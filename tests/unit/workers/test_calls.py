@@ -17,7 +17,7 @@ from scheduler.ledger.keys import endpoint_keys
 from scheduler.ledger.real_day import RealDay
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Prompt
-from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
+from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
 from workers.jobs.calls import ASKING_FAILED, PROBE_WITHIN, Calls
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
@@ -78,9 +78,10 @@ class Worker:
         self.day = RealDay(self.client, chosen)
         models: Any = self.models
         self.calls = Calls(self.client, chosen, models, self.stopping)
+        self.of_run: dict[str, Any] = {}  # what the run wishes
 
     def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = FAR) -> CallResult | CallRefused:
-        return self.calls.ask(job, PROMPT, model, CAP, time.monotonic() + seconds)
+        return self.calls.ask(claim_of(job, **self.of_run), PROMPT, model, CAP, time.monotonic() + seconds)
 
     def day_tokens(self) -> tuple[int, int]:
         """Tokens that calls under way hold, and that were spent."""
@@ -95,7 +96,7 @@ def worker() -> Worker:
 
 def test_a_call_asks_the_model_of_the_job_within_its_cap_and_deadline(worker: Worker) -> None:
     deadline = time.monotonic() + FAR
-    assert worker.calls.ask(JOB, PROMPT, MODEL, CAP, deadline) == CallResult(GOOD, saved=False)
+    assert worker.calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, deadline) == CallResult(GOOD, saved=False)
     assert worker.models.asked == [(PROMPT.user, MODEL.name, CAP, deadline)]
 
 
@@ -148,7 +149,8 @@ def test_answers_of_no_use_are_counted_at_the_endpoint_of_their_model(worker: Wo
 
 
 def test_a_refusal_is_no_answer_for_later_runs() -> None:
-    worker = Worker(response_cache=True)
+    worker = Worker()
+    worker.of_run = {"response_cache": True}
     greedy = msgspec.structs.replace(JOB, reserved=Cost(calls=1, tokens=DAY_TOKENS + 1))
     assert [worker.ask(greedy), worker.ask()] == [CallRefused("real_day_spent"), CallResult(GOOD, saved=False)]
 

@@ -53,7 +53,9 @@ class Calls:
     def context_of(self, model: Model) -> int:
         return 0
 
-    def ask(self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> CallResult | CallRefused:
+    def ask(
+        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
+    ) -> CallResult | CallRefused:
         self.asked.append(model.name)
         return self.by_model[model.name]
 

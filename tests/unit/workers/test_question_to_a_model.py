@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from fakeredis import FakeRedis
 from scheduler.config.settings import Settings
 from scheduler.ledger.real_day import RealDay
 from tasks.job import Cost, Job, JobKey
-from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
+from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
 from workers.gate.gate import Entered, Refused
 from workers.jobs.calls import Calls
 from workers.jobs.shared_calls import CallRefused, CallResult
@@ -85,8 +86,8 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
     return calls, day
 
 
-def ask(calls: Calls) -> CallResult | CallRefused:
-    return calls.ask(JOB, PROMPT, MODEL, CAP, time.monotonic() + 60)
+def ask(calls: Calls, response_cache: bool = False) -> CallResult | CallRefused:
+    return calls.ask(claim_of(JOB, response_cache=response_cache), PROMPT, MODEL, CAP, time.monotonic() + 60)
 
 
 def test_a_call_that_the_gate_refuses_leaves_the_day_as_it_was(client: FakeRedis) -> None:
@@ -138,8 +139,38 @@ def test_a_call_that_nobody_knows_the_end_of_leaves_the_gate_and_stays_taken_fro
 
 def test_what_an_earlier_run_was_answered_takes_nothing_from_day_gate_or_model(client: FakeRedis) -> None:
     models, gate = Models(GOOD), Gate()
-    calls, day = calls_of(client, models, gate, response_cache=True)
-    assert ask(calls) == CallResult(GOOD, saved=False)
-    again = calls.ask(msgspec.structs.replace(JOB, run="second"), PROMPT, MODEL, CAP, time.monotonic() + 60)
+    calls, day = calls_of(client, models, gate)
+    assert ask(calls, response_cache=True) == CallResult(GOOD, saved=False)
+    second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=True)
+    again = calls.ask(second, PROMPT, MODEL, CAP, time.monotonic() + 60)
     assert again == CallResult(GOOD, saved=True)
     assert (len(models.asked), len(gate.entered), day.spending().spent.tokens) == (1, 1, 120)
+
+
+@pytest.mark.parametrize(("first", "then"), [(False, False), (True, False), (False, True)])
+def test_a_run_has_no_answer_of_another_unless_both_wish_it(client: FakeRedis, first: bool, then: bool) -> None:
+    models, gate = Models(GOOD), Gate()
+    calls, _ = calls_of(client, models, gate, response_cache=True)
+    assert ask(calls, response_cache=first) == CallResult(GOOD, saved=False)
+    second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=then)
+    assert calls.ask(second, PROMPT, MODEL, CAP, time.monotonic() + 60) == CallResult(GOOD, saved=False)
+    assert len(models.asked) == 2
+
+
+@pytest.mark.parametrize("other", [{"run": "second"}, {"incarnation": "later"}])
+def test_equal_questions_of_two_runs_are_two_calls_also_at_once(client: FakeRedis, other: dict[str, str]) -> None:
+    meeting = threading.Barrier(2)
+
+    class Meet(Models):
+        def ask(self, prompt: Any, **named: Any) -> ModelAnswer:
+            meeting.wait(60)  # breaks unless both runs call
+            return super().ask(prompt, **named)
+
+    models = Meet(GOOD)
+    calls, _ = calls_of(client, models, Gate())
+    second = msgspec.structs.replace(JOB, run=other.get("run", JOB.run))
+    claims = [claim_of(JOB), claim_of(second, incarnation=other.get("incarnation", "now"))]
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(calls.ask, claim, PROMPT, MODEL, CAP, time.monotonic() + 60) for claim in claims]
+        assert [one.result() for one in asked] == [CallResult(GOOD, saved=False)] * 2
+    assert len(models.asked) == 2

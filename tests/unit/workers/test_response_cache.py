@@ -113,15 +113,6 @@ def test_where_nothing_was_written_there_is_nothing_to_keep() -> None:
     assert client.keys() == []
 
 
-def test_unless_it_is_switched_on_nothing_is_kept_or_found() -> None:
-    client = FakeRedis()
-    off = ResponseCache(client, Settings())
-    off.keep(job(), asked(), GOOD)
-    assert client.keys() == []
-    cache(client).keep(job(), asked(), GOOD)
-    assert off.find(job(), asked(), PROMPT) is None
-
-
 def test_answers_stay_for_the_days_and_within_the_bytes_of_the_settings() -> None:
     client = FakeRedis()
     answers = cache(client, response_cache_days=2, response_cache_bytes=100_000)

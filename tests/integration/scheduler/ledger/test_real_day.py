@@ -8,6 +8,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
@@ -19,7 +20,7 @@ from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from ops.formatting.real_day import real_day_json, real_day_line
-from scheduler.config.settings import Settings
+from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.journal.history import read_journal
 from scheduler.ledger.keys import real_day_key
 from scheduler.ledger.real_day import UNLIMITED, Held, RealDay, utc_date
@@ -140,6 +141,24 @@ def test_what_one_run_spent_another_does_not_find(tmp_path: Path, monkeypatch: p
     assert spending.refused == refused
     assert 12 - refused <= calls <= 2 * (12 - refused), "an unusable answer costs one more call"
     assert 0 < spending.spent.tokens <= 4_000
+
+
+@pytest.mark.parametrize("limit", [{"real_day_tokens": 4_000}, {"real_day_usd": 1.0}])
+def test_a_run_in_memory_that_no_other_run_sees_is_refused_with_such_a_limit(
+    tmp_path: Path, limit: dict[str, float]
+) -> None:
+    def opened(**more: Any) -> int:
+        with FakeEndpoint() as endpoint:
+            settings = Settings(
+                data_dir=tmp_path, base_url=endpoint.url, api_key="any", input_price=0, output_price=0,
+                limit_tokens=100_000, **limit, **{"llm": "openai"} | more,
+            )  # fmt: skip
+            with TickLoop(run="town", owners={"agent:a": Profile(name="A")}, settings=settings, inline=True):
+                return endpoint.stats().requests
+
+    with pytest.raises(ConfigurationError, match=rf"{next(iter(limit))} would bind each run alone.*client="):
+        opened()
+    assert opened(llm="heuristic") == 0, "it asks no model"
 
 
 def _date_in_utc() -> str:

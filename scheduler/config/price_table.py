@@ -1,0 +1,76 @@
+"""The table of prices that the package brings, and where the price of a run's model comes from.
+
+A price of the table is a bound only where it was read: at the vendor's own endpoint. A model of the same name behind
+another URL has the price of whoever serves it, which its operator states.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+_OPENAI = "https://api.openai.com/v1"  # where a client calls without a base URL
+_SNAPSHOT = re.compile(r"(?P<model>.+)-(?:\d{4}-\d{2}-\d{2}|\d{8})")  # "gpt-4o-2024-08-06", "claude-opus-4-20250514"
+
+PriceOrigin = Literal["stated", "table", "unknown"]
+
+
+class ListedPrice(NamedTuple):
+    """A price of the table, in micro-dollars per million tokens."""
+
+    input: int
+    cached_input: int
+    output: int
+    as_of: str = ""  # date, such as "2026-08-21"
+
+
+class ModelPrice(msgspec.Struct, frozen=True, kw_only=True):
+    """The price that a run counts a model's tokens at, in micro-dollars per million, and where it comes from."""
+
+    name: str  # of the model in the run
+    model: str  # its endpoint's name for it
+    origin: PriceOrigin
+    input: int | None  # None: it is not known
+    cached_input: int | None
+    output: int | None
+    as_of: str = ""  # date of the table's price
+
+    def described(self) -> str:
+        """Return it in words: "gpt-4o: $2.5 and $10 per million tokens of prompt and answer (table of 2026-08-21)"."""
+        if self.input is None or self.output is None:
+            return f"{self.model}: no price is known"
+        prices = f"${self.input / 1e6:,g} and ${self.output / 1e6:,g} per million tokens of prompt and answer"
+        return f"{self.model}: {prices} ({f'table of {self.as_of}' if self.origin == 'table' else 'stated'})"
+
+
+def listed_price(model: str, base_url: str | None) -> ListedPrice | None:
+    """Return the price of a model at this URL, if the table has it.
+
+    Args:
+        base_url: that of its endpoint; None: OPENAI_BASE_URL, else the default of the client.
+    """
+    try:
+        host = urlsplit(base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI).hostname
+    except ValueError:  # the URL cannot be used: the call says so
+        return None
+    models = _table().get(host or "", {})
+    snapshot = _SNAPSHOT.fullmatch(model)
+    return models.get(model) or (models.get(snapshot["model"]) if snapshot else None)
+
+
+@cache
+def _table() -> dict[str, dict[str, ListedPrice]]:
+    """Return the prices by host and model."""
+    text = files(__package__).joinpath("model_prices.toml").read_text("utf-8")
+    return {
+        host: {model: ListedPrice(*prices, as_of=vendor["as_of"]) for model, prices in vendor["models"].items()}
+        for vendor in tomllib.loads(text).values()
+        for host in vendor["hosts"]
+    }
