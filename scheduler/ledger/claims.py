@@ -76,6 +76,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     token: str
     number: int  # 1 for the first attempt
     cap: int  # claims that the run allows of one job
+    tick: int = 0  # that was committed when it was claimed
     case: Case
     model: Model | None = None  # the model that the job names; None: it names none, or one that the run does not have
     others: tuple[Model, ...] = ()  # models to ask where that one cannot be reached, in this order
@@ -177,7 +178,7 @@ class Claims:
         return "unreadable"
 
     def _granted(self, answer: Reply, key: JobKey, token: str) -> Claim:
-        _, incarnation, number, cap, raw_job, profile, memories = answer
+        _, incarnation, number, cap, raw_job, profile, memories, tick = answer
         job = msgspec.json.decode(raw_job, type=Job)
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
@@ -194,6 +195,7 @@ class Claims:
             token=token,
             number=int(number),
             cap=int(cap),
+            tick=int(tick),
             case=case,
             model=facts.model(job.model),
             others=facts.below(key.kind, job.model),
@@ -245,7 +247,7 @@ class Claims:
         payload = msgspec.json.encode(result) if result is not None else b""
         job, note = claim.job, b""
         if result is not None and result.source == "llm" and job.model:
-            note = note_of(job.key, job.model, job.ahead, result.usage)
+            note = note_of(job.key, job.model, job.ahead, result.usage, claim.tick)
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
 
     def stage_fallback(self, claim: Claim, fallback: bytes) -> bool:
