@@ -10,6 +10,7 @@ from ops.formatting.endpoints import format_breaker
 from ops.formatting.failures import format_class
 from ops.formatting.slow_kinds import format_slow_kind
 from ops.formatting.steering import format_by, format_pressure
+from ops.formatting.workers import format_failing_worker
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.overview import RunOverview, Spenders
 from scheduler.ledger.presence import HELD
@@ -18,6 +19,7 @@ from scheduler.ledger.worker_signs import WorkersSeen
 
 LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the alerts
 SHOWN = 2  # kinds that the card explains
+SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only say: not so fast
 OF_ENDED = "of the jobs that ended in the last game hour"
 
@@ -111,8 +113,8 @@ def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
 
 
 def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = False) -> Card:
-    """Return how many workers of the server are alive, and which died without being replaced."""
-    alive, waiting = len(workers.alive), run.waiting
+    """Return how many workers of the server are alive and able, and which died without being replaced or fail."""
+    alive, waiting = workers.able, run.waiting
     figures: dict[str, int | float] = {"alive": alive, "expected": workers.expected, "waiting": waiting}
     if no_writes:
         lines = ["Redis takes none of their signs of life", f"jobs that wait for one: {waiting:,}"]
@@ -120,11 +122,13 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
             name="workers", label="Workers alive", value="not known", grade="warn", lines=lines, figures=figures
         )
     at_work = run.status in HELD and run.held
-    lines = [f"missing for {one.seconds:.0f} s: {one.worker}" for one in workers.missing[:3]]
+    lines = [f"missing for {one.seconds:.0f} s: {one.worker}" for one in workers.missing[:SHOWN_WORKERS]]
+    lines += [format_failing_worker(one) for one in workers.failing[:SHOWN_WORKERS]]
     if at_work and waiting and not alive:
         lines.append("nobody takes jobs: cogitate worker")
     lines.append(f"jobs that wait for one: {waiting:,}")
-    grade: Grade = "bad" if workers.missing or (at_work and waiting and not alive) else "good" if alive else ""
+    lacking = bool(workers.missing or workers.failing)
+    grade: Grade = "bad" if lacking or (at_work and waiting and not alive) else "good" if alive else ""
     value = f"{alive} of {workers.expected}" if workers.expected else "none"
     return Card(name="workers", label="Workers alive", value=value, grade=grade, lines=lines, figures=figures)
 
