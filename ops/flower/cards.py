@@ -13,9 +13,11 @@ from ops.formatting.steering import format_by, format_pressure
 from ops.formatting.workers import format_failing_worker
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.overview import RunOverview, Spenders
+from scheduler.ledger.claims import split_failure
 from scheduler.ledger.presence import HELD
 from scheduler.ledger.real_day import DaySpending
 from scheduler.ledger.worker_signs import WorkersSeen
+from workers.jobs.repair import OF_ANSWERS
 
 LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the alerts
 SHOWN = 2  # kinds that the card explains
@@ -80,7 +82,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
     elif opened or limits or any(one.held for one in ours):
         value, grade = "limited", "bad" if limits or opened else "warn"
     elif silent and run.short("failed") > run.short("late"):
-        value, grade = "down", "bad"
+        value, grade = "answers, unusably" if _answers(run) else "down", "bad"
     if limits:
         counts = ", ".join(f"{format_class(name)} {count:,}×" for name, count in limits.items())
         lines.append(f"held back in the last game hour: {counts}")
@@ -90,6 +92,13 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
         if one.p50 is not None and one.p95 is not None:
             figures |= {"p50": one.p50, "p95": one.p95}
     return Card(name="model", label=label, value=value, grade=grade, lines=lines, figures=figures)
+
+
+def _answers(run: RunOverview) -> bool:
+    """Return whether the newest failures are of answers: their endpoint works, and what it says cannot be used."""
+    failures = {name: count for name, count in run.hour.failures.items() if name not in ("late", "dead")}
+    of_answers = sum(count for name, count in failures.items() if split_failure(name)[0] in OF_ANSWERS)
+    return 2 * of_answers > sum(failures.values())
 
 
 def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:

@@ -116,7 +116,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     arrival: int = 0  # its result was the n-th of the run to be staged; 0: it has none
     model: str = ""
     prompt: str = ""
-    failure: str = ""
+    failure: str = ""  # its class; of an unusable answer "unusable:" and the check that it has not passed
     because: str = ""  # where that is "breaker_open": class of the failure that opened it
     empty: str = ""  # the cell whose retry pool had no room for another attempt
     refusal: str = ""  # why what its kind made could not be used: it has changed nothing

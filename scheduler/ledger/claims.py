@@ -33,6 +33,17 @@ TrialState = Literal["asked", "taken", "answered"]
 Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
+def named_failure(failure: str, check: str = "") -> str:
+    """Return a class of failure with the name of the check that an unusable answer has not passed, if there is one."""
+    return f"{failure}:{check}" if check else failure
+
+
+def split_failure(failure: str) -> tuple[str, str]:
+    """Return a class of failure, and the name of the check that is in it, or ""."""
+    kind, _, check = failure.partition(":")
+    return kind, check
+
+
 class PromptCount(NamedTuple):
     """A prompt in tokens, as estimated without any correction and as its model counted it; both above 0."""
 
@@ -47,7 +58,7 @@ class Tried(NamedTuple):
     ms: int  # from its claim to its outcome
     used: Cost
     model: str
-    failure: str = ""  # its class; "": it staged the result
+    failure: str = ""  # its class, with the check that an unusable answer has not passed; "": it staged the result
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,7 +70,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Cost = Cost()  # of the attempt that staged it
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
-    failure: str = ""  # class of the failure behind reason "failed"
+    failure: str = ""  # class of the failure behind reason "failed", with the check of an unusable answer
     because: str = ""  # where that is "breaker_open": class of the failure that opened it
     refusal: str = ""  # why what its kind made without a model could not be used: then there are no effects
     count: PromptCount | None = None  # where the model told its usage and there is something to learn from it

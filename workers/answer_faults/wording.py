@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from workers.answer_faults.found import Fault
 from workers.answer_faults.prompt_content import PromptContent, name_of
 from workers.answer_faults.repeats import runs
 
@@ -45,9 +46,9 @@ def fault_of_wording(text: str, words: list[str], content: PromptContent) -> str
         words: those that `WORD` finds in the text in lower case.
     """
     if not any(map(str.isalnum, text)) or " ".join(words) in _FILLER:
-        return f"{text[:40]!r} is a placeholder; write what the character would"
+        return Fault(f"{text[:40]!r} is a placeholder; write what the character would", "placeholder")
     if (found := _SLOT.search(text) or _TAG.fullmatch(text)) is not None:
-        return f"{found[0]!r} is a placeholder; write what the character would"
+        return Fault(f"{found[0]!r} is a placeholder; write what the character would", "placeholder")
     if _is_date(text, words):
         return f"{text[:40]!r} is a date or a number; write what the character would"
     if name_of(text) in content.names:
@@ -57,7 +58,7 @@ def fault_of_wording(text: str, words: list[str], content: PromptContent) -> str
     if (found := _CLOCK.search(text)) is not None:
         return f"{found[0]!r} tells the time, which the character knows"
     if (found := _DECLINES.search(text)) is not None and found[0].lower() not in content.user.lower():
-        return f"{found[0]!r} is not what the character would say; stay in the character's world"
+        return Fault(f"{found[0]!r} is not what the character would say; stay in the character's world", "declined")
     if (found := _ROLE.search(text)) is not None and found[0].lower() not in content.lower:
         return f"{found[0]!r} speaks of the task; write what happens in the character's world"
     if (found := _IDENTIFIER.search(text)) is not None and found[0].lower() not in content.lower:
@@ -65,7 +66,7 @@ def fault_of_wording(text: str, words: list[str], content: PromptContent) -> str
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
         return "a bracket in it has no other half"
     if _ADDRESSED.match(text) is not None or _copies(words, content.system):
-        return "it repeats the instructions instead of following them"
+        return Fault("it repeats the instructions instead of following them", "copied")
     return None
 
 

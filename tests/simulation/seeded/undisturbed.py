@@ -14,7 +14,7 @@ from scheduler.journal.history import Change
 from scheduler.journal.lines import ReadLine
 from scheduler.ledger.answer_times import Overdue, Timed
 from scheduler.ledger.answers import BoundaryInput, Learned
-from scheduler.ledger.claims import Claim, Claims, Reason, Result
+from scheduler.ledger.claims import Claim, Claims, Reason, Result, split_failure
 from tasks.job import Cost, Job, JobKey
 from tests.simulation.seeded.model import Outcome, SimulatedModel
 from tests.simulation.seeded.scene import RUN, Scene
@@ -47,7 +47,7 @@ def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
             if ended.reason in FORCED:
                 failed = ended.reason == "failed"
                 usage = note.usage if failed else Cost()
-                found[ended.key] = Forced(ended.reason, usage, failed and note.failure in HALVED)
+                found[ended.key] = Forced(ended.reason, usage, failed and split_failure(note.failure)[0] in HALVED)
             elif all_usage and note.source == "llm":
                 found[ended.key] = Forced("none", note.usage)
             elif ended.reason == "cancelled":
