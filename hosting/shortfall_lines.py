@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from memory.clock import day_and_time
 from scheduler.inspection.summary import ShortfallLine
+from scheduler.ledger.claims import split_failure
 from workers.gate.verdict import WHAT_TO_CHECK
 from workers.llm.replies.failures import STATUS
 
@@ -82,7 +83,7 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
             classes: Counter[str] = Counter()
             for one in found:
                 classes[one.failure] += one.jobs
-            line += f" ({', '.join(f'{name} {count:,}' for name, count in sorted(classes.items()))})"
+            line += f" ({', '.join(f'{_named(name)} {count:,}' for name, count in sorted(classes.items()))})"
         check = WHAT_TO_CHECK.get(cause.why)
         yield line + (f". Look: {check}" if check else "")
 
@@ -104,6 +105,11 @@ def _subject(cause: _Cause, servers: Mapping[str, str]) -> str:
     at = f" ({servers[cause.endpoint]})" if cause.endpoint in servers else ""
     model = f" {cause.model}" if cause.model else ""
     return f"Endpoint {cause.endpoint}{at} {_ENDPOINT[cause.why]}{model}:"
+
+
+def _named(failure: str) -> str:
+    kind, check = split_failure(failure)
+    return f"{kind} ({check.replace('_', ' ')})" if check else kind
 
 
 def _moment(tick: int, minute: int) -> str:

@@ -20,7 +20,7 @@ from celery import Celery, signals
 from scheduler.config.settings import ConfigurationError, Settings
 from tasks.registry import kinds
 from workers import about
-from workers.jobs import metrics, model_lane
+from workers.jobs import metrics, model_lane, preparation
 from workers.processes import lifeline, worker_presence
 from workers.processes.json_logs import format_foreign, json_processors
 from workers.processes.text_logs import escape_foreign, text_processors
@@ -35,6 +35,7 @@ flower_broker.register()
 lifeline.register()
 metrics.register()
 model_lane.register()
+preparation.register()
 worker_presence.register()
 
 FLOWER_PAGES = "cogitate.flower"  # entry points that extend Flower; this package must not import what they load
@@ -90,14 +91,6 @@ def _make_app_for_command() -> Celery:
 
 
 app = _make_app_for_command()
-
-
-@signals.worker_ready.connect  # type: ignore[untyped-decorator]
-def _warm_up(**_: object) -> None:
-    """Load what jobs need, which takes a second, before a worker takes its first message."""
-    from workers.jobs.runner import warm_up
-
-    warm_up()
 
 
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]

@@ -16,6 +16,7 @@ from ops.commands.watch import watch_run
 from ops.formatting.endpoints import endpoints_table
 from ops.formatting.real_day import real_day_json, real_day_line
 from ops.formatting.run import print_summary
+from ops.formatting.workers import format_failing_worker
 from ops.open_state import open_state
 from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
@@ -66,6 +67,8 @@ def status(
     for missing in workers.missing:
         said = f"Worker {missing.worker} has given no sign of life for {missing.seconds:.0f} s"
         console.print(said, highlight=False, soft_wrap=True, style="yellow")
+    for failing in workers.failing:
+        console.print(format_failing_worker(failing), highlight=False, soft_wrap=True, style="yellow")
     for what in wrong:
         console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
     if as_json:

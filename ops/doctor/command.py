@@ -17,7 +17,7 @@ from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, Verbose, read_settings
 from ops.doctor.endpoints import examine_endpoints
 from ops.doctor.redis import WAKE, examine_redis
-from ops.doctor.workers import examine_workers
+from ops.doctor.workers import examine_signs, examine_workers
 from ops.open_state import open_state
 from ops.world_choice import DEFAULT_AGENTS
 from prompts.render import TemplateError, check_templates
@@ -28,6 +28,7 @@ from scheduler.config.settings_faults import misspelt_variables
 from scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
 from scheduler.ledger.connect import ServerSilent, connect_to_read
 from scheduler.ledger.presence import HELD
+from scheduler.ledger.worker_signs import workers_seen
 from tasks.registry import kinds
 
 EXAMPLE = """
@@ -93,6 +94,7 @@ def _examine_servers(settings: Settings) -> list[Finding]:
             else:
                 with make_app(url) as app:
                     findings += examine_workers(app, [kind.name for kind in kinds()], expected=running)
+            findings += examine_signs(workers_seen(client))
             findings += examine_endpoints(settings, client)
             findings += examine_pace(settings, client, DEFAULT_AGENTS)
     except ServerSilent as error:

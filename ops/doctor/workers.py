@@ -10,7 +10,9 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from hosting.finding import Finding, failed, ok, warning
+from ops.formatting.workers import format_failing_worker
 from scheduler.config.versions import SCHEMA
+from scheduler.ledger.worker_signs import WorkersSeen
 from workers.about import WorkerAbout
 
 ANSWER_WITHIN = 2.0  # seconds
@@ -55,6 +57,13 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
     else:
         yield ok("queues", f"each of {len(kinds)} has a worker")
     yield from _knowledge(about, kinds)
+
+
+def examine_signs(seen: WorkersSeen) -> Iterator[Finding]:
+    """Tell of the workers that can claim no job, or have ended for that reason."""
+    for one in seen.failing:
+        what = format_failing_worker(one).removeprefix(f"Worker {one.worker} ")
+        yield failed(f"worker {one.worker}", what, "correct the cause on its machine, then start it again")
 
 
 def _knowledge(about: Mapping[str, WorkerAbout], kinds: Sequence[str]) -> Iterator[Finding]:

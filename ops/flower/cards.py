@@ -10,14 +10,18 @@ from ops.formatting.endpoints import format_breaker
 from ops.formatting.failures import format_class
 from ops.formatting.slow_kinds import format_slow_kind
 from ops.formatting.steering import format_by, format_pressure
+from ops.formatting.workers import format_failing_worker
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.overview import RunOverview, Spenders
+from scheduler.ledger.claims import split_failure
 from scheduler.ledger.presence import HELD
 from scheduler.ledger.real_day import DaySpending
 from scheduler.ledger.worker_signs import WorkersSeen
+from workers.jobs.repair import OF_ANSWERS
 
 LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the alerts
 SHOWN = 2  # kinds that the card explains
+SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only say: not so fast
 OF_ENDED = "of the jobs that ended in the last game hour"
 
@@ -78,7 +82,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
     elif opened or limits or any(one.held for one in ours):
         value, grade = "limited", "bad" if limits or opened else "warn"
     elif silent and run.short("failed") > run.short("late"):
-        value, grade = "down", "bad"
+        value, grade = "answers, unusably" if _answers(run) else "down", "bad"
     if limits:
         counts = ", ".join(f"{format_class(name)} {count:,}×" for name, count in limits.items())
         lines.append(f"held back in the last game hour: {counts}")
@@ -88,6 +92,13 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
         if one.p50 is not None and one.p95 is not None:
             figures |= {"p50": one.p50, "p95": one.p95}
     return Card(name="model", label=label, value=value, grade=grade, lines=lines, figures=figures)
+
+
+def _answers(run: RunOverview) -> bool:
+    """Return whether the newest failures are of answers: their endpoint works, and what it says cannot be used."""
+    failures = {name: count for name, count in run.hour.failures.items() if name not in ("late", "dead")}
+    of_answers = sum(count for name, count in failures.items() if split_failure(name)[0] in OF_ANSWERS)
+    return 2 * of_answers > sum(failures.values())
 
 
 def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
@@ -111,8 +122,8 @@ def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
 
 
 def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = False) -> Card:
-    """Return how many workers of the server are alive, and which died without being replaced."""
-    alive, waiting = len(workers.alive), run.waiting
+    """Return how many workers of the server are alive and able, and which died without being replaced or fail."""
+    alive, waiting = workers.able, run.waiting
     figures: dict[str, int | float] = {"alive": alive, "expected": workers.expected, "waiting": waiting}
     if no_writes:
         lines = ["Redis takes none of their signs of life", f"jobs that wait for one: {waiting:,}"]
@@ -120,11 +131,13 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
             name="workers", label="Workers alive", value="not known", grade="warn", lines=lines, figures=figures
         )
     at_work = run.status in HELD and run.held
-    lines = [f"missing for {one.seconds:.0f} s: {one.worker}" for one in workers.missing[:3]]
+    lines = [f"missing for {one.seconds:.0f} s: {one.worker}" for one in workers.missing[:SHOWN_WORKERS]]
+    lines += [format_failing_worker(one) for one in workers.failing[:SHOWN_WORKERS]]
     if at_work and waiting and not alive:
         lines.append("nobody takes jobs: cogitate worker")
     lines.append(f"jobs that wait for one: {waiting:,}")
-    grade: Grade = "bad" if workers.missing or (at_work and waiting and not alive) else "good" if alive else ""
+    lacking = bool(workers.missing or workers.failing)
+    grade: Grade = "bad" if lacking or (at_work and waiting and not alive) else "good" if alive else ""
     value = f"{alive} of {workers.expected}" if workers.expected else "none"
     return Card(name="workers", label="Workers alive", value=value, grade=grade, lines=lines, figures=figures)
 

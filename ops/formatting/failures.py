@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from scheduler.ledger.claims import split_failure
 from workers.llm.replies.failures import STATUS
 
 _SHOWN = {"server": "server error"}
 
 
 def format_class(failure: str) -> str:
-    """Return a class of failure with the HTTP status that it stands for, such as "server error 5xx".
+    """Return a class of failure with the HTTP status that it stands for, such as "server error 5xx", or its check.
 
     What stands for none, such as a class of the host's or a precondition, stays as it is.
     """
+    failure, check = split_failure(failure)
+    if check:
+        return f"{failure} ({check.replace('_', ' ')})"
     return f"{_SHOWN.get(failure, failure)} {STATUS[failure]}" if failure in STATUS else failure

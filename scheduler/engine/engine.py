@@ -28,9 +28,9 @@ from scheduler.intake.fallbacks import Fallbacks
 from scheduler.intake.kind_effects import KindEffects
 from scheduler.journal.history import Change, note_served
 from scheduler.journal.lines import Core, Correction, EndNote, Postponed, Stepped
-from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answer_times import Overdue, Timed
 from scheduler.ledger.answers import BoundaryInput, DueJob
-from tasks.job import Cost, JobKey, Request
+from tasks.job import Cost, Job, JobKey, Request
 from tasks.recount import Recount
 
 
@@ -49,6 +49,7 @@ class BegunTick(NamedTuple):
     late: tuple[Closing, ...] = ()
     corrected: tuple[Correction, ...] = ()
     timed: tuple[Timed, ...] = ()
+    overdue: tuple[Overdue, ...] = ()
 
 
 class RunEngine:
@@ -109,8 +110,6 @@ class RunEngine:
                 self._count_losses(closing.ended.effects)
                 state.rater.learn(state.streams, closing.ended.effects)
             self._learn_usage(closing.note, item)
-            if closing.ended.reason == "late" and state.due.follows(key.kind, item.job.model):
-                state.latencies.overdue(key, item.job.model, item.job.ahead, tick)
             if closing.note.refusal:
                 state.warnings["job.effects_refused"] += 1
             elif closing.ended.reason != "none" and not closing.ended.effects:
@@ -125,7 +124,8 @@ class RunEngine:
         state.late.expect(closings, jobs, state.streams, minute)
         corrected = state.corrections.take(boundary.learned, state.view)
         self._count_answers(timed)
-        self._begun = BegunTick(tuple(closings), tuple(late), corrected, timed)
+        overdue = self._learn_overdue(boundary.overdue, {key: jobs[key] for key in _late(closings)}, tick)
+        self._begun = BegunTick(tuple(closings), tuple(late), corrected, timed, overdue)
         return [change for closing in (*closings, *late) for change in closing.changes]
 
     def end(
@@ -207,6 +207,7 @@ class RunEngine:
             corrected=begun.corrected,
             retried=state.retries.rest(state.open, {closing.ended.key for closing in closings}),
             timed=begun.timed,
+            overdue=begun.overdue,
             answered=self._answered(begun.timed),
             opened=tuple(opened),
             streams=state.streams.take_changed(),
@@ -305,6 +306,18 @@ class RunEngine:
         """Return the open jobs of which this tick's boundary has learned what their calls used."""
         found = {fact.key: self.state.open[fact.key] for fact in timed if fact.key in self.state.open}
         return tuple(item for item in found.values() if item.answered is not None)
+
+    def _learn_overdue(self, facts: Iterable[Overdue], late: Mapping[JobKey, Job], tick: int) -> tuple[Overdue, ...]:
+        """Learn from jobs that ended late while a worker had them, and return what was new."""
+        state, new = self.state, []
+        for fact in facts:
+            job = late.get(fact.key)
+            if not fact.ticks:
+                learned = state.latencies.give_up(fact.key)
+            elif learned := job is not None and state.due.follows(fact.key.kind, job.model):
+                state.latencies.overdue(fact, job.model, job.ahead, tick)
+            new += [fact] if learned else []
+        return tuple(new)
 
     def _learn_usage(self, note: EndNote, item: OpenJob) -> None:
         state = self.state
@@ -432,3 +445,7 @@ class RunEngine:
         if self._ahead is not None:
             self._ahead.add(opened)
         return opened
+
+
+def _late(closings: Iterable[Closing]) -> Iterable[JobKey]:
+    return (closing.ended.key for closing in closings if closing.ended.reason == "late")

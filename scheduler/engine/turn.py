@@ -14,7 +14,7 @@ from memory.stream import Stream
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.engine.triggers import ScopeTrigger
 from scheduler.journal.lines import Core, Correction, EndNote, Retried
-from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answer_times import Overdue, Timed
 from scheduler.steering.cadence import KindFault
 from tasks.job import Request
 
@@ -56,6 +56,7 @@ class FinishedTick:
     corrected: tuple[Correction, ...]
     retried: tuple[Retried, ...]
     timed: tuple[Timed, ...]
+    overdue: tuple[Overdue, ...]
     answered: tuple[OpenJob, ...]  # the boundary has learned the usage of their calls
     opened: tuple[OpenJob, ...]
     streams: tuple[Stream, ...]  # those that may have changed

@@ -22,7 +22,7 @@ from scheduler.config.controls import Control, ControlAnswer
 from scheduler.config.facts import Facts
 from scheduler.config.versions import SCHEMA
 from scheduler.latency.due_ticks import TOO_SLOW
-from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answer_times import Overdue, Timed
 from scheduler.ledger.claims import PromptCount, Reason, Source, Tried
 from scheduler.ledger.packing import pack, unpack
 from tasks.job import Cost, JobKey
@@ -116,7 +116,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     arrival: int = 0  # its result was the n-th of the run to be staged; 0: it has none
     model: str = ""
     prompt: str = ""
-    failure: str = ""
+    failure: str = ""  # its class; of an unusable answer "unusable:" and the check that it has not passed
     because: str = ""  # where that is "breaker_open": class of the failure that opened it
     empty: str = ""  # the cell whose retry pool had no room for another attempt
     refusal: str = ""  # why what its kind made could not be used: it has changed nothing
@@ -166,6 +166,7 @@ class TickNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     opened: tuple[Grant, ...] = ()
     answers: tuple[ControlAnswer, ...] = ()  # to operators
     timed: tuple[Timed, ...] = ()  # when answers were there: what the run has learned of latencies at this boundary
+    overdue: tuple[Overdue, ...] = ()  # what it has learned of jobs that ended late while a worker had them
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     view: tuple[tuple[str, int], ...] = ()  # fields of admission's view that changed
     posted: str = ""  # digest of the message in which a host reported its turn: the same again gets the same answer

@@ -1,7 +1,8 @@
 """The latencies of models: the ticks from a job's admission until a boundary may apply its answer, learned in a run.
 
 With each answer of a model workers note the tick at which it was staged, or came too late (`lua/settle.lua`). The host
-takes these facts at the next boundary, journals them, and learns from them alone, so a resumed run knows the same. It
+leaves out what jobs waited because workers or the host itself were missing (`scheduler.tick.model_times`), takes these
+facts at the next boundary, journals them, and learns from them alone, so a resumed run knows the same. It
 keeps the newest `WINDOW` samples of each kind and model; a sample holds the latency of an answer, and how many jobs of
 its kind and model were ahead of it.
 
@@ -10,9 +11,9 @@ place in the queue: a job that may wait so long is nearly always in time. For a 
 too slow if more than one of `TOLERATED` samples would have been late, and not all of the newest `RECENT` in turn were
 in time.
 
-A job that ends late without its answer counts at once with twice its age, until the true figure replaces this guess or
-`RECENT` later answers come: the host believes at once that a model becomes slower, but only after `RECENT` answers in
-turn that it becomes faster.
+A job that ends late while a worker has it counts at once with twice its age, until the true figure replaces this
+guess, no worker has the job any more, or `RECENT` later answers come: the host believes at once that a model becomes
+slower, but only after `RECENT` answers in turn that it becomes faster.
 
 Keys under the run's prefix:
     latencies  hash  "kind/model" -> `Known`, JSON
@@ -31,7 +32,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answer_times import Overdue, Timed
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
@@ -107,9 +108,25 @@ class Latencies:
         self._answered.discard(key)
         self._newly.discard(key)
 
-    def overdue(self, key: JobKey, model: str, ahead: int, tick: int) -> None:
-        """Record that a job ended at a boundary without its answer."""
-        self._add((key.kind, model), Sample(2 * max(1, tick - key.tick), ahead, tick, key.text()))
+    def overdue(self, fact: Overdue, model: str, ahead: int, tick: int) -> None:
+        """Record that a job ended at a boundary while a worker had it."""
+        self._add((fact.key.kind, model), Sample(2 * max(1, fact.ticks), ahead, tick, fact.key.text()))
+
+    def awaited(self) -> set[JobKey]:
+        """Return the jobs that ended late and count by a guess."""
+        return {JobKey.parse(one.awaited) for known in self._known.values() for one in known.samples if one.awaited}
+
+    def give_up(self, key: JobKey) -> bool:
+        """Forget the guess of a job whose answer comes no more; return whether there was one."""
+        text = key.text()
+        for pair, known in sorted(self._known.items()):
+            left = [sample for sample in known.samples if sample.awaited != text]
+            if pair[0] == key.kind and len(left) < len(known.samples):
+                known.samples[:] = left
+                self._changed.add(pair)
+                self._needs.clear()
+                return True
+        return False
 
     def record_request(self, kind: str, model: str, tick: int) -> None:
         """Record that a job of a kind was admitted to a model."""
@@ -145,10 +162,7 @@ class Latencies:
 
     @staticmethod
     def _give_up_guesses(samples: list[Sample]) -> None:
-        """Forget guesses after which `RECENT` answers were requested and have come.
-
-        A job that nobody claimed, or whose call failed, never gets an answer.
-        """
+        """Forget guesses after which `RECENT` answers were requested and have come."""
         asked = sorted(sample.at - sample.ticks for sample in samples if not sample.awaited)
         since = asked[-RECENT] if len(asked) >= RECENT else -1
         samples[:] = [sample for sample in samples if not sample.awaited or sample.at > since]

@@ -4,12 +4,19 @@ Where due ticks follow the latencies of models, a worker that settles an attempt
 last committed tick of that moment in the list `timed` of the run. The host is shown the list with the steps it takes
 anyway, takes it at the next boundary, journals it, and removes it with the step that commits that tick.
 
-The note also says what the call used. An answer may wait long for its due tick, as plans do that are asked for before
+The note also names the tick at which the worker claimed the job, since what a job waited for a worker says nothing of
+its model: `scheduler.tick.model_times` tells the two apart before a boundary learns.
+
+A job that ends while a worker has it takes longer than its age, which is a fact as well (`Overdue`). It is taken back
+when no worker has the job any more and no answer has come.
+
+The note says what the call used, too. An answer may wait long for its due tick, as plans do that are asked for before
 the morning; from the boundary that learns of it on, admission counts that instead of the job's reservation.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
@@ -34,6 +41,13 @@ class Timed(NamedTuple):
     used: Cost = Cost()  # by the call, as admission's view counts it; nothing if it was not noted
 
 
+class Overdue(NamedTuple):
+    """A job that ended late while a worker had it; without ticks, the news that no answer to it comes any more."""
+
+    key: JobKey
+    ticks: int  # its age at its end; 0: its worker was lost, or its call failed
+
+
 class _Note(msgspec.Struct, array_like=True):
     """A worker's note on the time of an answer."""
 
@@ -43,6 +57,7 @@ class _Note(msgspec.Struct, array_like=True):
     calls: _Amount = 0
     tokens: _Amount = 0
     usd_micros: _Amount = 0
+    claimed: _Amount = 0  # the tick that was committed then; 0: not noted
 
 
 _NOTE = msgspec.json.Decoder(_Note)
@@ -64,6 +79,21 @@ def read_timed(raw: Iterable[bytes]) -> list[Timed | None]:
     return found
 
 
-def note_of(key: JobKey, model: str, ahead: int, used: Cost) -> bytes:
-    """Return a worker's note on an answer; the script puts the tick before it."""
-    return msgspec.json.encode(_Note(key.text(), model, ahead, used.calls, used.tokens, used.usd_micros))
+def read_claimed(raw: Iterable[bytes]) -> dict[JobKey, int]:
+    """Return the ticks at which jobs were claimed, as far as the notes on their answers tell."""
+    found = {}
+    for one in raw:
+        with contextlib.suppress(ValueError, RecursionError):  # `read_timed` reports it
+            note = _NOTE.decode(one.decode().partition(" ")[2])
+            if note.claimed:
+                found[JobKey.parse(note.key)] = note.claimed
+    return found
+
+
+def note_of(key: JobKey, model: str, ahead: int, used: Cost, claimed: int = 0) -> bytes:
+    """Return a worker's note on an answer; the script puts the tick before it.
+
+    Args:
+        claimed: the tick that was committed when the worker claimed the job; 0: not known.
+    """
+    return msgspec.json.encode(_Note(key.text(), model, ahead, used.calls, used.tokens, used.usd_micros, claimed))

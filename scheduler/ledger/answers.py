@@ -10,7 +10,7 @@ import structlog
 
 from scheduler.config.controls import ControlRequest
 from scheduler.intake.effects import check_bounds
-from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answer_times import Overdue, Timed
 from scheduler.ledger.claims import Result
 from tasks.job import Cost, JobKey
 
@@ -72,6 +72,8 @@ class BoundaryInput(NamedTuple):
     late_answers: Sequence[LateAnswer] = ()  # answers that came after their jobs' ends
     learned: Sequence[Learned] = ()  # the costs of ended jobs
     timed: Sequence[Timed | None] = ()  # the times at which answers were there
+    claimed: Mapping[JobKey, int] = {}  # the ticks at which their jobs were claimed, as far as it was noted
+    overdue: Sequence[Overdue] = ()  # of the jobs that end late here, those that a worker has; and guesses to take back
     retries: Sequence[RetriedAttempt] = ()  # the usage of earlier attempts, which no tick has journalled
 
 

@@ -33,6 +33,17 @@ TrialState = Literal["asked", "taken", "answered"]
 Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
+def named_failure(failure: str, check: str = "") -> str:
+    """Return a class of failure with the name of the check that an unusable answer has not passed, if there is one."""
+    return f"{failure}:{check}" if check else failure
+
+
+def split_failure(failure: str) -> tuple[str, str]:
+    """Return a class of failure, and the name of the check that is in it, or ""."""
+    kind, _, check = failure.partition(":")
+    return kind, check
+
+
 class PromptCount(NamedTuple):
     """A prompt in tokens, as estimated without any correction and as its model counted it; both above 0."""
 
@@ -48,7 +59,7 @@ class Tried(NamedTuple):
     ms: int  # from its claim to its outcome
     used: Cost
     model: str
-    failure: str = ""  # its class; "": it staged the result
+    failure: str = ""  # its class, with the check that an unusable answer has not passed; "": it staged the result
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -60,7 +71,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Cost = Cost()  # of the attempt that staged it
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
-    failure: str = ""  # class of the failure behind reason "failed"
+    failure: str = ""  # class of the failure behind reason "failed", with the check of an unusable answer
     because: str = ""  # where that is "breaker_open": class of the failure that opened it
     refusal: str = ""  # why what its kind made without a model could not be used: then there are no effects
     count: PromptCount | None = None  # where the model told its usage and there is something to learn from it
@@ -77,6 +88,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     token: str
     number: int  # 1 for the first attempt
     cap: int  # claims that the run allows of one job
+    tick: int = 0  # that was committed when it was claimed
     case: Case
     model: Model | None = None  # the model that the job names; None: it names none, or one that the run does not have
     others: tuple[Model, ...] = ()  # models to ask where that one cannot be reached, in this order
@@ -179,7 +191,7 @@ class Claims:
         return "unreadable"
 
     def _granted(self, answer: Reply, key: JobKey, token: str) -> Claim:
-        _, incarnation, number, cap, raw_job, profile, memories = answer
+        _, incarnation, number, cap, raw_job, profile, memories, tick = answer
         job = msgspec.json.decode(raw_job, type=Job)
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
@@ -196,6 +208,7 @@ class Claims:
             token=token,
             number=int(number),
             cap=int(cap),
+            tick=int(tick),
             case=case,
             model=facts.model(job.model),
             others=facts.below(key.kind, job.model),
@@ -248,7 +261,7 @@ class Claims:
         payload = msgspec.json.encode(result) if result is not None else b""
         job, note = claim.job, b""
         if result is not None and result.source == "llm" and job.model:
-            note = note_of(job.key, job.model, job.ahead, result.usage)
+            note = note_of(job.key, job.model, job.ahead, result.usage, claim.tick)
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
 
     def stage_fallback(self, claim: Claim, fallback: bytes) -> bool:

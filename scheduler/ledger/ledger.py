@@ -21,7 +21,7 @@ from structlog.contextvars import bound_contextvars
 
 from scheduler.config.controls import read_asked
 from scheduler.config.versions import SCHEMA
-from scheduler.ledger.answer_times import read_timed
+from scheduler.ledger.answer_times import read_claimed, read_timed
 from scheduler.ledger.answers import (
     Advanced,
     BoundaryInput,
@@ -218,6 +218,7 @@ class HostLedger:
             late_answers=read_offers(late_answers, self._unreadable),
             learned=read_learned(learned, self._unreadable),
             timed=read_timed(timed),
+            claimed=read_claimed(timed),
             retries=read_retries(retries, self._unreadable),
         )
 

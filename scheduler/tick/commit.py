@@ -91,6 +91,7 @@ class Committer:
             opened=tuple(item.grant for item in outcome.opened if item.grant is not None),
             answers=state.steering.take_answers(),
             timed=outcome.timed,
+            overdue=outcome.overdue,
             warnings=dict(sorted(state.warnings.items())),
             view=tuple(view),
             posted=posted,

@@ -139,7 +139,8 @@ class RunLoop:
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
         self._last = self.state.due.last = ticks
         self.collector = ResultCollector(
-            ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval, workers_left=workers_left
+            ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval,
+            workers_left=workers_left, pace=self.pace, awaited=self.state.latencies.awaited,
         )  # fmt: skip
         self._send_commit = send_commit
         self._sent: _Sent | None = None  # the last commit, until its reply has been read
@@ -244,6 +245,8 @@ class RunLoop:
     def _begin(self, number: int, boundary: BoundaryInput) -> Tick:
         """Pass the boundary of a tick, and give the world its turn."""
         began = time.perf_counter()
+        if self.pace is not None:
+            self.pace.note(number)
         with self.changing:
             changes = self.engine.begin(number, boundary)
         self._open = _OpenTick(number, boundary.controls, time.perf_counter() - began, sys.exception())

@@ -22,6 +22,8 @@ from scheduler.config.controls import wanted_mode
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.ledger.answers import BoundaryInput, Collected, DueJob
 from scheduler.ledger.ledger import Apply, HostLedger
+from scheduler.tick.model_times import ModelTimes
+from scheduler.tick.pace import Pace
 from tasks.job import Job, JobKey
 
 log = structlog.get_logger()
@@ -111,6 +113,8 @@ class ResultCollector:
     Args:
         workers_left: whether a worker of this host's own lives or will be started again; otherwise those of others are
             waited for no longer than a lease. None: nobody knows of workers.
+        pace: of the host; None: its ticks have no real duration.
+        awaited: returns the jobs that ended late and count as slow until their answers come.
     """
 
     def __init__(
@@ -123,6 +127,8 @@ class ResultCollector:
         lease: float,
         hint_interval: float,
         workers_left: Callable[[], bool] | None = None,
+        pace: Pace | None = None,
+        awaited: Callable[[], Iterable[JobKey]] = tuple,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ledger = ledger
@@ -135,6 +141,7 @@ class ResultCollector:
         self._clock = clock
         self._leases = Leases(lease)
         self._life = SignsOfLife()
+        self._times = ModelTimes(lease=lease, interval=hint_interval, pace=pace, awaited=awaited)
         self._hints = Hints(hint_interval)
         self._looked = clock()
         self.interrupted = False  # set by another thread: wait no longer, since nobody asks for the tick any more
@@ -167,7 +174,7 @@ class ResultCollector:
             known, shown = shown, self._look(tick, jobs, passes=waited >= left or self._deserted())
         if shown is None:  # the ledger is away: this host goes by what it was shown last, and calls the rest late
             shown = known if known is not None else BoundaryInput(_unseen(tick, jobs))
-        return shown._replace(rows=[row for row in shown.rows if row.key in jobs])
+        return self._times.told(tick, shown._replace(rows=[row for row in shown.rows if row.key in jobs]))
 
     def pause(self, tick: int, stopping: Callable[[], bool]) -> None:
         """Wait until an operator lets the run go on at `tick`, drains or cancels it, or this host is to stop."""
@@ -190,6 +197,7 @@ class ResultCollector:
         """
         collected = self._ledger.collect(tick, self._apply, passes=passes)
         if collected is None:
+            self._times.missed(tick)
             return None
         now = self._looked = self._clock()
         self._life.look(collected)
@@ -200,7 +208,9 @@ class ResultCollector:
                 log.warning("lease.expired", run=self._ledger.run, job=attempt.job, worker=attempt.worker)
             collected = self._ledger.collect(tick, self._apply, expired, passes=passes)
             if collected is None:
+                self._times.missed(tick)
                 return None
+        self._times.look(tick, collected, expired, now)
         unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
         again = self._hints.repeat(unclaimed, now)
         if again:

@@ -15,6 +15,7 @@ from memory.language.languages import is_english
 from prompts.answers import DailyPlan, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
 from tasks.kind import Prompt
 from workers.answer_faults.fields import TIME, texts_of
+from workers.answer_faults.found import Fault, found
 from workers.answer_faults.insights import fault_of_insight
 from workers.answer_faults.prompt_content import PromptContent, name_of
 from workers.answer_faults.repeats import fault_of_fields, repeats_itself
@@ -27,34 +28,35 @@ _STEM = 5  # letters by which words are compared
 _TOPICAL = 12  # words of content from which on at least one must be among what was shown
 
 
-def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
+def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
     """Return what is wrong with an answer, in words for the model, or None."""
     value, content = answer.model_dump(), PromptContent(prompt)
     texts = [text for field, text in texts_of(value) if _is_prose(text, field, content)]
     for text in texts:
         words = words_in(text)
-        if (fault := fault_of_wording(text, words, content)) is not None:
+        if (fault := found(fault_of_wording(text, words, content), "wording")) is not None:
             return fault
-        if isinstance(answer, THOUGHTS) and (fault := fault_of_thought(text)) is not None:
+        if isinstance(answer, THOUGHTS) and (fault := found(fault_of_thought(text), "no_thought")) is not None:
             return fault
         if repeats_itself(text, words):
-            return "it says the same words over and over"
-    if (fault := fault_of_fields(value, content.choices)) is not None:
+            return Fault("it says the same words over and over", "repeats")
+    if (fault := found(fault_of_fields(value, content.choices), "repeats")) is not None:
         return fault
     if not _relates(texts, content):
-        return "nothing in it is about what you were shown"
+        return Fault("nothing in it is about what you were shown", "unrelated")
     return _fault_of_kind(answer, content)
 
 
-def _fault_of_kind(answer: BaseModel, content: PromptContent) -> str | None:
+def _fault_of_kind(answer: BaseModel, content: PromptContent) -> Fault | None:
     """Return what is wrong with an answer of its kind."""
     if isinstance(answer, DailyPlan):
-        return fault_of_plan(answer)
+        return found(fault_of_plan(answer), "plan")
     if isinstance(answer, SummaryAnswer | IntegratedAnswer):
-        return fault_of_summary(answer.summary, content)
-    if (fault := fault_of_reasons(answer)) is not None:
+        return found(fault_of_summary(answer.summary, content), "summary")
+    if (fault := found(fault_of_reasons(answer), "reasons")) is not None:
         return fault
-    return fault_of_insight(answer.insight, content) if isinstance(answer, ReflectionAnswer) else None
+    insight = fault_of_insight(answer.insight, content) if isinstance(answer, ReflectionAnswer) else None
+    return found(insight, "insight")
 
 
 def _is_prose(text: str, field: str, content: PromptContent) -> bool:

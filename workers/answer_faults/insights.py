@@ -11,6 +11,7 @@ import re
 from memory.language.languages import is_english
 from memory.language.text import FUNCTION_WORDS, function_word_share, stem, stems
 from memory.language.text import words as words_of
+from workers.answer_faults.found import Fault
 from workers.answer_faults.prompt_content import PromptContent, bare
 from workers.answer_faults.thoughts import QUOTED, YOU
 
@@ -29,7 +30,7 @@ def fault_of_insight(insight: str, content: PromptContent) -> str | None:
     if told in map(bare, content.reflections):
         return "the character has concluded this before; go beyond it"
     if told in content.user.casefold() and any(told in bare(text) for text in content.memories):
-        return "it only repeats a memory; say what follows from it"
+        return Fault("it only repeats a memory; say what follows from it", "copied")
     if content.built_in and not _is_drawn_from_memories(insight, content):
         return "the insight is not about what the memories say: name persons, places and facts of them"
     return None

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from memory.language.languages import is_english
 from memory.language.text import words
+from workers.answer_faults.found import Fault
 from workers.answer_faults.prompt_content import PromptContent, name_of
 from workers.answer_faults.repeats import runs
 
@@ -61,11 +62,11 @@ def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str 
         said: the words of the text, in lower case.
     """
     if not any(map(str.isalnum, text)) or " ".join(said) in _FILLER or said[:2] == ["lorem", "ipsum"]:
-        return f"{text[:40]!r} is a placeholder; write what the character would"
+        return Fault(f"{text[:40]!r} is a placeholder; write what the character would", "placeholder")
     if (found := _SLOT.search(text) or _TAG.fullmatch(text)) is not None:
-        return f"{found[0]!r} is a placeholder; write what the character would"
+        return Fault(f"{found[0]!r} is a placeholder; write what the character would", "placeholder")
     if (found := _ANY_SLOT.search(text)) is not None and not is_english(text) and found[0].lower() not in content.lower:
-        return f"{found[0]!r} is a placeholder; write what the character would"
+        return Fault(f"{found[0]!r} is a placeholder; write what the character would", "placeholder")
     if _is_date(text, said):
         return f"{text[:40]!r} is a date or a number; write what the character would"
     if name_of(text) in content.names:
@@ -75,9 +76,9 @@ def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str 
     if (found := _CLOCK.search(text)) is not None:
         return f"{found[0]!r} tells the time, which the character knows"
     if (found := _DECLINES.search(text)) is not None and found[0].lower() not in content.user.lower():
-        return f"{found[0]!r} is not what the character would say; stay in the character's world"
+        return Fault(f"{found[0]!r} is not what the character would say; stay in the character's world", "declined")
     if (found := _MODEL.search(text)) is not None and found[0].lower() not in content.user.lower():
-        return f"{found[0]!r} is not what the character would say; stay in the character's world"
+        return Fault(f"{found[0]!r} is not what the character would say; stay in the character's world", "declined")
     if (found := _ROLE.search(text)) is not None and found[0].lower() not in content.lower:
         return f"{found[0]!r} speaks of the task; write what happens in the character's world"
     if (found := _IDENTIFIER.search(text)) is not None and found[0].lower() not in content.lower:
@@ -85,7 +86,7 @@ def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str 
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
         return "a bracket in it has no other half"
     if _ADDRESSED.match(text) is not None or _copies(said, content.system):
-        return "it repeats the instructions instead of following them"
+        return Fault("it repeats the instructions instead of following them", "copied")
     return None
 
 

@@ -23,7 +23,7 @@ from scheduler.config.prices import room_for_answer
 from scheduler.config.settings import Settings
 from scheduler.intake.effects import check_effects
 from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, place_of
-from scheduler.ledger.claims import Claim, PromptCount, Result
+from scheduler.ledger.claims import Claim, PromptCount, Result, named_failure
 from tasks.job import Cost
 from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
@@ -33,7 +33,16 @@ from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
 from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following, within_context
 from workers.jobs.reasons import ask_no_reasons, without_reasons
-from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repairs_of, without_repair
+from workers.jobs.repair import (
+    KIND_FAILED,
+    OF_ANSWERS,
+    REFUSED_BY_KIND,
+    TOO_LONG,
+    UNUSABLE,
+    describe_fault,
+    repairs_of,
+    without_repair,
+)
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
@@ -77,6 +86,7 @@ class _Judged(NamedTuple):
     fault: str = ""  # in words for the model; "" where its text shows it
     cut: tuple[Effect, ...] | None = None  # the effects of one that is only too long, without its oldest part
     junk: bool = False  # the answer is no thought at all
+    check: str = ""  # the name of the check that found it unusable
 
 
 class Attempts:
@@ -189,19 +199,19 @@ class Attempts:
             if (fault := fault_of(value, asked)) is not None:
                 plain = without_reasons(value)
                 if plain is None or fault_of(plain, asked) is not None:
-                    log.info("job.answer_unusable", job=claim.job.id, error="junk")
-                    return _Judged(None, UNUSABLE, fault, junk=True)
+                    log.info("job.answer_unusable", job=claim.job.id, check=fault.check)
+                    return _Judged(None, UNUSABLE, fault, junk=True, check=fault.check)
                 log.info("job.reasons_left_out", job=claim.job.id)
                 value = plain
             return _Judged(check_effects(effects_of(kind, claim.case, value, prompt)))
         except ENDS_PROCESS:
             raise
         except BaseException as error:  # a host's own kind may raise anything; what was spent must be settled
-            log.info("job.answer_unusable", job=claim.job.id, error=type(error).__name__)
+            check = _check_of(error)
+            log.info("job.answer_unusable", job=claim.job.id, check=check, error=type(error).__name__)
             cut = _effects_when_cut(kind, claim, prompt, value) if isinstance(error, TooLong) else None
-            return _Judged(
-                None, UNUSABLE, text_of(error) if isinstance(error, ValueError) else "it cannot be used", cut
-            )
+            fault_text = text_of(error) if isinstance(error, ValueError) else "it cannot be used"
+            return _Judged(None, UNUSABLE, fault_text, cut, check=check)
 
     def _failed(
         self,
@@ -235,17 +245,18 @@ class Attempts:
         else:
             again, pause = answer.retryable, _pause(answer, claim.number)
             adjustment = adjustment._replace(model="" if failure in OF_ENDPOINTS else model.name)
+        named = named_failure(failure, judged.check)
         if again and not claim.last and time.monotonic() + pause < deadline:
-            return AttemptOutcome(None, _spent(asked), pause, failure, adjustment)
+            return AttemptOutcome(None, _spent(asked), pause, named, adjustment)
         if judged.cut is not None:
             return AttemptOutcome(_result_of(model, prompt, asked, judged.cut), _spent(asked))
         made = self._without_model(kind, claim, failure)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
-            model=model.name, failure=failure, refusal=made.refusal, count=_count(answer, prompt),
+            model=model.name, failure=named, refusal=made.refusal, count=_count(answer, prompt),
             unreported=answer.estimated, reasoning=answer.reasoning,
         )  # fmt: skip
-        return AttemptOutcome(result, _spent(asked), failure=failure)
+        return AttemptOutcome(result, _spent(asked), failure=named)
 
     def _skip_call(self, kind: Kind, claim: Claim, why: str, because: str = "") -> AttemptOutcome:
         """Return the heuristic's result at once: nothing was spent, and another attempt would not help."""
@@ -315,6 +326,13 @@ def _fit_prompt(kind: Kind, claim: Claim, asked: Candidate, adjustment: Adjustme
         prompt = fitted(asked.prompt_cap)
     size = corrected_tokens(prompt, asked.correction.raised)
     return prompt, max(asked.output_cap, room_for_answer(asked.model, claim.job.reserved, size))
+
+
+def _check_of(error: BaseException) -> str:
+    """Return the name of the check in a kind that an answer has not passed."""
+    if isinstance(error, TooLong):
+        return TOO_LONG
+    return REFUSED_BY_KIND if isinstance(error, ValueError) else KIND_FAILED
 
 
 def _effects_when_cut(kind: Kind, claim: Claim, prompt: Prompt, answer: BaseModel) -> tuple[Effect, ...] | None:

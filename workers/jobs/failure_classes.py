@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from scheduler.intake.kind_effects import EFFECTS_REFUSED
+from scheduler.ledger.claims import split_failure
 from scheduler.ledger.real_day import Refused as DayRefused
 from workers.gate.gate import Why
 from workers.jobs.calls import ASKING_FAILED
@@ -22,5 +23,6 @@ FAILURE_CLASSES: frozenset[str] = frozenset(
 
 
 def failure_class(failure: str) -> str:
-    """Return the class of a failure as a label."""
+    """Return the class of a failure as a label, without the check of an unusable answer."""
+    failure, _ = split_failure(failure)
     return failure if failure in FAILURE_CLASSES else OTHER

@@ -20,6 +20,10 @@ from workers.llm.requests.tokens import end_of
 
 UNUSABLE = "unusable"  # well-formed, and refused by its kind: unknown places or agents, too few items, …
 
+REFUSED_BY_KIND = "kind"  # of an answer that its kind cannot make effects of
+KIND_FAILED = "kind_failed"  # the kind raised what is no ValueError
+TOO_LONG = "too_long"
+
 #: Failures of the answer, not of the call. One of them deserves one more attempt; two are the model's last word.
 OF_ANSWERS = frozenset({"refused", "truncated", "empty", "not_json", "wrong_schema", UNUSABLE})
 

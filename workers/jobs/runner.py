@@ -38,6 +38,7 @@ from workers.jobs.metrics import attempted
 from workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
 from workers.llm.clients import ModelClients
 from workers.llm.requests.dialect_store import DialectStore
+from workers.processes.before_claim import BEFORE_CLAIM, reason_of
 from workers.processes.interpreter import tune
 from workers.transport import redis_transport
 
@@ -121,7 +122,7 @@ class Runner:
         adjustment = NO_ADJUSTMENT
         tries: list[Tried] = []
         while True:
-            claim = self._claims.claim(job_id)
+            claim = self._claim(job_id)
             if not isinstance(claim, Claim):
                 log.debug("job.refused", job=job_id, why=claim)
                 if claim == "newer":
@@ -149,6 +150,20 @@ class Runner:
             )  # fmt: skip
             if settled != "freed" or self._stopping.wait(pause):
                 return Outcome(settled, source, failure)
+
+    def _claim(self, job_id: str) -> Claim | Refusal:
+        try:
+            claim = self._claims.claim(job_id)
+        except RedisError:
+            raise
+        except Exception as error:
+            BEFORE_CLAIM.failed(reason_of(error))
+            raise
+        if isinstance(claim, Claim):
+            BEFORE_CLAIM.claimed()
+        elif claim == "newer":
+            BEFORE_CLAIM.failed(f"a run is of a newer version than this worker (schema {SCHEMA}): upgrade it")
+        return claim
 
     def _answer_trial(self, run: str, key: JobKey) -> None:
         endpoint = endpoint_of(key)
@@ -220,7 +235,11 @@ _lock = threading.Lock()
 
 
 def warm_up() -> None:
-    """Create this process's runner now, so that the first job need not wait for its imports."""
+    """Create this process's runner now, so that the first job need not wait for its imports.
+
+    Raises:
+        CogitateError: when this process cannot run jobs with these settings.
+    """
     with _lock:
         _lane(os.getpid())
 
@@ -232,8 +251,14 @@ def run_job(job_id: str) -> str:
     except (ValueError, AttributeError, TypeError) as error:
         log.warning("message.refused", error=str(error)[:200])
         return "not run: refused"
-    with _lock:
-        lane = _lane(os.getpid())
+    try:
+        with _lock:
+            lane = _lane(os.getpid())
+    except RedisError:
+        raise
+    except Exception as error:
+        BEFORE_CLAIM.failed(reason_of(error))
+        raise
     outcome = lane.run(job_id)
     return outcome.words() if outcome is not None else ASIDE
 

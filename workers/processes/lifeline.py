@@ -14,9 +14,11 @@ import structlog
 from celery import signals
 
 from scheduler.config.settings import Settings
+from scheduler.ledger.presence import HostProcess, process_of
 
 PARENT_VARIABLE = "COGITATE_PARENT_PID"
-CANNOT_START = 78  # exit code of a host's worker that cannot begin; a restarted one could not either
+CANNOT_START = 78  # exit code of a worker that cannot begin; a restarted one could not either
+USELESS = 70  # exit code of a worker that ends since it can claim no job
 LOOK_EVERY = 1.0  # seconds
 GRACE = 5.0  # seconds beyond a job's deadline until a worker without a host is killed
 
@@ -27,6 +29,11 @@ _done = threading.Event()
 def is_child() -> bool:
     """Return whether a host started this process as its worker."""
     return os.environ.get(PARENT_VARIABLE, "").isdigit()
+
+
+def supervisor() -> HostProcess | None:
+    """Return the process that started this one as its worker, if one did."""
+    return process_of(int(os.environ[PARENT_VARIABLE])) if is_child() else None
 
 
 def register() -> None:

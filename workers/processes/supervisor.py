@@ -23,7 +23,7 @@ from pydantic import SecretStr
 
 from scheduler.config.settings import Settings
 from workers.processes import import_paths
-from workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE
+from workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE, USELESS
 from workers.processes.log_tail import log_tail, redact_secrets
 
 FIRST_DELAY = 0.2  # seconds until a dead worker is restarted; doubles with each quick death
@@ -174,9 +174,9 @@ class WorkerPool:
             if self._stopping:
                 return
             quick_deaths = 1 if time.monotonic() - born > QUICK_DEATH else quick_deaths + 1
-            if quick_deaths >= GIVE_UP or code in (USAGE, CANNOT_START):
+            if quick_deaths >= GIVE_UP or code in (USAGE, CANNOT_START, USELESS):
                 where = {} if self._shown else {"log_file": str(self.log_file(number))}
-                if generation == 1 and not self.cannot_start:
+                if generation == 1 and code != USELESS and not self.cannot_start:
                     self.cannot_start = self._log_tail(number) or f"it ended with code {code}"
                 log.error("worker.given_up", number=number, code=code, **where)
                 return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Sequence
 
@@ -15,9 +14,9 @@ from redis.exceptions import RedisError
 
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.ledger.connect import connect
-from scheduler.ledger.presence import process_of
-from scheduler.ledger.worker_signs import EVERY, forget_workers, give_sign, remove_sign
+from scheduler.ledger.worker_signs import EVERY, NO_TROUBLE, WorkerTrouble, forget_workers, give_sign, remove_sign
 from workers.processes import lifeline
+from workers.processes.before_claim import BEFORE_CLAIM
 
 log = structlog.get_logger()
 
@@ -29,7 +28,7 @@ class WorkerPresence:
         self._client = client
         self._worker = worker
         self._kinds = kinds
-        self._supervisor = process_of(int(os.environ[lifeline.PARENT_VARIABLE])) if lifeline.is_child() else None
+        self._supervisor = lifeline.supervisor()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="worker-presence", daemon=True)
 
@@ -38,17 +37,26 @@ class WorkerPresence:
         self._thread.start()
 
     def stop(self) -> None:
-        """Give no further sign, and remove the last one."""
+        """Give no further sign, and remove the last one; leave a mark of a worker that ends since it is useless."""
         self._over.set()
         self._thread.join()
         with contextlib.suppress(RedisError, OSError):  # then it counts as missing for a while
-            remove_sign(self._client, self._worker)
+            if BEFORE_CLAIM.useless:
+                self._give_sign(ended=True)
+            else:
+                remove_sign(self._client, self._worker)
+
+    def _give_sign(self, *, ended: bool = False) -> None:
+        failures, trouble = BEFORE_CLAIM.in_turn, NO_TROUBLE
+        if failures:
+            trouble = WorkerTrouble(failures=failures, why=BEFORE_CLAIM.why, ended=ended)
+        give_sign(self._client, self._worker, self._supervisor, self._kinds, trouble)
 
     def _run(self) -> None:
         first = True
         while True:
             try:
-                give_sign(self._client, self._worker, self._supervisor, self._kinds)
+                self._give_sign()
                 if first:
                     forget_workers(self._client)
                     first = False

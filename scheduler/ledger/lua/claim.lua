@@ -8,7 +8,8 @@
 --   archive:<o>   hash    number -> JSON of an archived entry
 --   archived:<o>  zset    number, scored by the tick that archived it
 -- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 newest schema that the worker knows
--- Answers {'ok', incarnation, attempt number, cap on claims, job JSON, profile JSON, {owner, {entry JSON, …}, …}}
+-- Answers {'ok', incarnation, attempt number, cap on claims, job JSON, profile JSON, {owner, {entry JSON, …}, …},
+--      committed tick}
 --      or {reason}: gone, paused, newer, closed, claimed, late, dead, alone.
 --
 -- A job that has lost so many workers may be what kills them. From then on it runs alone in its worker, so that it takes
@@ -111,4 +112,4 @@ for _, read in ipairs(cjson.decode(reads)) do
   memories[#memories + 1] = memory
   memories[#memories + 1] = found
 end
-return {'ok', incarnation, claims, cap, job, redis.call('HGET', run .. 'owners', owner) or '', memories}
+return {'ok', incarnation, claims, cap, job, redis.call('HGET', run .. 'owners', owner) or '', memories, committed}

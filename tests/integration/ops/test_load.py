@@ -14,7 +14,7 @@ from ops.load.asserts import check_names, failures, numbers, parse
 from ops.load.figures import LoadRecorder, figures
 from ops.load.from_run import run_profile
 from ops.load.profiles import PROFILES, profile_of, recorded_profile
-from scheduler.config.settings import ConfigurationError, PinnedSettings
+from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.summary import summarise_run
 from simulation.story.story import AGENTS
 from tests.integration.command import summary, typed

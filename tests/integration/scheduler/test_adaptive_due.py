@@ -16,7 +16,8 @@ from scheduler.journal.history import read_journal
 from scheduler.journal.run_totals import RunTotals
 from scheduler.latency.due_ticks import PAUSE, Bounds
 from scheduler.latency.latencies import Latencies
-from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answer_times import Overdue, Timed
+from scheduler.ledger.answers import Collected
 from scheduler.ledger.claims import Claim
 from tasks.job import Cost, Job, JobKey
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, sound, worker
@@ -188,6 +189,78 @@ def test_a_late_answer_is_timed_and_takes_the_place_of_the_guess(client: Redis) 
     ((_, fact),) = timed(host)
     assert BOUNDS.most < fact.ticks <= BOUNDS.most + 4
     assert [(one.ticks, one.awaited) for one in host.loop.state.latencies.samples("think", MODEL)] == [(fact.ticks, "")]
+    sound(client)
+    assert replayed(host)
+
+
+def overdue(host: Host) -> list[Overdue]:
+    """Return what the run has learned of jobs that ended late."""
+    lines = read_journal(host.ledger.store, 1, host.loop.tick)
+    return [fact for line in lines for fact in line.notes.overdue]
+
+
+def lose(host: Host, claim: Claim) -> None:
+    """Have the host's next look find that the lease of an attempt has run out."""
+    leases = host.loop.collector._leases
+    watch = leases.watch
+
+    def expired(collected: Collected, now: float) -> list[str]:
+        leases.watch = watch  # type: ignore[method-assign]
+        return [*watch(collected, now), claim.token]
+
+    leases.watch = expired  # type: ignore[method-assign]
+    host.loop.collector._looked = -1e12  # look at once
+
+
+def test_a_late_job_that_no_worker_has_says_nothing_of_its_model(client: Redis) -> None:
+    host = host_of(client)
+    (job,) = host.turn(("think", OWNER))
+    host.until(job.due + 2)
+    assert host.ended()[job.key] == ("applied", "late")
+    assert host.loop.state.latencies.samples("think", MODEL) == ()
+    assert len(host.turn(("think", OWNER))) == 1, "it is asked again"
+    assert overdue(host) == []
+    sound(client)
+
+
+@pytest.mark.parametrize("how", ["its worker is lost", "its call has failed", "its worker is lost unseen"])
+def test_a_guess_is_taken_back_when_no_answer_comes(client: Redis, how: str) -> None:
+    host = host_of(client)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    host.until(job.due + 1)
+    assert overdue(host) == [Overdue(job.key, BOUNDS.most)]
+    if how == "its worker is lost":
+        lose(host, claim)
+    elif how == "its call has failed":
+        settle(worker(client), claim, None)
+    else:  # by a host that was killed then
+        host.ledger.collect(host.tick.number + 1, "due", [claim.token])
+        host = host_of(client, resume=True)
+    host.loop.collector._looked = -1e12
+    host.turn()
+    host.turn()
+    assert host.loop.state.latencies.samples("think", MODEL) == ()
+    assert overdue(host) == [Overdue(job.key, BOUNDS.most), Overdue(job.key, 0)]
+    assert len(host.turn(("think", OWNER))) == 1
+    sound(client)
+    assert replayed(host)
+
+
+def test_a_job_that_has_lost_its_worker_is_timed_from_its_next_claim(client: Redis) -> None:
+    host = host_of(client)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    host.loop.collector._looked = -1e12
+    host.until(job.key.tick + 8)
+    lose(host, claim)
+    host.until(job.key.tick + 10)
+    again = claimed(worker(client, "other"), job)
+    host.until(job.key.tick + 12)
+    settle(worker(client, "other"), again)
+    host.until(job.key.tick + 15)
+    ((_, fact),) = timed(host)
+    assert fact.ticks == 3
     sound(client)
     assert replayed(host)
 

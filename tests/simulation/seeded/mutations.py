@@ -261,6 +261,17 @@ def answers_forgotten() -> AbstractContextManager[Any]:
     return patch.object(scheduler.tick.restore, "load_open_jobs", changed)
 
 
+def guesses_unjournalled() -> AbstractContextManager[Any]:
+    """A job that ends late counts as slow at once, and the journal has nothing of it."""
+    learn = RunEngine._learn_overdue
+
+    def changed(self: RunEngine, *facts: Any) -> tuple[()]:
+        learn(self, *facts)
+        return ()
+
+    return patch.object(RunEngine, "_learn_overdue", changed)
+
+
 def times_taken_again() -> AbstractContextManager[Any]:
     """What was learned of an answer's time stays in the ledger's list, and is learned at the next boundary too."""
     writes = Latencies.take_writes
@@ -428,6 +439,7 @@ MUTATIONS: dict[str, Mutation] = {
     "latencies are forgotten on resume": latencies_forgotten,
     "what an answer used is forgotten on resume": answers_forgotten,
     "an answer is timed again": times_taken_again,
+    "a guess is not journalled": guesses_unjournalled,
     "an idle heuristic reads later entries": idle_heuristics_of_later_entries,
     "a fallback replaces an answer": fallbacks_before_answers,
     "a staged fallback counts as the answer": fallbacks_as_answers,
@@ -457,6 +469,7 @@ MUTATIONS: dict[str, Mutation] = {
 FOCUS: dict[str, tuple[str, ...]] = {
     "a seal is of more than there is": ("host stopped",),
     "latencies are forgotten on resume": ("second host",),
+    "a guess is not journalled": ("request slow",),
     "host steps have no sequence": ("server restarted", "broker wiped"),
     "an idle heuristic reads later entries": ("request slow",),
     "a staged fallback reads later entries": ("request slow", "message delayed"),
@@ -490,6 +503,7 @@ def _stages(scene: Scene) -> bool:
 WANTED: dict[str, Callable[[Scene], bool]] = {
     "latencies are forgotten on resume": _adapts,
     "an answer is timed again": _adapts,
+    "a guess is not journalled": _adapts,
     "what an answer used is forgotten on resume": _adapts,  # answers seldom wait for fixed due ticks
     "an idle heuristic reads later entries": _paced,
     "a staged fallback counts as the answer": _stages,

@@ -91,7 +91,8 @@ class HostProcess(Process):
         )  # fmt: skip
         waiting = ResultCollector(
             loop.ledger, cluster.broker.publish, apply=settings.apply, wait=settings.wait_seconds(), lease=LEASE,
-            hint_interval=settings.hint_interval, clock=cluster.clock,
+            hint_interval=settings.hint_interval, pace=loop._loop.pace, awaited=loop.state.latencies.awaited,
+            clock=cluster.clock,
         )  # fmt: skip
         waiting._leases = WatchedLeases(cluster)
         loop._loop.collector = waiting

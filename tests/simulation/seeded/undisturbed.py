@@ -12,9 +12,9 @@ from redis import Redis
 from hosting.tick_loop import TickLoop
 from scheduler.journal.history import Change
 from scheduler.journal.lines import ReadLine
-from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answer_times import Overdue, Timed
 from scheduler.ledger.answers import BoundaryInput, Learned
-from scheduler.ledger.claims import Claim, Claims, Reason, Result
+from scheduler.ledger.claims import Claim, Claims, Reason, Result, split_failure
 from tasks.job import Cost, Job, JobKey
 from tests.simulation.seeded.model import Outcome, SimulatedModel
 from tests.simulation.seeded.scene import RUN, Scene
@@ -47,7 +47,7 @@ def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
             if ended.reason in FORCED:
                 failed = ended.reason == "failed"
                 usage = note.usage if failed else Cost()
-                found[ended.key] = Forced(ended.reason, usage, failed and note.failure in HALVED)
+                found[ended.key] = Forced(ended.reason, usage, failed and split_failure(note.failure)[0] in HALVED)
             elif all_usage and note.source == "llm":
                 found[ended.key] = Forced("none", note.usage)
             elif ended.reason == "cancelled":
@@ -63,12 +63,12 @@ def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
     return frozenset(found.items())
 
 
-Times = tuple[tuple[int, Timed], ...]
+Times = tuple[tuple[int, Timed | Overdue], ...]
 
 
 def times_of(lines: Iterable[ReadLine]) -> Times:
     """Return the latencies that a run has learned, with their ticks: inputs, like the answers."""
-    return tuple((line.core.tick, fact) for line in lines for fact in line.notes.timed)
+    return tuple((line.core.tick, fact) for line in lines for fact in (*line.notes.timed, *line.notes.overdue))
 
 
 def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = ()) -> str:
@@ -131,8 +131,10 @@ class Steered:
             for key, end in self._ends.items()
             if end.came_to is not None and end.corrected == tick
         ]
-        times = [fact for at, fact in self._times if at == tick]
-        return self._begin(tick, boundary._replace(learned=known, timed=times, retries=()))
+        facts = [fact for at, fact in self._times if at == tick]
+        timed = [fact for fact in facts if isinstance(fact, Timed)]
+        overdue = [fact for fact in facts if isinstance(fact, Overdue)]
+        return self._begin(tick, boundary._replace(learned=known, timed=timed, overdue=overdue, retries=()))
 
     def answer(self, before: int) -> None:
         """Let the answers come that are taken at the next boundary."""

@@ -11,7 +11,7 @@ import pytest
 from fakeredis import FakeRedis
 
 from scheduler.latency.latencies import RECENT, SAYING, WINDOW, Latencies, LatencyPrior
-from scheduler.ledger.answer_times import Timed, note_of, read_timed
+from scheduler.ledger.answer_times import Overdue, Timed, note_of, read_timed
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, JobKey
@@ -95,7 +95,7 @@ def test_a_kind_borrows_only_until_it_has_samples_of_its_own() -> None:
 def test_a_late_job_counts_twice_its_age_until_its_answer_is_known() -> None:
     known = learned(*[20] * 20)
     usual, late = need(known), key(2_000)
-    known.overdue(late, MODEL, 0, 2_030)
+    known.overdue(Overdue(late, 30), MODEL, 0, 2_030)
     guessed = need(known)
     assert known.take([Timed(late, MODEL, 0, 35)], 2_035, {}) == (Timed(late, MODEL, 0, 35),)
     assert usual < need(known) < guessed
@@ -106,7 +106,7 @@ def test_a_guess_that_no_answer_replaces_is_given_up_after_a_few_answers() -> No
     known = learned(*[20] * 20)
     usual = need(known)
     for at in range(3):  # nobody claimed them, or their calls failed
-        known.overdue(key(2_000 + at), MODEL, 0, 2_400)
+        known.overdue(Overdue(key(2_000 + at), 400 - at), MODEL, 0, 2_400)
     for at in range(RECENT):
         assert need(known) > 800
         learn(known, 20, 2_430 + at)
@@ -138,7 +138,7 @@ def test_the_fastest_of_a_crowd_do_not_say_that_a_model_is_faster() -> None:
 def test_a_model_that_is_slower_is_believed_at_the_second_late_job() -> None:
     known = learned(*[20] * WINDOW)
     for at in range(2):
-        known.overdue(key(2_000 + at), MODEL, 0, 2_026 + at)
+        known.overdue(Overdue(key(2_000 + at), 26), MODEL, 0, 2_026 + at)
     assert need(known) > 2 * 26
 
 
@@ -152,7 +152,7 @@ def test_who_waits_behind_a_crowd_needs_longer() -> None:
         assert took < need(known, "plan", ahead) < 3 * took + 40
     before = need(known, "plan", 50)
     known.record_request("act", MODEL, 1_001)
-    known.overdue(key(1_000, "plan"), "other", 0, 1_001)
+    known.overdue(Overdue(key(1_000, "plan"), 1), "other", 0, 1_001)
     assert need(known, "plan", 50) == before, "a kind that was asked and has not answered says nothing"
 
 
@@ -222,7 +222,7 @@ def histories() -> Iterator[Latencies]:
     yield Latencies()
     yield learned(*range(1, 90))
     mixed = learned(20, 30, kind="plan")
-    mixed.overdue(key(5), MODEL, 3, 80)
+    mixed.overdue(Overdue(key(5), 75), MODEL, 3, 80)
     mixed.record_request("act", MODEL, 70)
     mixed.record_request("reflect", "strong one", 71)
     yield mixed
@@ -317,10 +317,10 @@ def test_what_a_host_knew_before_the_run_is_known_after_a_resume() -> None:
 
 def test_a_late_job_counts_by_its_own_age_however_long_the_run_is() -> None:
     known = Latencies()
-    known.overdue(key(1_000), MODEL, 3, 1_010)
+    known.overdue(Overdue(key(1_000), 10), MODEL, 3, 1_010)
     (sample,) = known.samples("act", MODEL)
     assert (sample.ticks, sample.ahead, sample.at, sample.awaited) == (20, 3, 1_010, key(1_000).text())
-    known.overdue(key(1_010), MODEL, 0, 1_010)
+    known.overdue(Overdue(key(1_010), 0), MODEL, 0, 1_010)
     assert known.samples("act", MODEL)[-1].ticks == 2
 
 

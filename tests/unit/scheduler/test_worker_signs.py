@@ -12,7 +12,9 @@ from scheduler.ledger.presence import HostProcess, this_process
 from scheduler.ledger.worker_signs import (
     GOOD_FOR,
     MISSED_FOR,
+    FailingWorker,
     MissingWorker,
+    WorkerTrouble,
     forget_workers,
     give_sign,
     remove_sign,
@@ -53,6 +55,30 @@ def test_one_that_was_killed_is_missed_until_it_comes_again_under_its_name(clock
     assert seen.expected == 2
     give_sign(clock.client, "one", this_process(), KINDS)
     assert workers_seen(clock.client).alive == ["one", "two"]
+
+
+def test_a_worker_that_claims_nothing_is_alive_and_not_able(clock: Clock) -> None:
+    give_sign(clock.client, "one", None, KINDS)
+    give_sign(clock.client, "two", None, KINDS, WorkerTrouble(failures=3, why="no template"))
+    seen = workers_seen(clock.client)
+    assert seen.failing == [FailingWorker(worker="two", failures=3, why="no template", ended=False)]
+    assert (seen.alive, seen.able, seen.expected) == (["one", "two"], 1, 2)
+    give_sign(clock.client, "two", None, KINDS)
+    assert (workers_seen(clock.client).failing, workers_seen(clock.client).able) == ([], 2), "it has claimed a job"
+
+
+def test_the_mark_of_one_that_gave_up_stays_for_as_long_as_one_is_missed_and_forbids_nothing(clock: Clock) -> None:
+    give_sign(clock.client, "one", None, (), WorkerTrouble(why="no template", ended=True))
+    for gone in (0.0, MISSED_FOR):
+        clock.now += gone
+        forget_workers(clock.client)
+        seen = workers_seen(clock.client)
+        assert seen.failing == [FailingWorker(worker="one", failures=0, why="no template", ended=True)]
+        assert (seen.alive, seen.missing, seen.able, seen.expected) == ([], [], 0, 1)
+    clock.now += 1
+    assert workers_seen(clock.client).expected == 0
+    give_sign(clock.client, "one", None, KINDS)
+    assert workers_seen(clock.client).able == 1
 
 
 def test_one_that_ends_in_order_is_not_missed(clock: Clock) -> None:

@@ -158,13 +158,6 @@ def test_a_hosts_worker_that_cannot_begin_says_so_by_its_code_and_its_log(
 # -- a worker ----------------------------------------------------------------------------------------
 
 
-def test_a_worker_that_is_ready_loads_what_jobs_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[str] = []
-    monkeypatch.setattr(runner, "warm_up", lambda: done.append("warm"))
-    module._warm_up(sender=None)
-    assert done == ["warm"]
-
-
 @pytest.mark.parametrize(
     ("level", "heard"),
     [(logging.INFO, ["info", "warning"]), (logging.WARNING, ["warning"]), (None, ["warning"]), (logging.ERROR, [])],
@@ -248,6 +241,6 @@ def test_an_app_that_is_loaded_brings_all_that_a_worker_and_flower_need() -> Non
     assert transport == f"{guarded} {guarded}"
     assert flower == "workers.transport.flower_broker"
     told = ("workers.celery_app._leave_out_banner", "workers.jobs.model_lane._note_slots")
-    assert begins.split() == [*told, "workers.processes.lifeline._start"]
-    assert {"workers.celery_app._warm_up", "workers.jobs.metrics._start"} <= set(ready.split())
+    assert begins.split() == [*told, "workers.jobs.preparation._prepare", "workers.processes.lifeline._start"]
+    assert {"workers.processes.worker_presence._start", "workers.jobs.metrics._start"} <= set(ready.split())
     assert about == "True"

@@ -15,8 +15,10 @@ from kombu.entity import Queue
 from redis.exceptions import ConnectionError as Away
 
 from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.ledger.worker_signs import NO_TROUBLE, WorkerTrouble
 from workers.processes import lifeline
 from workers.processes import worker_presence as module
+from workers.processes.before_claim import MOST_IN_TURN, FailuresBeforeClaim
 from workers.processes.worker_presence import WorkerPresence
 
 FAR = 30.0  # seconds
@@ -69,7 +71,7 @@ def test_signs_are_given_again_and_again_and_the_last_is_taken_back(signs: Signs
     presence.stop()
     assert not presence._thread.is_alive()
     given, forgotten, *others, removed = signs.told
-    assert given == ("give", signs.client, "one", None, KINDS)
+    assert given == ("give", signs.client, "one", None, KINDS, NO_TROUBLE)
     assert forgotten == ("forget", signs.client)
     assert set(others) == {given}, "others are forgotten once"
     assert removed == ("remove", signs.client, "one")
@@ -97,8 +99,25 @@ def test_a_worker_that_cannot_take_its_sign_back_ends_all_the_same(signs: Signs)
 
 def test_a_hosts_worker_names_its_host(signs: Signs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(lifeline.PARENT_VARIABLE, str(os.getppid()))
-    monkeypatch.setattr(module, "process_of", lambda pid: ("host", pid))
+    monkeypatch.setattr(lifeline, "process_of", lambda pid: ("host", pid))
     assert WorkerPresence(signs.client, "one", KINDS)._supervisor == ("host", os.getppid())
+
+
+def test_a_worker_that_claims_nothing_says_so_and_leaves_a_mark_when_it_ends_of_it(
+    signs: Signs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = FailuresBeforeClaim()
+    monkeypatch.setattr(module, "BEFORE_CLAIM", failures)
+    presence = WorkerPresence(signs.client, "one", KINDS)
+    failures.failed("no template")
+    presence.start()
+    signs.wait(1)
+    for _ in range(MOST_IN_TURN - 1):
+        failures.failed("no template")
+    presence.stop()
+    assert signs.told[0][-1] == WorkerTrouble(failures=1, why="no template")
+    assert signs.told[-1][0] == "give"
+    assert signs.told[-1][-1] == WorkerTrouble(failures=MOST_IN_TURN, why="no template", ended=True)
 
 
 class Consumer:

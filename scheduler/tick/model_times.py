@@ -1,0 +1,105 @@
+"""What of the time from a job's admission to its answer belongs to its model, and what to faults of workers and host.
+
+Due ticks follow the model. A job that waited for workers that were dead, or for one to take over from another that was
+lost, says nothing of it but from its claim on. A host that was stopped catches up on the ticks that it missed: many of
+them go by while a model answers in a second. So no job counts for longer than the pace gives it, and a job that ends
+late counts only while a worker has it. Nothing of a fault is left when it is over.
+
+Jobs that wait while workers are busy wait for their model: how many are ahead is part of a latency.
+
+These are looks at a clock and at workers. What comes of them is in a boundary's facts, and so in the journal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from scheduler.ledger.answer_times import Overdue, Timed
+from scheduler.ledger.answers import BoundaryInput, Collected
+from scheduler.tick.pace import Pace
+from tasks.job import JobKey
+
+MOST_LOST = 1_000  # jobs whose worker was lost, of which that is remembered
+BEATS = 2  # a worker that lives has beaten so often within half a lease
+
+
+class ModelTimes:
+    """The times that models take, as one host sees them.
+
+    Args:
+        lease: seconds without a heartbeat after which a worker is lost.
+        interval: seconds after which a hint that nobody has taken is repeated.
+        pace: of the host; None: its ticks have no real duration.
+        awaited: returns the jobs that ended late and count as slow until their answers come.
+    """
+
+    def __init__(
+        self, *, lease: float, interval: float, pace: Pace | None, awaited: Callable[[], Iterable[JobKey]]
+    ) -> None:
+        self._lease = lease
+        self._interval = interval
+        self._pace = pace
+        self._awaited = awaited
+        self._running: dict[str, tuple[str, int]] = {}  # token -> job, heartbeat of its worker
+        self._unclaimed: dict[str, float] = {}  # job -> since when
+        self._time = self._signed = 0.0  # that has gone by between looks; at the newest sign of a worker at work
+        self._looked: float | None = None
+        self._absent = 0  # the newest tick at which jobs waited while no worker was at work
+        self._lost: deque[str] = deque(maxlen=MOST_LOST)  # jobs that have lost a worker
+
+    def look(self, tick: int, collected: Collected, expired: Sequence[str], now: float) -> None:
+        """Take note of who is at work.
+
+        Args:
+            tick: of the boundary that comes.
+            expired: tokens of the attempts whose worker is lost, which `collected` does not have any more.
+            now: in seconds.
+        """
+        if self._looked is not None:  # in a longer gap this host was blind
+            self._time += min(now - self._looked, self._interval)
+        self._looked = now
+        self._lost += [self._running[token][0] for token in expired if token in self._running]
+        running = {
+            token: (attempt.job, collected.beats.get(attempt.worker, 0))
+            for token, attempt in collected.attempts.items()
+        }
+        ended = self._running.keys() - running.keys() - set(expired)
+        if ended or any(self._running.get(token) != sign for token, sign in running.items()):
+            self._signed = self._time
+        self._running = running
+        self._unclaimed = {key: self._unclaimed.get(key, self._time) for key in collected.unclaimed}
+        patience = self._lease / BEATS if running else self._interval
+        waits = any(self._time - since >= self._interval for since in self._unclaimed.values())
+        if waits and self._time - self._signed >= patience:
+            self._absent = tick
+
+    def missed(self, tick: int) -> None:
+        """Take note that the ledger is away, and with it whatever workers do."""
+        self._absent = tick
+
+    def told(self, tick: int, shown: BoundaryInput) -> BoundaryInput:
+        """Return what a boundary is given with the times of its jobs as their models took them."""
+        timed = [fact and self._timed(fact, shown) for fact in shown.timed]
+        had = {job for job, _ in self._running.values()}
+        late = [row.key for row in shown.rows if row.state == "open" and row.key.text() in had]
+        overdue = [Overdue(key, self._within(tick - key.tick, key.tick)) for key in late if not self._is_apart(key)]
+        come = {fact.key for fact in timed if fact is not None}
+        overdue += [Overdue(key, 0) for key in sorted(self._awaited()) if key.text() not in had and key not in come]
+        return shown._replace(timed=timed, overdue=overdue) if timed or overdue else shown
+
+    def _timed(self, fact: Timed, shown: BoundaryInput) -> Timed:
+        begun = fact.key.tick
+        if self._is_apart(fact.key):
+            begun = max(begun, shown.claimed.get(fact.key, begun))
+        return fact._replace(ticks=self._within(fact.ticks + fact.key.tick - begun, begun))
+
+    def _is_apart(self, key: JobKey) -> bool:
+        """Return whether a job may have waited for a worker that was missing."""
+        return key.tick <= self._absent or key.text() in self._lost
+
+    def _within(self, ticks: int, begun: int) -> int:
+        """Return the ticks since one of them, no more than the pace gives to that time, and at least 1."""
+        paced = self._pace.ticks_since(begun) if self._pace is not None else None
+        return max(1, ticks if paced is None else min(ticks, math.ceil(paced)))

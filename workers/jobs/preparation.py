@@ -1,0 +1,71 @@
+"""The preparation of a worker process before its first message: one that cannot run jobs ends instead of taking them.
+
+A worker with a broken template, or with settings that its runner refuses, would fail with each message, while others
+could use it. It ends with one line that says why, and leaves a mark in place of its sign of life, so that `cogitate
+status`, `cogitate doctor` and Flower tell of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+from celery import signals
+from celery.worker import state
+from redis.exceptions import RedisError
+
+from scheduler.budget.rules import use_prompts
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.ledger.connect import connect
+from scheduler.ledger.worker_signs import WorkerTrouble, give_sign
+from workers.processes import lifeline
+from workers.processes.before_claim import BEFORE_CLAIM, reason_of
+from workers.transport import redis_transport
+
+
+def register() -> None:
+    """Have workers of this process prepare before they take messages, and end once they have proven useless."""
+    signals.celeryd_after_setup.connect(_prepare)
+    signals.worker_process_init.connect(_warm_up)
+
+
+def _prepare(sender: str, instance: Any, **_: object) -> None:
+    """Load what jobs need, which takes a second, or end."""
+    try:
+        if _forks(instance):
+            use_prompts(Settings())  # threads do not survive a fork: each child makes its runner
+        else:
+            _warm_up()
+    except (RedisError, OSError):  # the server is away: the first job tries again
+        pass
+    except Exception as error:
+        why = reason_of(error)
+        print(f"cogitate: this worker cannot run jobs: {why}", file=sys.stderr, flush=True)
+        _leave_mark(sender, why)
+        raise SystemExit(lifeline.CANNOT_START) from None
+    BEFORE_CLAIM.end_with(_end)
+
+
+def _forks(worker: Any) -> bool:
+    return "prefork" in getattr(worker.pool_cls, "__module__", str(worker.pool_cls))
+
+
+def _warm_up(**_: object) -> None:
+    from workers.jobs.runner import warm_up  # here, as neither publishing nor Flower needs the model's client
+
+    warm_up()
+
+
+def _end() -> None:
+    """Take no further message, end what has begun, and leave."""
+    redis_transport.take_within(lambda: 0)
+    state.should_stop = lifeline.USELESS
+
+
+def _leave_mark(worker: str, why: str) -> None:
+    settings = Settings()
+    with contextlib.suppress(RedisError, OSError, ConfigurationError):  # its log says why it has ended
+        client = connect(settings.state_url(), settings.socket_timeout, retries=0)
+        give_sign(client, worker, lifeline.supervisor(), (), WorkerTrouble(why=why, ended=True))
+        client.close()
