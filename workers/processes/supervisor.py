@@ -21,7 +21,7 @@ from pathlib import Path
 import structlog
 from pydantic import SecretStr
 
-from scheduler.config.settings import Settings
+from scheduler.config.settings import ConfigurationError, Settings
 from workers.processes import import_paths
 from workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE
 from workers.processes.log_tail import log_tail, redact_secrets
@@ -114,13 +114,16 @@ class WorkerPool:
         """Start the processes; return before they are ready, since hints wait for them.
 
         Raises:
-            OSError: when their logs need a data folder, and it cannot be made.
+            ConfigurationError: when their logs need a data folder, and it cannot be made.
         """
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
+        except OSError as error:
             if not self._shown:
-                raise
+                raise ConfigurationError(
+                    f"cannot make the data folder {self._folder} for the logs of workers ({error.strerror}): name "
+                    "another as data_dir, or start workers elsewhere and none here (workers = 0)"
+                ) from None
             self._folder = Path("/")  # a worker that shows its log writes no file: the file system may be read-only
         for thread in self._threads:
             thread.start()

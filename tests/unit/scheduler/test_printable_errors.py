@@ -34,7 +34,8 @@ from workers.processes.text_logs import escape_foreign, text_processors
 LONGEST = 2_100  # characters of a message
 PARTS = (
     "\x1b[2J\x1b]0;title\x07", "\x9b31m", "\u202eevil\u202c", "\u2066", "\r\n", "\n", "\x00", "\x7f", "\ud800",
-    "\u2028", "\u200b", "\ufeff", "\U000e0041", "a", "ada", ":", ".", "}", "'", '"', "\\", "%s", "{}", "[red]", "é", "x" * 9_000,
+    "\u2028", "\u200b", "\ufeff", "\U000e0041", "a", "ada", ":", ".", "}", "'",
+    '"', "\\", "%s", "{}", "[red]", "é", "x" * 9_000,
 )  # fmt: skip
 HOSTILE = st.lists(st.sampled_from(PARTS), min_size=1, max_size=4).map("".join)
 VALUES = st.one_of(HOSTILE, HOSTILE.map(lambda text: {text: text}), HOSTILE.map(lambda text: [text]), st.just(-1))
