@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
 from scheduler.config.secret_urls import redact_url
 from scheduler.config.settings_faults import ConfigurationError
@@ -46,11 +47,12 @@ def next_database(url: str) -> str:
     Raises:
         ConfigurationError: when the URL does not show which database it names.
     """
-    if url.startswith("unix://"):
-        base, _, query = url.partition("?")
-        found = re.search(r"(?:^|&)db=(\d+)", query)
-        return f"{base}?db={int(found[1]) + 1 if found else 1}"
+    base, _, query = url.partition("?")
+    named = dict(parse_qsl(query))
+    number = named.get("db", "0" if url.startswith("unix://") else "")
+    if number.isascii() and number.isdigit():  # in the query it goes before that of the path
+        return f"{base}?{urlencode({**named, 'db': int(number) + 1})}"
     found = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
-    if not found:
+    if not found or number:
         raise ConfigurationError(f"cannot tell the database of {redact_url(url)!r}; set COGITATE_BROKER_URL")
     return f"{found[1]}/{int(found[2] or 0) + 1}{found[3] or ''}"

@@ -27,9 +27,13 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
             yield stream
         return
     target, part = _target_and_part(path)
-    part.unlink(missing_ok=True)  # of a process that was killed: a file keeps its mode
     try:
-        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        part.unlink(missing_ok=True)  # of a process that was killed: a file keeps its mode
+        file = open(part, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None  # nobody knows the part's name
+    try:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())

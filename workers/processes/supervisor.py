@@ -21,7 +21,7 @@ from pathlib import Path
 import structlog
 from pydantic import SecretStr
 
-from scheduler.config.settings import Settings
+from scheduler.config.settings import ConfigurationError, Settings
 from workers.processes import import_paths
 from workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE, USELESS
 from workers.processes.log_tail import log_tail, redact_secrets
@@ -98,6 +98,7 @@ class WorkerPool:
         self._settings = settings
         self._arguments = arguments
         self._shown = shown
+        self._folder = settings.data_dir  # in which they run
         self._stopping = False  # not an Event: an interrupt while it is set would leave its lock taken
         self._lock = threading.Lock()  # a process starts before stopping begins, and is stopped, or never
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -110,8 +111,20 @@ class WorkerPool:
         self._environment = worker_environment(settings) | {PARENT_VARIABLE: str(os.getpid())}
 
     def start(self) -> WorkerPool:
-        """Start the processes; return before they are ready, since hints wait for them."""
-        self._settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Start the processes; return before they are ready, since hints wait for them.
+
+        Raises:
+            ConfigurationError: when their logs need a data folder, and it cannot be made.
+        """
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            if not self._shown:
+                raise ConfigurationError(
+                    f"cannot make the data folder {self._folder} for the logs of workers ({error.strerror}): name "
+                    "another as data_dir, or start workers elsewhere and none here (workers = 0)"
+                ) from None
+            self._folder = Path("/")  # a worker that shows its log writes no file: the file system may be read-only
         for thread in self._threads:
             thread.start()
         return self
@@ -210,7 +223,7 @@ class WorkerPool:
             self._processes[number] = subprocess.Popen(
                 [*worker_command(f"worker{number}.{os.getpid()}@%h"), *self._arguments],
                 env=self._environment | self._metrics(number),
-                cwd=self._settings.data_dir,
+                cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=None if self._shown else subprocess.STDOUT,

@@ -21,18 +21,23 @@ _CHECKED = {"true": True, "false": False}
 def kombu_url(url: str) -> str:
     """Return a Redis URL as kombu and Flower want it: "unix://" becomes "redis+socket://", and TLS options go.
 
-    kombu prefers TLS options of the URL to its arguments, so it gets them from `tls` alone.
+    kombu prefers TLS options of the URL to its arguments, so it gets them from `tls` alone. It reads user, password and
+    database from their places in the URL, and not from the query, where redis-py takes them too.
     """
     parts = urlsplit(url)
-    if url.startswith("rediss://"):
-        query = [(name, value) for name, value in parse_qsl(parts.query) if not name.startswith("ssl_")]
-        return parts._replace(query=urlencode(query)).geturl()
-    if not url.startswith("unix://"):
-        return url
-    query = [("virtual_host" if name == "db" else name, value) for name, value in parse_qsl(parts.query)]
-    login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-    path = quote(parts.path, safe="/%")
-    return f"redis+socket://{login}{path}" + (f"?{urlencode(query)}" if query else "")
+    query = dict(parse_qsl(parts.query))
+    named, at, host = parts.netloc.rpartition("@")
+    user, password = (query.pop(name, "") for name in ("username", "password"))
+    if not at and (user or password):
+        named, at = f"{quote(user, safe='')}:{quote(password, safe='')}", "@"
+    if url.startswith("unix://"):
+        scheme, path = "redis+socket", quote(parts.path, safe="/%")
+        query = {"virtual_host" if name == "db" else name: value for name, value in query.items()}
+    else:
+        scheme, path = parts.scheme, f"/{query.pop('db')}" if "db" in query else parts.path
+    if scheme == "rediss":
+        query = {name: value for name, value in query.items() if not name.startswith("ssl_")}
+    return f"{scheme}://{named}{at}{host}{path}" + (f"?{urlencode(query)}" if query else "")
 
 
 def tls(url: str) -> dict[str, TlsOption] | None:
