@@ -71,13 +71,21 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     if words and words[0][0].isupper() and not any(word in table for word in said[1:]):
         found.clear()  # "Ben" and "Su" are function words, too
     english = sum(word in FUNCTION_WORDS for word in said)
+    shared = sum(word in FUNCTION_WORDS and word in table for word in said)
     accented = sum(not word.isascii() for word in said)
     most = max(found.values(), default=0)
-    if most >= _SHARE * len(said) and (most > english or (most == english and accented and most)):
+    if most >= _SHARE * len(said) and (
+        most > english or (0 < most == english and (accented or english == shared < _distinct(said, table)))
+    ):
         return tuple(language for language in read_table("function_words") if found[language] == most)
     if english:
         return (ENGLISH,)
     return (OTHER,) if 4 * accented > len(said) else (UNDETERMINED,)
+
+
+def _distinct(said: list[str], table: dict[str, tuple[str, ...]]) -> int:
+    """Return how many words are function words of any language in the table."""
+    return sum(word in table for word in said)
 
 
 @cache
