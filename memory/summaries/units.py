@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from memory.language.courtesies import is_small_talk
-from memory.language.endings import QUESTIONS, has_end, with_end
+from memory.language.endings import has_end, with_end
 from memory.language.entities import is_number, is_time, name_words
 from memory.language.grammar import has_verb
 from memory.language.languages import is_english
@@ -135,10 +135,8 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
 
 
 def _quoted(clause: str, speaker: str) -> str:
-    """Return what was said in another language than English, with who said it; "" for a question."""
-    if clause.endswith(QUESTIONS):
-        return ""
-    return f"{speaker}: “{with_end(clause)}”" if speaker else clause
+    """Return what was said in another language than English, with who said it."""
+    return f"{speaker}: {with_end(clause)}" if speaker else clause
 
 
 def _is_cut_short(clause: str) -> bool:

@@ -102,7 +102,7 @@ def build(
     for filler in map(told, _fillers(profile, places, pursuit)):
         if len(slots) >= FEWEST:
             break
-        if all(filler.text != slot.text for slot in slots):
+        if not any(_is_same(filler, slot) for slot in slots):
             slots.append(_at(filler, _free(slots, None, start, min(bed, end))))
     slots.sort(key=lambda s: (s.rank, s.minute))
     return _spread(sorted(slots[:MOST], key=lambda s: (s.minute, s.rank)), start, end)
@@ -222,6 +222,11 @@ def _taken_up(
 def _quoted_pursuit(profile: Profile) -> str:
     """Return what occupies an agent in the words of its profile, without a full stop."""
     return shorten(profile.currently.rstrip(SPACED + UNSPACED), LONGEST_PURSUIT, "…")
+
+
+def _is_same(one: Slot, other: Slot) -> bool:
+    """Return whether two slots say the same. Phrases that a language lacks look alike."""
+    return one.text == other.text and (one.phrase == other.phrase or not (one.phrase and other.phrase))
 
 
 def _priority(item: Mapping[str, object]) -> int:

@@ -39,9 +39,11 @@ class Insight(NamedTuple):
 def find_insight(recalled: Recalled) -> Insight:
     """Return what the recent entries show, in one or two sentences; `QUIET` if they show nothing."""
     fresh = _Fresh(recalled)
-    english = _what_is_english(recalled)
+    english, in_english = _what_is_english(recalled), recalled.language == ENGLISH
     promises = find_promises(english.owner, [*english.before, *english.recent], english.names)
-    found = [*what_changed(english, promises), *what_is_ahead(english, promises)] if english.recent else []
+    found = (
+        [*what_changed(english, promises), *what_is_ahead(english, promises)] if english.recent or in_english else []
+    )
     found += quoted(recalled)
     found.sort(key=lambda f: -f.worth)
     chosen: list[Finding] = []
@@ -53,7 +55,7 @@ def find_insight(recalled: Recalled) -> Insight:
         others = (f for f in found if f.kind == "changed" and _opening(f.text) not in openings)
         more = (f for f in others if f.worth >= WORTH_A_SECOND and fresh(f.text))
         chosen += islice(more, 1)
-    if not chosen and recalled.language == ENGLISH:
+    if not chosen and in_english:
         chosen = time_spent(recalled)
     chosen.sort(key=lambda f: f.kind == "ahead")
     text = joined(f.text for f in chosen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 from itertools import islice
 
 from memory.clock import day_number
@@ -13,6 +14,7 @@ from memory.language.tables import read_table
 from memory.profile import Profile
 
 _LOOKED_AT = 20  # of the latest entries
+_NOTHING = "…"  # in a language of which no phrase is known
 _WIDE = ("zh", "ja")  # whose colons and brackets are as wide as their characters
 
 
@@ -42,7 +44,7 @@ class Phrases:
     @property
     def quiet(self) -> str:
         """Return a reflection on a time without events; "…" where the language has none."""
-        return self._table.get("quiet", "…")
+        return self._table.get("quiet", _NOTHING)
 
     def day(self, minute: int) -> str:
         """Return the day of a game time, "" where the language has no word for it."""
@@ -65,6 +67,7 @@ class Phrases:
         return text.removeprefix(self.labelled(self._table.get("again", ""), ""))
 
 
+@cache
 def quiet_reflections() -> frozenset[str]:
     """Return every reflection on a time without events, in any language but English."""
-    return frozenset(phrases["quiet"] for phrases in read_table("phrases").values())
+    return frozenset({_NOTHING, *(phrases["quiet"] for phrases in read_table("phrases").values())})
