@@ -16,8 +16,11 @@ from memory.appointments import appointments
 from memory.clock import DAY, clock_time, day_and_time, day_number, day_of, next_morning
 from memory.effects import Append, Effect
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from memory.language.endings import with_end
+from memory.language.languages import ENGLISH, is_english
 from memory.language.sentences import split_sentences
 from memory.language.times import parse_clock
+from memory.language.truncation import shorten
 from memory.routing.routing import stage_of
 from memory.stream import Stream
 from memory.summaries.conversations import first_person, resolve_name
@@ -27,6 +30,7 @@ from tasks import timing
 from tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
 from tasks.heuristics.identity import GOING_ON, pursuit_of
 from tasks.heuristics.promises import KEEP, find_promises
+from tasks.heuristics.spoken import Phrases, spoken_language
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
@@ -198,6 +202,7 @@ class Plan:
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
             done=_done(case),
             owed=_owed(case, start, names),
+            language=_language(case),
         )
         used = {a.number for a in booked if a.number}
         return self._appended(case, slots, tuple(used))
@@ -250,10 +255,10 @@ class Plan:
             for index, slot in enumerate(slots)
         )
         start, end = _window(case)
-        listed = "; ".join(f"{clock_time(i.minute or 0)} {i.description}" for i in items)
+        text = _listed(items, start, _language(case))
         entry = Entry(
             type="plan",
-            text=f"Plan for day {day_number(start)}: {listed}."[:4000],
+            text=shorten(text, MAX_TEXT, "…"),
             minute=start,
             importance=6,  # streams design, task 4: base 5, plans one more
             source="internal",
@@ -262,6 +267,20 @@ class Plan:
             valid_until=end,
         )
         return Append(owner=owner, entry=entry, replaces=replaced_entry(case.job)), *access_marks(case, used)
+
+
+def _language(case: Case) -> str:
+    return spoken_language(case.profile, reversed(case.entries))
+
+
+def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
+    """Return the text of a plan: its day, and each item with its time."""
+    if language == ENGLISH:
+        listed = "; ".join(f"{clock_time(i.minute or 0)} {i.description}" for i in items)
+        return f"Plan for day {day_number(start)}: {listed}."
+    phrases = Phrases(language)
+    listed = "; ".join(f"{(i.minute or 0) % DAY // 60:02}:{(i.minute or 0) % 60:02} {i.description}" for i in items)
+    return phrases.labelled(phrases.day(start), with_end(listed))
 
 
 def _dated(case: Case) -> Entry:
@@ -355,7 +374,12 @@ def _owed(case: Case, start: int, names: Mapping[str, str]) -> list[str]:
     owed = [
         f"{KEEP}{resolve_name(p.taker, names)}: {p.deed}"
         for p in found
-        if p.giver == owner and p.taker and p.deed and p.outcome == "open" and day_of(p.minute) < day_of(start)
+        if p.giver == owner
+        and p.taker
+        and p.deed
+        and is_english(p.deed)
+        and p.outcome == "open"
+        and day_of(p.minute) < day_of(start)
     ]
     return [text for text in owed if text not in earlier]
 

@@ -35,8 +35,9 @@ from prompts.answers import ReflectionAnswer
 from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks import timing
-from tasks.heuristics.insight import QUIET, find_insight
+from tasks.heuristics.insight import find_insight, is_quiet, quiet
 from tasks.heuristics.recalled import PlanOutcome, Recalled
+from tasks.heuristics.spoken import spoken_language
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.meters import format_meters
@@ -160,16 +161,16 @@ class Reflect:
         """Return what `heuristics.insight` finds; a minimal reflection after fewer than three observations."""
         recent, since = self._recent(case), _since(case)
         if sum(_stands_for(e, since) for e in recent) < ENOUGH:
-            return self._reflection(case, QUIET, MINIMAL, (), ())
+            return self._reflection(case, quiet(_language(case)), MINIMAL, (), ())
         new = {e.number for e in recent}
         before = [e for e in case.entries if e.number not in new]
         recalled = Recalled(
             owner=case.job.key.owner, recent=recent, before=before, names=case.world.display_names,
             minute=result_minute(case.job), repeats=_repeats(case), places=case.world.locations, plan=_outcomes(case),
-            summary=case.job.summary, delay=delay_of(case),
+            summary=case.job.summary, delay=delay_of(case), language=_language(case),
         )  # fmt: skip
         insight = find_insight(recalled)
-        importance = MINIMAL if insight.text == QUIET else BY_HEURISTIC
+        importance = MINIMAL if is_quiet(insight.text) else BY_HEURISTIC
         shown_by = [e for e in recent if e.number in set(insight.evidence)]
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
         return *reflection, *access_marks(case, insight.evidence)
@@ -229,6 +230,11 @@ class Reflect:
                     topic="relationship",
                     data={"agent": other, "change": changed.change, "reason": changed.reason},
                 )
+
+
+def _language(case: Case) -> str:
+    """Return the language in which the owner thinks."""
+    return spoken_language(case.profile, reversed(case.entries))
 
 
 def _constraints(people: Iterable[str]) -> Iterator[Constraint]:
@@ -332,7 +338,7 @@ def _meters(status: object) -> dict[str, float]:
 def _earlier(case: Case) -> list[Entry]:
     """Return the latest reflections before this one, the newest last."""
     replaced = replaced_entry(case.job)
-    written = [e for e in case.entries if e.type == "reflection" and e.text != QUIET and e.number != replaced]
+    written = [e for e in case.entries if e.type == "reflection" and not is_quiet(e.text) and e.number != replaced]
     return written[-EARLIER:]
 
 

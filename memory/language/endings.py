@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from memory.language.scripts import KANA_AND_HAN
 from memory.language.text import WHITE_SPACE
@@ -30,6 +31,14 @@ def with_end(text: str) -> str:
         return text
     bare = text.rstrip(_LOOSE)
     return bare if not bare or has_end(bare) else bare + full_stop(bare)
+
+
+def joined(sentences: Iterable[str]) -> str:
+    """Return sentences as one text: with a space between them, except after a full stop that needs none."""
+    text = ""
+    for sentence in sentences:
+        text += sentence if not text or text[-1] in UNSPACED + "」』" else f" {sentence}"
+    return text
 
 
 def full_stop(text: str) -> str:

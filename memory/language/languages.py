@@ -70,11 +70,18 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     found: Counter[str] = Counter(language for word in said for language in table.get(word, ()))
     if words and words[0][0].isupper() and not any(word in table for word in said[1:]):
         found.clear()  # "Ben" and "Su" are function words, too
-    english = sum(word in FUNCTION_WORDS for word in said)
+    english = [word for word in said if word in FUNCTION_WORDS and (len(word) > 1 or word == "i")]
     accented = sum(not word.isascii() for word in said)
     most = max(found.values(), default=0)
-    if most >= _SHARE * len(said) and (most > english or (most == english and accented and most)):
-        return tuple(language for language in read_table("function_words") if found[language] == most)
+    likely = tuple(language for language in read_table("function_words") if most and found[language] == most)
+    if most >= _SHARE * len(said) and likely:
+        if most > len(english) or (most == len(english) and accented):
+            return likely
+        # As many words of English: the other language has all of them, and one that English has not.
+        words_of = {one: {word for word in said if one in table.get(word, ())} for one in likely}
+        more = tuple(one for one in likely if words_of[one] > set(english))
+        if most == len(english) and more:
+            return more
     if english:
         return (ENGLISH,)
     return (OTHER,) if 4 * accented > len(said) else (UNDETERMINED,)
@@ -86,5 +93,7 @@ def _table() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for language, words in read_table("function_words").items():
         for word in words.split():
+            if len(word) == 1:  # which are names of many things, and shared by many languages
+                continue
             found[word] = (*found.get(word, ()), language)
     return found

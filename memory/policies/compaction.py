@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from memory.clock import day_of
 from memory.effects import Append, Archive, Effect
 from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue
-from memory.language.endings import QUESTIONS, with_end
+from memory.language.endings import QUESTIONS, joined, with_end
+from memory.language.languages import is_english
 from memory.language.own_view import with_subject
 from memory.language.sentences import split_sentences
 from memory.language.times import anchor_days
@@ -158,16 +159,18 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
         seen = [e for e in group if e.type != "summary"] or group
         best = max(seen, key=lambda e: (rating(e), not name or name not in e.text, e.number))
         told = " ".join(anchor_days(news_of(best), best.minute).split())
-        told = told if best.type == "summary" else with_subject(told, names.get(owner, ""))
+        told = with_subject(told, names.get(owner, "")) if best.type != "summary" and is_english(told) else told
         told = told if len(told) <= 200 else _cut(told, 200)
-        told = told if told.endswith(QUESTIONS) else with_end(told)
+        told = told if told.endswith((*QUESTIONS, "!", "…")) else with_end(told.rstrip(" ."))
         count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
-        if best.type != "summary" and count > 1:
+        if not is_english(told):
+            told = f"{name}: {told}" if name and name not in told else told
+        elif best.type != "summary" and count > 1:
             told = f"{where}, {count} routine events occurred, among them: {told}"
         elif best.type != "summary" and not (name and name in told):
             told = f"{where}: {told}"
         parts.append(told)
-    text = " ".join(parts)
+    text = joined(parts)
     return shorten(text, MAX_TEXT, "…")
 
 

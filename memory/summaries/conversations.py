@@ -12,9 +12,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from memory.clock import DAY, day_and_time
+from memory.clock import DAY, day_and_time, day_number
 from memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
+from memory.language.endings import with_end
+from memory.language.languages import ENGLISH, UNDETERMINED, languages_of
 from memory.language.own_view import in_own_words
+from memory.language.tables import read_table
 from memory.language.times import anchor_days
 from memory.language.truncation import shorten
 from memory.language.word_count import count_words
@@ -26,6 +29,7 @@ GAP = 30  # game minutes: a pause this long ends a conversation (streams design)
 LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
 
 
+_LOOKED_AT = 10  # lines of a talk that show its language
 _SPOKEN = re.compile(rf"([^:\n]{{1,{MAX_SPEAKER}}}):\s++(?=\S)")
 
 
@@ -161,6 +165,14 @@ def summarise_entries(
     return shorten(text, MAX_TEXT, "…") or "Nothing worth keeping was said."
 
 
+def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], language: str) -> str:
+    """Return who talked, where and when, without a word of English."""
+    day = read_table("phrases").get(language, {}).get("day", "").format(day=day_number(first.minute))
+    when = f"{day} {first.minute % DAY // 60:02}:{first.minute % 60:02}".strip()
+    place = [resolve_name(first.location, names)] if first.location else []
+    return with_end(" · ".join([", ".join(people), *place, when]))
+
+
 def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> str:
     if not entries or not all(is_dialogue(e) for e in entries):
         return ""
@@ -168,6 +180,9 @@ def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> s
     people = [resolve_name(s, names) for s in subjects if s != owner]
     if not subjects:
         return ""
+    language = languages_of(" ".join(e.text for e in entries[:_LOOKED_AT]))[0]
+    if language not in (ENGLISH, UNDETERMINED):
+        return _listed(entries[0], [resolve_name(s, names) for s in subjects], names, language)
     place = f" at {resolve_name(entries[0].location, names)}" if entries[0].location else ""
     if owner in subjects and people:
         talk = f"{resolve_name(owner, names)} talked with {format_list(people)}"

@@ -12,6 +12,7 @@ from memory.language.courtesies import is_small_talk
 from memory.language.endings import has_end, with_end
 from memory.language.entities import is_number, is_time, name_words
 from memory.language.grammar import has_verb
+from memory.language.languages import is_english
 from memory.language.questions import reported_question
 from memory.language.references import leans_on_somebody, leans_on_something, resolved
 from memory.language.reported import third_person
@@ -114,8 +115,11 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
         clauses = clauses_of(said)
         for before, clause in zip(("", *clauses), clauses, strict=False):
-            text = resolved(clause, before)
-            text = _told(text, line, speakers, names) if line.speaker else text
+            if is_english(clause):
+                text = resolved(clause, before)
+                text = _told(text, line, speakers, names) if line.speaker else text
+            else:
+                text = _quoted(clause, line.speaker)
             if not text or (clause.endswith(ELLIPSIS) and _is_cut_short(clause)):
                 continue
             if minute is not None:
@@ -128,6 +132,11 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
             if weights:
                 found.append(Unit(text, count_words(text), weights, at))
     return found
+
+
+def _quoted(clause: str, speaker: str) -> str:
+    """Return what was said in another language than English, with who said it."""
+    return f"{speaker}: {with_end(clause)}" if speaker else clause
 
 
 def _is_cut_short(clause: str) -> bool:

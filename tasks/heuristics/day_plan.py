@@ -8,16 +8,20 @@ habits fill the largest gaps, until there are 5 to 8 items in ascending order wi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from memory.appointments import Appointment
 from memory.clock import DAY, day_of
+from memory.language.endings import SPACED, UNSPACED
+from memory.language.languages import ENGLISH
 from memory.language.text import stems
+from memory.language.truncation import shorten
 from memory.profile import Location, Profile
 from tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
+from tasks.heuristics.spoken import Phrases
 from tasks.heuristics.whereabouts import eating_place, social_place
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design)
@@ -25,6 +29,7 @@ LOW = 20  # status meters below this are a need (streams design, task 12)
 COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
 STEP = 15  # minutes at least between items, where the time allows it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
+LONGEST_PURSUIT = 100  # characters of what occupies somebody, as it stands in a plan in another language
 AGAIN = "Take up again: "  # opens an item that was left undone
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
 _RETIRED = re.compile(r"\b(?:pensioner|retired|retiree)\b", re.I)
@@ -39,6 +44,7 @@ class Slot:
     location: str | None
     priority: int
     rank: int
+    phrase: str = ""  # which says it in another language than English; "": the text, as it is
 
 
 class _Usual(NamedTuple):
@@ -61,6 +67,7 @@ def build(
     visits: Mapping[str, int] | None = None,
     done: Collection[str] = (),
     owed: Sequence[str] = (),
+    language: str = ENGLISH,
 ) -> list[Slot]:
     """Return 5 to 8 slots with ascending times in [start, end), game minutes.
 
@@ -68,6 +75,7 @@ def build(
         visits: how often the agent was at a place lately, by id.
         done: what it wished to do once and has done.
         owed: what it promised somebody to do, the oldest first.
+        language: in which the items are told.
     """
     routine = read_routine(profile.routine, profile.name)
     midnight = day_of(start) * DAY
@@ -75,7 +83,8 @@ def build(
     work, day = work_of(profile, places), day_of(start)
     eat = eating_place(profile, places, visits or {}, day, work)
     meet = social_place(profile, places, visits or {}, day, work)
-    pursuit = "" if pursuit_of(profile) in done else pursuit_of(profile)
+    pursuit = pursuit_of(profile) if language == ENGLISH else _quoted_pursuit(profile)
+    pursuit = "" if pursuit in done else pursuit
     usual = _Usual(eat, meet, pursuit)
     slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed, usual) if start <= s.minute < end]
     for appointment in booked[:MOST]:
@@ -84,17 +93,38 @@ def build(
         instead = {"lunch": "lunch", "supper": "dinner", "dinner": "dinner"}[meal[0].lower()] if meal else "\0"
         slots = [s for s in slots if s.rank <= 1 or (not early < s.minute < late and instead not in s.text)]
         slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
-    slots = _needs(profile, places, start, status, eat) + slots
+    phrases = Phrases(language)
+    told = _teller(phrases, language, profile, places)
+    slots = [told(slot) for slot in (*_needs(profile, places, start, status, eat), *slots)]
     promised = [Slot(0, text, None, 4, 2) for text in owed[:1]]
-    for minute, slot in zip(_TAKEN_UP, [*promised, *_taken_up(unfinished, slots, places)], strict=False):
+    for minute, slot in zip(_TAKEN_UP, [*promised, *_taken_up(unfinished, slots, places, told, phrases)], strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, min(bed, end))))
-    for filler in _fillers(profile, places, pursuit):
+    for filler in map(told, _fillers(profile, places, pursuit)):
         if len(slots) >= FEWEST:
             break
-        if all(filler.text != slot.text for slot in slots):
+        if not any(_is_same(filler, slot) for slot in slots):
             slots.append(_at(filler, _free(slots, None, start, min(bed, end))))
     slots.sort(key=lambda s: (s.rank, s.minute))
     return _spread(sorted(slots[:MOST], key=lambda s: (s.minute, s.rank)), start, end)
+
+
+def _teller(phrases: Phrases, language: str, profile: Profile, places: Sequence[Location]) -> Callable[[Slot], Slot]:
+    """Return what tells a slot in a language: in phrases of it, with what the profile and the places say."""
+    if language == ENGLISH:
+        return lambda slot: slot
+    return lambda slot: replace(slot, text=_told(slot, phrases, profile, places))
+
+
+def _told(slot: Slot, phrases: Phrases, profile: Profile, places: Sequence[Location]) -> str:
+    if not slot.phrase:
+        return slot.text
+    what = {"work": role_of(profile), "again": phrases.without_again(slot.text.removeprefix(AGAIN))}.get(
+        slot.phrase, ""
+    )
+    at_home = not slot.location or slot.location == profile.home
+    place = "" if at_home or slot.phrase == "again" else _name(slot.location or "", places)
+    said = phrases.to_do(slot.phrase, what, place)
+    return said or _name(slot.location or profile.home, places) or profile.occupation or profile.name
 
 
 def _ordinary(
@@ -114,22 +144,22 @@ def _ordinary(
     begin, finish = routine.work or (max(540 if work != home else 480, routine.wake + 60), 1020)
     lunch = routine.lunch if begin < routine.lunch - 30 else begin - 60
     breakfast = up if routine.breakfast is None else routine.breakfast
-    slots = [Slot(breakfast, "Get up and have breakfast at home", home, 4, 3)]
-    slots.append(Slot(begin, _working(profile, places, pursuit), work, 5, 1))
-    slots.append(Slot(lunch, _with_place("Have lunch", eat, places), eat, 4, 3))
+    slots = [Slot(breakfast, "Get up and have breakfast at home", home, 4, 3, "breakfast")]
+    slots.append(Slot(begin, _working(profile, places, pursuit), work, 5, 1, "work"))
+    slots.append(Slot(lunch, _with_place("Have lunch", eat, places), eat, 4, 3, "lunch"))
     if max(begin, lunch) + 60 < finish or finish < begin:
-        slots.append(Slot(max(begin, lunch) + 60, _continuing(profile, places, pursuit), work, 5, 2))
+        slots.append(Slot(max(begin, lunch) + 60, _continuing(profile, places, pursuit), work, 5, 2, "on"))
     if max(begin, lunch) + 60 < start - midnight < finish - 60:  # who joins during working hours begins at once
-        slots.append(Slot(start - midnight, _continuing(profile, places, pursuit), work, 5, 2))
+        slots.append(Slot(start - midnight, _continuing(profile, places, pursuit), work, 5, 2, "on"))
     slots += [Slot(minute, _sentence(text), None, 3, 2) for minute, text in routine.habits]
     if begin < routine.dinner < finish:
-        slots.append(Slot(routine.dinner, "Take a break for dinner", work, 4, 3))
+        slots.append(Slot(routine.dinner, "Take a break for dinner", work, 4, 3, "dinner"))
     else:
-        slots.append(Slot(routine.dinner, "Have dinner at home", home, 4, 3))
+        slots.append(Slot(routine.dinner, "Have dinner at home", home, 4, 3, "dinner"))
     slots += _free_time(
         profile, places, usual, after=finish + 30 if begin < finish else 1020, dinner=routine.dinner, bed=bed - midnight
     )
-    return [*(_at(slot, midnight + slot.minute) for slot in slots), Slot(bed, "Go to bed", home, 4, 1)]
+    return [*(_at(slot, midnight + slot.minute) for slot in slots), Slot(bed, "Go to bed", home, 4, 1, "bed")]
 
 
 def _free_time(
@@ -137,7 +167,7 @@ def _free_time(
 ) -> list[Slot]:
     """Return the slots after work: the agent's current occupation, unless its work is on that, and company."""
     meet, pursuit = usual.meet, usual.pursuit
-    wanted = [Slot(0, _with_place("Relax and meet people", meet, places), meet, 3, 5)]
+    wanted = [Slot(0, _with_place("Relax and meet people", meet, places), meet, 3, 5, "relax")]
     place = _name(work_of(profile, places), places)  # an occupation that names it is the work itself
     if (
         pursuit
@@ -155,14 +185,18 @@ def _needs(
 ) -> list[Slot]:
     home, slots = profile.home or None, []
     if status.get("hunger", LOW) < LOW:
-        slots.append(Slot(start, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0))
+        slots.append(Slot(start, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0, "eat"))
     if status.get("energy", LOW) < LOW:
-        slots.append(Slot(start + len(slots) * 30, "Rest at home to recover energy", home, 5, 0))
+        slots.append(Slot(start + len(slots) * 30, "Rest at home to recover energy", home, 5, 0, "rest"))
     return slots
 
 
 def _taken_up(
-    unfinished: Iterable[Mapping[str, object]], slots: Sequence[Slot], places: Sequence[Location]
+    unfinished: Iterable[Mapping[str, object]],
+    slots: Sequence[Slot],
+    places: Sequence[Location],
+    told: Callable[[Slot], Slot],
+    phrases: Phrases,
 ) -> list[Slot]:
     """Yesterday's unfinished items that today's plan does not repeat anyway, the most important first."""
     left = sorted(unfinished, key=lambda i: -_priority(i))
@@ -172,7 +206,7 @@ def _taken_up(
     seen = [set(stems(slot.text)) for slot in slots]
     found: list[Slot] = []
     for item in left:
-        text = str(item.get("description", "")).removeprefix(AGAIN)
+        text = phrases.without_again(str(item.get("description", "")).removeprefix(AGAIN))
         words = set(stems(text))
         if not words or any(len(words & other) >= 0.6 * len(words) for other in seen):
             continue
@@ -180,8 +214,19 @@ def _taken_up(
             break
         seen.append(words)
         place = str(item.get("location") or "")
-        found.append(Slot(0, f"{AGAIN}{text}", place if place in known else None, _priority(item), 2))
+        at = place if place in known else None
+        found.append(told(Slot(0, f"{AGAIN}{text}", at, _priority(item), 2, "again")))
     return found
+
+
+def _quoted_pursuit(profile: Profile) -> str:
+    """Return what occupies an agent in the words of its profile, without a full stop."""
+    return shorten(profile.currently.rstrip(SPACED + UNSPACED), LONGEST_PURSUIT, "…")
+
+
+def _is_same(one: Slot, other: Slot) -> bool:
+    """Return whether two slots say the same. Phrases that a language lacks look alike."""
+    return one.text == other.text and (one.phrase == other.phrase or not (one.phrase and other.phrase))
 
 
 def _priority(item: Mapping[str, object]) -> int:
@@ -197,11 +242,11 @@ def _fillers(profile: Profile, places: Sequence[Location], pursuit: str) -> list
     own = [Slot(0, pursuit, None, 3, 4)] if pursuit else []
     return [
         *own,
-        Slot(0, "Tidy up at home", home, 2, 6),
-        Slot(0, "Read and rest at home", home, 2, 6),
-        Slot(0, _with_place("Take a walk", outdoors, places), outdoors, 2, 6),
-        Slot(0, "Think over what happened", home, 2, 6),
-        Slot(0, "Get things ready for tomorrow", home, 2, 6),
+        Slot(0, "Tidy up at home", home, 2, 6, "tidy"),
+        Slot(0, "Read and rest at home", home, 2, 6, "read"),
+        Slot(0, _with_place("Take a walk", outdoors, places), outdoors, 2, 6, "walk"),
+        Slot(0, "Think over what happened", home, 2, 6, "think"),
+        Slot(0, "Get things ready for tomorrow", home, 2, 6, "ready"),
     ]
 
 
@@ -256,7 +301,7 @@ def _with_place(text: str, place: str | None, places: Sequence[Location]) -> str
 
 
 def _at(slot: Slot, minute: int) -> Slot:
-    return Slot(minute, slot.text, slot.location, slot.priority, slot.rank)
+    return replace(slot, minute=minute)
 
 
 def _free(slots: Sequence[Slot], wanted: int | None, start: int, end: int) -> int:

@@ -12,6 +12,7 @@ from memory.entry import Entry
 from memory.language.courtesies import is_small_talk
 from memory.language.endings import with_end
 from memory.language.grammar import is_past
+from memory.language.languages import ENGLISH
 from memory.language.own_view import in_own_words, told_to
 from memory.language.references import leans_on_others
 from memory.language.sentences import clean, split_sentences, without_own_name
@@ -64,6 +65,7 @@ class Recalled:
     plan: Sequence[PlanOutcome] = ()
     summary: str = ""  # of the long term
     delay: int = 0  # game minutes until the owner has it
+    language: str = ENGLISH  # in which the owner thinks
 
     @property
     def name(self) -> str:

@@ -275,31 +275,35 @@ def test_the_header_of_a_digest_takes_nothing_of_its_room() -> None:
 
 def test_a_digest_is_no_longer_than_a_text_may_be() -> None:
     people = [f"agent:{'x' * 200}{n}" for n in range(30)]
-    assert len(summarise_entries([observation("A talk.", 1, subjects=people, source="dialogue")], {})) == MAX_TEXT
+    text = summarise_entries([observation("A talk.", 1, subjects=people, source="dialogue")], {})
+    assert MAX_TEXT - 250 < len(text) <= MAX_TEXT
 
 
 @pytest.mark.parametrize(
     ("said", "told"),
     [
         # Russian, and Han without a full stop
-        ("мама мыла раму и потом пошла в лес за грибами и " * 20, 'Maria Lopez said "мама мыла раму'),
-        ("".join(chr(0x4E00 + 7 * n) for n in range(900)), f'Maria Lopez said "{chr(0x4E00)}'),
+        ("мама мыла раму и потом пошла в лес за грибами и " * 20, "День 1 10:00. Maria Lopez: мама мыла раму"),
+        ("".join(chr(0x4E00 + 7 * n) for n in range(900)), f"第1天 10:00. Maria Lopez: {chr(0x4E00)}"),
         # whom it is about, nothing says
         (
             "so he came over with the boat and they said it was theirs and " * 20,
-            'Maria Lopez said "so he came',
+            '10:00 AM. Maria Lopez said "so he came',
         ),
         (
             "I think the harvest at Pike Farm takes eleven days with six people and a wagon that Rolf lent for "
             "nine silver " * 6,
-            "Maria Lopez thinks the harvest at Pike Farm takes eleven days",
+            "10:00 AM. Maria Lopez thinks the harvest at Pike Farm takes eleven days",
         ),
-        ("Borin owes Elara 9 crowns. " + "and so on without any end " * 60, "Maria Lopez: Borin owes Elara 9 crowns."),
+        (
+            "Borin owes Elara 9 crowns. " + "and so on without any end " * 60,
+            "10:00 AM. Maria Lopez: Borin owes Elara 9 crowns.",
+        ),
     ],
 )
 def test_of_a_line_that_nobody_ends_with_a_full_stop_a_part_is_told(said: str, told: str) -> None:
     text = summarise_entries([message(said[:3_900], 600)], WORLD.names)
-    assert f"10:00 AM. {told}" in text
+    assert told in text
     assert count_words(text) <= 90 + 12, "the header has twelve words"
 
 
@@ -332,4 +336,6 @@ def test_of_a_name_without_end_sixty_characters_are_told() -> None:
     mine = message("I will tell you.", 600, speaker=KLAUS, hearer=MARIA)
     assert first_person(mine, KLAUS, names).text == f"I will tell {'M' * 60}."
     full = message("I am late. " * (MAX_TEXT // 11), 600)
-    assert len(first_person(full, KLAUS, names).text) == MAX_TEXT, "no entry holds more, whatever stands for I"
+    assert MAX_TEXT - 60 < len(first_person(full, KLAUS, names).text) <= MAX_TEXT, (
+        "no entry holds more, whatever stands for I"
+    )

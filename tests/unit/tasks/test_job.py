@@ -26,7 +26,8 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {"run": "r", "key": [1, "plan", "a", 0, 0], "minute": 3, "due": 4, "reads": []},
         {
             "params": {}, "priority": 0, "model": "", "prompt_cap": 0, "output_cap": 0, "correction": 1_000,
-            "correction_others": 1_000, "facts": 0, "summary": "", "summary_version": 0, "character": {}, "reserved": {}, "ahead": 0, "at": 0,
+            "correction_others": 1_000, "facts": 0, "summary": "",
+            "summary_version": 0, "character": {}, "reserved": {}, "ahead": 0, "at": 0,
             "refused": "",
         },
     ),

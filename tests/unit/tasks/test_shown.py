@@ -88,20 +88,20 @@ def test_a_scope_passes_the_messages_that_it_was_shown_and_tells_the_others_next
 
 def test_a_long_conversation_is_told_in_several_jobs() -> None:
     stream = stream_of(
-        *(message(f"Line {n}: {'the chairs and the tables ' * 12}.", 600 + n, importance=8) for n in range(60))
+        *(message(f"Line {n}: {'the chairs and the tables ' * 12}.", 600 + n, importance=8) for n in range(100))
     )
-    minute, summaries = 600 + 24 * 60 + 61, 0
+    minute, summaries = 600 + 24 * 60 + 101, 0
     while requests := due_turn(SUMMARISE, stream, minute):
         (request,) = requests
         case = case_of(SUMMARISE, stream, minute, request=request)
         prompt = fit(SUMMARISE, case, SUMMARISE.prompt_cap)
-        shown = {n + 1 for n in range(60) if f"Line {n}:" in prompt.user}
+        shown = {n + 1 for n in range(100) if f"Line {n}:" in prompt.user}
         archived = set(stream.archived)
         apply({KLAUS: stream}, effects_of(SUMMARISE, case, SAID, prompt), minute)
         assert set(stream.archived) - archived == shown
         summaries, minute = summaries + 1, minute + 40
     assert summaries > 2
-    assert len(stream.archived) == 60
+    assert len(stream.archived) == 100
 
 
 # -- what a prompt shows ---------------------------------------------------------------------------

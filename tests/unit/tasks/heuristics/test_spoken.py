@@ -1,0 +1,101 @@
+"""Thoughts without a model in other languages than English: quoted, in one language, with no word of English."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from memory.entry import Entry
+from memory.language.tables import read_table
+from memory.profile import Location, Profile
+from prompts.render import Templates
+from tasks.heuristics.insight import QUIET, is_quiet, quiet
+from tasks.heuristics.spoken import spoken_language
+from tasks.kind import WorldFacts
+from tasks.plan import Plan
+from tasks.reflect import Reflect
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, appended, case_of, message, observation, stream_of
+
+PLAN, REFLECT = Plan(Templates()), Reflect(Templates())
+OWNERS = {
+    "zh": (Profile(name="王芳", occupation="面包师", currently="正在准备中秋节的月饼。", home="home", work="bakery"),
+           ("面包店", "王芳的家"), ("面包店的烤箱坏了。", "李伟和他的妻子离婚了。", "路边有一只麻雀。")),
+    "ja": (Profile(name="佐藤花子", occupation="パン職人", currently="パンを準備している。", home="home", work="bakery"),
+           ("パン屋", "佐藤の家"), ("オーブンが壊れた。", "鈴木さんは妻と離婚した。", "雀がいる。")),
+    "ru": (Profile(name="Анна Петрова", occupation="пекарь", currently="готовит пироги", home="home", work="bakery"),
+           ("Пекарня", "Дом Анны"), ("Печь сломалась.", "Борис развёлся с женой.", "На дороге сидит воробей.")),
+    "ar": (Profile(name="مريم", occupation="خبازة", currently="تحضر الكعك للعيد", home="home", work="bakery"),
+           ("المخبز", "بيت مريم"), ("تعطل الفرن.", "طلق أحمد زوجته.", "عصفور على الطريق.")),
+    "el": (Profile(name="Άννα", occupation="αρτοποιός", currently="ετοιμάζει πίτες", home="home", work="bakery"),
+           ("Φούρνος", "Σπίτι της Άννας"), ("Ο φούρνος χάλασε.", "Ο Νίκος χώρισε.", "Ένα σπουργίτι.")),
+}  # fmt: skip
+_ENGLISH = re.compile("[a-z]{2,}", re.IGNORECASE)
+
+
+def _case_of(language: str) -> tuple[Profile, WorldFacts, list[Entry]]:
+    profile, (bakery, home), seen = OWNERS[language]
+    places = (Location(id="bakery", name=bakery, type="cafe"), Location(id="home", name=home, type="home"))
+    world = WorldFacts(locations=places, names={KLAUS: profile.name, MARIA: "李伟"})
+    return profile, world, [observation(text, 500 + at, importance=9 - at) for at, text in enumerate(seen)]
+
+
+@pytest.mark.parametrize("language", OWNERS)
+def test_a_reflection_quotes_in_the_words_and_marks_of_the_memories(language: str) -> None:
+    profile, world, seen = _case_of(language)
+    (entry,) = appended(REFLECT.heuristic(case_of(REFLECT, stream_of(*seen), 1_100, world=world, profile=profile)))
+    said = OWNERS[language][2]
+    assert entry.text in {f"{said[0]}{said[1]}", f"{said[0]} {said[1]}"}
+
+
+@pytest.mark.parametrize("language", OWNERS)
+def test_a_plan_holds_one_language(language: str) -> None:
+    profile, world, seen = _case_of(language)
+    case = case_of(PLAN, stream_of(*seen), 420, world=world, profile=profile)
+    (entry,) = appended(PLAN.heuristic(case))
+    assert 5 <= len(entry.items) <= 8
+    assert not _ENGLISH.search(entry.text)
+    assert profile.occupation in entry.text
+    left = {"unfinished": [{"description": i.description, "location": i.location} for i in entry.items]}
+    case = case_of(PLAN, stream_of(*seen), 420 + 1_440, world=world, profile=profile, params=left)
+    (again,) = appended(PLAN.heuristic(case))
+    assert [i.description for i in again.items] == [i.description for i in entry.items], "nothing is taken up twice"
+
+
+@pytest.mark.parametrize("language", OWNERS)
+def test_a_quiet_time_is_told_in_the_language_of_its_owner(language: str) -> None:
+    profile, world, _ = _case_of(language)
+    (entry,) = appended(REFLECT.heuristic(case_of(REFLECT, stream_of(), 1_100, world=world, profile=profile)))
+    assert not _ENGLISH.search(entry.text)
+    assert is_quiet(entry.text)
+    assert quiet("en") == QUIET
+
+
+def test_what_another_said_is_quoted_with_its_speaker() -> None:
+    profile, world, seen = _case_of("zh")
+    said = message("明天十点在广场有音乐会。你来吗？", 700, speaker=MARIA, hearer=KLAUS, importance=10)
+    case = case_of(REFLECT, stream_of(*seen, said), 1_100, world=world, profile=profile)
+    (entry,) = appended(REFLECT.heuristic(case))
+    assert "李伟: “明天十点在广场有音乐会。”" in entry.text
+
+
+def test_every_language_has_every_phrase() -> None:
+    table = read_table("phrases")
+    assert {language: sorted(phrases) for language, phrases in table.items()} == dict.fromkeys(
+        table, sorted(table["zh"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "seen", "language"),
+    [
+        (Profile(name="Ann"), (), "en"),
+        (Profile(name="Ann", occupation="baker"), ("今天天气很好。",), "zh"),
+        (Profile(name="Anke", currently="hat vor dem Fest viel zu tun"), ("The oven is hot.",), "de"),
+        (Profile(name="王芳", currently="is busy before the feast"), (), "en"),
+    ],
+)
+def test_an_owner_thinks_in_the_language_of_its_profile_or_else_of_its_memories(
+    profile: Profile, seen: tuple[str, ...], language: str
+) -> None:
+    assert spoken_language(profile, [observation(text, 1) for text in seen]) == language
