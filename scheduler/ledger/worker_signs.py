@@ -123,7 +123,7 @@ def workers_seen(client: Redis) -> WorkersSeen:
 def forget_workers(client: Redis) -> None:
     """Remove the signs of workers that nobody misses."""
     seen = workers_seen(client)
-    known = {*seen.alive, *(one.worker for one in (*seen.missing, *seen.failing))}
+    known = {*seen.alive, *(one.worker for one in seen.missing), *(one.worker for one in seen.failing)}
     gone = [name for name in read_hash(client, WORKERS) if name.decode(errors="replace") not in known]
     if gone:
         client.hdel(WORKERS, *gone)

@@ -23,7 +23,7 @@ from scheduler.config.prices import room_for_answer
 from scheduler.config.settings import Settings
 from scheduler.intake.effects import check_effects
 from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, place_of
-from scheduler.ledger.claims import Claim, PromptCount, Result, named_failure
+from scheduler.ledger.claims import Claim, PromptCount, Result, named_failure, split_failure
 from tasks.job import Cost
 from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
@@ -250,7 +250,7 @@ class Attempts:
             return AttemptOutcome(None, _spent(asked), pause, named, adjustment)
         if judged.cut is not None:
             return AttemptOutcome(_result_of(model, prompt, asked, judged.cut), _spent(asked))
-        made = self._without_model(kind, claim, failure)
+        made = self._without_model(kind, claim, named)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
             model=model.name, failure=named, refusal=made.refusal, count=_count(answer, prompt),
@@ -289,7 +289,7 @@ class Attempts:
 
     def _without_model(self, kind: Kind, claim: Claim, failure: str) -> KindEffects:
         log.warning("job.degraded", job=claim.job.id, failure=failure)
-        made = made_without_model(kind, claim.case, halved=failure in HALVED)
+        made = made_without_model(kind, claim.case, halved=split_failure(failure)[0] in HALVED)
         if made.refusal:
             self._log_refusal(kind, claim, made.refusal)
         return made

@@ -15,6 +15,7 @@ from hosting import logs
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.journal.history import read_journal
+from scheduler.ledger.claims import split_failure
 from tests.integration.workers.behaviour import Behaviour
 from tests.integration.workers.endpoint_behaviours import BEHAVIOURS, wordings
 from tests.integration.workers.endpoint_replies import BEGUN, CAP, MARK
@@ -22,6 +23,7 @@ from tests.integration.workers.frame_behaviours import FRAMES
 from tests.integration.workers.gateway_behaviours import GATEWAYS
 from tests.integration.workers.hostile_behaviours import HOSTILE
 from tests.integration.workers.many_ways import ManyWays
+from workers.jobs.repair import UNUSABLE
 
 ROWS = (*BEHAVIOURS, *HOSTILE, *FRAMES, *GATEWAYS, *wordings())
 ALL = {one.name: one for one in ROWS}
@@ -57,7 +59,8 @@ def test_a_job_comes_to_what_its_endpoint_deserves(one: Behaviour, endpoint: Man
     (vitals,) = endpoint_vitals(client)
 
     # the class
-    assert note.failure == one.failure
+    failure, check = split_failure(note.failure)
+    assert (failure, bool(check)) == (one.failure, one.failure == UNUSABLE)
     assert note.source == ("llm" if not one.failure else "heuristic")
     assert vitals.failures.get(one.failure or "none", 0) == (endpoint.requests(one.name) if one.failure else 0)
     # the charge

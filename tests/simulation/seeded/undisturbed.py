@@ -68,7 +68,11 @@ Times = tuple[tuple[int, Timed | Overdue], ...]
 
 def times_of(lines: Iterable[ReadLine]) -> Times:
     """Return the latencies that a run has learned, with their ticks: inputs, like the answers."""
-    return tuple((line.core.tick, fact) for line in lines for fact in (*line.notes.timed, *line.notes.overdue))
+    found: list[tuple[int, Timed | Overdue]] = []
+    for line in lines:
+        found += [(line.core.tick, fact) for fact in line.notes.timed]
+        found += [(line.core.tick, fact) for fact in line.notes.overdue]
+    return tuple(found)
 
 
 def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = ()) -> str:

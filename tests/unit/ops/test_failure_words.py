@@ -30,6 +30,11 @@ def test_a_class_is_said_with_its_status() -> None:
     assert set(STATUS) < set(FAILURE_KINDS)
 
 
+def test_an_unusable_answer_is_said_with_the_check_that_it_has_not_passed() -> None:
+    assert format_class("unusable:kind_failed") == "unusable (kind failed)"
+    assert format_class("unusable") == "unusable", "as older versions keep it"
+
+
 @pytest.mark.parametrize(
     ("status", "shown"),
     [

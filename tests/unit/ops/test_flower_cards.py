@@ -31,7 +31,7 @@ from scheduler.inspection.slow_kinds import SlowKind
 from scheduler.inspection.steering_vitals import SteeringVitals
 from scheduler.inspection.vitals import OpenKind, Window
 from scheduler.ledger.real_day import DaySpending
-from scheduler.ledger.worker_signs import MissingWorker, WorkersSeen
+from scheduler.ledger.worker_signs import FailingWorker, MissingWorker, WorkersSeen
 from tasks.job import Cost
 
 NOON = 12 * 60
@@ -291,6 +291,25 @@ def test_workers_are_missed_when_they_died_or_jobs_wait(
     assert graded(card) == expected
     assert (card.figures["alive"], card.figures["expected"]) == (len(alive), len(alive) + len(missing))
     assert all(any(name in line for line in card.lines) for name in missing)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_worker_that_claims_nothing_is_not_able_and_says_why(ended: bool) -> None:
+    failing = FailingWorker(worker="b", failures=21, why="no template", ended=ended)
+    seen = WorkersSeen(alive=["a"] if ended else ["a", "b"], missing=[], kinds=[], failing=[failing])
+    card = workers_card(run(), seen)
+    assert graded(card) == ("1 of 2", "bad")
+    assert [line for line in card.lines if "no template" in line and line.startswith("Worker b ")]
+
+
+def test_a_model_whose_answers_cannot_be_used_is_not_down() -> None:
+    for failures, value in (
+        ({"unusable:copied": 2, "not_json": 1, "late": 9}, "answers, unusably"),
+        ({"connection": 3}, "down"),
+        ({"unusable:copied": 1, "connection": 2}, "down"),
+    ):
+        silent = run(hour=hour(ends={"applied": 3}, sources={"heuristic": 3}, reasons={"failed": 3}, failures=failures))
+        assert graded(model_card(silent, [ENDPOINT])) == (value, "bad")
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_what_its_kind_finds_wrong_with_an_answer_is_told_to_the_model() -> None
         Own(output_cap=50, answers=refuse),
     )
     first = trying.make()
-    assert first.failure == "unusable"
+    assert first.failure == "unusable:kind"
     trying.make(first.adjustment, number=2)
     assert "nobody is called Zoe" in trying.calls.prompts[1].user
     assert trying.calls.unusable == ["default"] * 2
@@ -154,11 +154,11 @@ def test_junk_is_shown_to_the_model_once_and_counted_where_it_was_paid_for(saved
     junk = ModelAnswer(usage=USED, value=Said(text="..."), text='{"text": "..."}')
     trying = Trying(CallResult(junk, saved=saved))
     first = trying.make()
-    assert (first.result, first.failure) == (None, "unusable")
+    assert (first.result, first.failure) == (None, "unusable:placeholder")
     second = trying.make(first.adjustment, number=2)
     assert "placeholder" in trying.calls.prompts[1].user
     assert second.result is not None
-    assert (second.result.source, second.result.failure) == ("heuristic", "unusable")
+    assert (second.result.source, second.result.failure) == ("heuristic", "unusable:placeholder")
     assert trying.calls.unusable == counted
 
 
@@ -174,7 +174,7 @@ def test_a_deed_whose_reason_alone_is_junk_is_used_without_it() -> None:
         answer = ModelAnswer(usage=USED, value=ActionAnswer(reason=reason, location="here", doing=doing), text="{}")
         outcome = Trying(CallResult(answer, saved=False), Own(output_cap=50, answers=does)).make()
         if told is None:
-            assert (outcome.result, outcome.failure) == (None, "unusable")
+            assert (outcome.result, outcome.failure) == (None, "unusable:placeholder")
         else:
             assert outcome.result is not None
             (effect,) = outcome.result.effects
@@ -380,7 +380,7 @@ def test_a_summary_that_is_too_long_is_asked_for_once_more_and_then_cut_and_coun
     register(Wordy(output_cap=50))
     long = ModelAnswer(usage=USED, value=SummaryAnswer(summary=f"{RIVER} {END}"))
     first = attempt(CallResult(long, saved=False), number=1)
-    assert (first.result, first.used, first.failure) == (None, USED, "unusable")
+    assert (first.result, first.used, first.failure) == (None, USED, "unusable:too_long")
     assert first.adjustment.corrected
     second = attempt(CallResult(long, saved=False), number=2, adjustment=first.adjustment)
     assert second.result is not None

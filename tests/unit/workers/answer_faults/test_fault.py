@@ -165,3 +165,23 @@ def test_an_answer_with_twelve_words_of_its_own_has_one_of_those_that_were_shown
     assert ("nothing in it" in fault_of_text(text, user="the honey bread")) is wrong
     assert fault_of_text(f"{text} honeycake", user="the HONEYbread") == "", "five letters are enough"
     assert ("nothing in it" in fault_of_text(f"{text} hone", user="the hone bread")) is wrong, "four are none"
+
+
+@pytest.mark.parametrize(
+    ("answer", "check"),
+    [
+        (reflection("Ben told [Your Name] of the bread."), "placeholder"),
+        (reflection("I cannot provide that."), "declined"),
+        (reflection("Name people, places and facts that the memories name; invent none."), "copied"),
+        (reflection("the bread and the bread and " * 8), "repeats"),
+        (plan(*["go"] * 8), "repeats"),
+        (reflection(BABBLE), "unrelated"),
+        (reflection("It is 9:00 PM and I reflect."), "wording"),
+        (reflection("You're a baker whom Ben trusts."), "insight"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_fault_names_its_check_without_a_word_of_the_answer(answer: BaseModel, check: str) -> None:
+    found = fault_of(answer, prompt(type(answer)))
+    assert found is not None
+    assert found.check == check
