@@ -30,16 +30,15 @@ def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
     with worker processes. It asks no model and reads neither `COGITATE_*` variables nor `cogitate.toml`, unless the
     test gives `settings` of its own. All loops are closed at the end of the test.
     """
-    from fakeredis import FakeRedis
-
     from cogitate import TickLoop
+    from hosting.inline import redis_in_memory
     from scheduler.config.settings import PinnedSettings
 
     with ExitStack() as stack:
 
         def make(**arguments: Any) -> TickLoop:
             defaults: dict[str, Any] = {
-                "run": "test", "owners": {}, "settings": PinnedSettings(data_dir=tmp_path), "client": FakeRedis()
+                "run": "test", "owners": {}, "settings": PinnedSettings(data_dir=tmp_path), "client": redis_in_memory()
             }  # fmt: skip
             loop = TickLoop(**{**defaults, **arguments, "inline": True})
             stack.callback(loop.close, commit=False)  # the test is over, and may have failed in the midst of a tick

@@ -82,6 +82,24 @@ def test_a_retry_after_holds_every_worker(gate_of: MakeGate, client: Redis, kind
     assert vitals(client).breaker == "closed"
 
 
+def test_a_retry_after_holds_calls_that_wait_in_line_already(gate_of: MakeGate) -> None:
+    gate = gate_of(requests_per_minute=120)
+    first = entered(gate)
+
+    def ask(place: bytes = b"") -> list[Any]:
+        """Ask once, as a call does that has 100 s left and knows its place in the line."""
+        args = ["waits", 100_000_000, 500_000, 0, 0, place, "", int(bool(place)), 0, "m", 1_000_000, 0]
+        found: list[Any] = gate._enter(keys=endpoint_keys(NAME), args=args)
+        return found
+
+    told, wait, place, _ = ask()
+    assert (told, wait <= 500_000) == (b"wait", True)
+    gate.leave(first, answer("rate_limited", retry_after=40.0))
+    told, wait, kept, _ = ask(place)
+    assert (told, kept) == (b"wait", place), "its place in the line is the same"
+    assert 30_000_000 < wait <= 40_000_000
+
+
 def test_never_more_in_flight_than_the_cap(gate_of: MakeGate) -> None:
     gates = [gate_of(concurrency=3) for _ in range(3)]
     lock, flying, most = threading.Lock(), 0, 0

@@ -13,10 +13,12 @@ import structlog
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
+from cogitate import Profile
 from memory.errors import text_of
 from ops.gateway.server import serve
 from ops.gateway.tokens import Tokens, read_tokens
 from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.summary import summarise_run
 from tests.gateway_client import Client, Served, serving
 from tests.unit.gateway.village_case import ADA, OPEN
 
@@ -171,6 +173,21 @@ def test_a_run_is_for_the_host_that_opened_it_also_after_a_restart() -> None:
         game, town = Client(client.url, GAME), Client(client.url, TOWN)
         assert town.post("/runs/v/open", {**OPEN, "exist": "replace"}).body["code"] == "not_yours"
         assert game.answer("/runs/v/open", {**OPEN, "exist": "resume"})["tick"] == 1
+
+
+@pytest.mark.parametrize("tokens", [None, {"game": GAME}], ids=["without tokens", "with tokens"])
+def test_a_run_without_an_owner_is_taken_by_no_host(cogitate_loop: Any, tokens: dict[str, str] | None) -> None:
+    """A host in Python began it: whoever may speak to the gateway neither goes on with it nor replaces it."""
+    redis = FakeRedis()
+    loop = cogitate_loop(run="v", owners={ADA: Profile(name="Ada")}, ticks=3, client=redis)
+    for _ in loop:
+        pass
+    with serving(redis, tokens=tokens) as (client, _):
+        host = Client(client.url, GAME if tokens else None)
+        for exist in ("create", "resume", "replace"):
+            found = host.post("/runs/v/open", {**OPEN, "exist": exist, "take_over": True})
+            assert (found.status, found.body["code"]) == (403, "not_yours"), exist
+    assert summarise_run(redis, "v").digest == loop.digest
 
 
 def test_a_page_in_a_browser_is_no_host(served: Served) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from memory.entry import ENTRY_TYPES, Entry
 from memory.language.text import normal
+from memory.retrieval.candidates import Candidates, Matching
 from memory.retrieval.retrieval import (
     DEFAULT,
     DIALOGUE,
@@ -156,6 +157,21 @@ def test_repeats_come_once_at_their_best() -> None:
 def test_what_was_said_twice_is_found_twice_by_the_design_and_in_dialogues(profile: RetrievalProfile) -> None:
     entries = [memory(1, "Watering the plants"), memory(2, "Watering the plants")]
     assert sorted(numbers(retrieve(entries, Query(minute=0, text="plants"), profile))) == [1, 2]
+
+
+@pytest.mark.parametrize("times", [2, 5, 40])
+def test_a_text_counts_once_in_the_statistics_of_words_however_often_it_was_observed(times: int) -> None:
+    texts = ["The well is dry.", "The well is deep and cold.", "A cart of apples came by.", "Rain."]
+
+    def relevance(*repeated: str) -> dict[str, float]:
+        entries = [memory(number, text) for number, text in enumerate([*texts, *repeated], 1)]
+        found = Candidates(entries, Query(minute=0, text="the dry well"), Matching())
+        return dict(zip((entry.text for entry in found.entries), found.relevance, strict=True))
+
+    once = relevance()
+    assert once[texts[0]] > once[texts[1]] > once[texts[2]] == 0
+    for text in texts:
+        assert relevance(*[text] * times) == once, text
 
 
 def test_ties_and_constants_are_no_trouble() -> None:

@@ -92,6 +92,15 @@ def test_the_order_is_due_tick_kind_owner_ordinal() -> None:
     assert ends == [("second", ANN, 0), ("first", ANN, 0), ("first", ANN, 1), ("first", BOB, 0), ("second", ANN, 0)]
 
 
+def test_jobs_of_one_kind_and_owner_come_by_ordinal_and_then_by_the_tick_that_asked() -> None:
+    made = [open_job("first", ANN, tick=2), open_job("first", ANN, tick=3), open_job("first", ANN, tick=1, ordinal=1)]
+    again = msgspec.structs.replace(made[2].job, key=made[2].job.key._replace(trial=1))
+    made.append(msgspec.structs.replace(made[2], job=again))
+    for rows in (made, made[::-1]):
+        ends = [c.ended.key for c in close([DueJob(item.job.key, "open", None, 0) for item in rows], made)]
+        assert [(key.ordinal, key.tick, key.trial) for key in ends] == [(0, 2, 0), (0, 3, 0), (1, 1, 0), (1, 1, 1)]
+
+
 @pytest.mark.parametrize(
     ("state", "reason", "admitted"), [("open", "late", True), ("dead", "dead", True), ("held", "denied", False)]
 )

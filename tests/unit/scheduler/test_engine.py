@@ -418,6 +418,24 @@ def test_an_observation_is_appended_or_counted_on_what_it_repeats() -> None:
     assert take("The forge is cold.", 4, minute=1445).repeated == (), "of another day"
 
 
+def test_what_an_owner_that_has_left_observed_is_nothing_to_repeat() -> None:
+    remembering, told = Remembering(coalesce=True), [(ANN, seen("The forge is cold.", 5))]
+    for left in (False, True):
+        streams = {ANN: Stream(ANN)}
+        found = remembering.take_in(streams, told * 2, 1, Facts().limits)
+        assert (len(found.observed), [repeat.number for repeat in found.repeated]) == (1, [1]), left
+        assert [entry.text for entry in streams[ANN].live()] == ["The forge is cold."]
+        remembering.forget(ANN)
+
+
+def test_an_owner_that_leaves_is_forgotten_with_its_repeats() -> None:
+    run = Run()
+    run.turn(joins={ANN: Profile(name="Ann"), BOB: Profile(name="Bob")})
+    run.turn(observed=[(ANN, seen("The forge is cold.", 1)), (BOB, seen("The forge is cold.", 1))])
+    run.turn(leaves=[ANN])
+    assert run.engine._remembering._indexes.keys() == {BOB}
+
+
 def test_repeats_are_kept_where_each_statement_counts() -> None:
     for limits, owner, coalesce in (
         (msgspec.structs.replace(Facts().limits, policy="cells"), ANN, True),

@@ -114,6 +114,32 @@ def test_a_guess_that_no_answer_replaces_is_given_up_after_a_few_answers() -> No
     assert not any(sample.awaited for sample in known.samples("act", MODEL))
 
 
+def awaits(known: Latencies) -> bool:
+    return any(sample.awaited for sample in known.samples("act", MODEL))
+
+
+def test_a_guess_is_kept_until_enough_answers_were_asked_for_after_it() -> None:
+    known = Latencies()
+    known.overdue(key(2_000), MODEL, 0, 2_010)
+    for at in range(2 * RECENT):  # asked for before the job ended late
+        learn(known, 60, 2_020 + at)
+    assert awaits(known), "they say nothing of the time since"
+    for at in range(RECENT):
+        assert awaits(known), f"{at} answers are too few"
+        learn(known, 60, 2_070)  # asked for at the tick at which it ended
+    assert not awaits(known)
+
+
+def test_the_first_answers_of_a_model_are_too_few_to_give_up_a_guess() -> None:
+    known = Latencies()
+    known.overdue(key(2_000), MODEL, 0, 2_010)
+    for at in range(RECENT - 1):
+        learn(known, 60, 2_100 + at)
+    assert awaits(known)
+    learn(known, 60, 2_200)
+    assert not awaits(known)
+
+
 def test_an_answer_says_nothing_where_its_job_has_ended_with_another() -> None:
     known = learned(20)
     assert known.take([Timed(key(900), MODEL, 0, 500), None], 1_400, {}) == ()
@@ -197,6 +223,23 @@ def test_is_fast_goes_by_what_is_new() -> None:
     assert not known.is_fast("act", MODEL, 60)  # that job is the one to learn from
     learn(known, 30, 2_230)
     assert known.is_fast("act", MODEL, 60)
+
+
+def test_an_old_fast_answer_does_not_say_that_a_model_is_fast_now() -> None:
+    known = learned(*[30] * 2 * SAYING)
+    known.record_request("act", MODEL, 2_000)
+    assert not known.is_fast("act", MODEL, 60), "all are from before the newest request"
+    learn(known, 30, 2_000)
+    assert not known.is_fast("act", MODEL, 60), "nor does one that comes with it"
+    learn(known, 30, 2_001, kind="plan")
+    assert known.is_fast("act", MODEL, 60), "all that is new is fast"
+
+
+def test_what_was_needed_at_another_pace_is_forgotten_with_it() -> None:
+    known = learned(*[20] * 20)
+    assert need(known) == need(known) > 20
+    known.begin_anew(LatencyPrior(usual={MODEL: 5.0}, tick_rate=5.0))
+    assert need(known) == 16
 
 
 def written(known: Latencies, client: FakeRedis) -> list[Write]:

@@ -119,6 +119,18 @@ def test_where_no_model_may_be_called_the_job_says_why_its_own_may_not() -> None
     assert (outcome.result.failure, outcome.result.because, outcome.result.model) == ("breaker_open", "auth", "large")
 
 
+def test_of_several_refusals_the_job_tells_its_own_models_whole_and_no_others() -> None:
+    third = Model(name="third", model="t", endpoint="far")
+    calls = Calls(
+        {"large": CallRefused("no_slot"), "small": CallRefused("breaker_open", "model_missing"),
+         "third": CallRefused("breaker_open", "auth")}
+    )  # fmt: skip
+    outcome = attempts(calls, SMALL, third)
+    assert calls.asked == ["large", "small", "third"]
+    assert outcome.result is not None
+    assert (outcome.result.failure, outcome.result.because, outcome.result.model) == ("no_slot", "", "large")
+
+
 @pytest.mark.parametrize("why", ["stopping", "real_day_spent", "gate_away", "unknown_endpoint"])
 def test_what_is_no_endpoints_affair_is_no_better_elsewhere(why: str) -> None:
     calls = Calls({"large": CallRefused(why), "small": ANSWER})
