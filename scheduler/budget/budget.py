@@ -60,6 +60,12 @@ def window_of(period: Period, tick: int, minute: int) -> str:
     return f"{period}:{index}"
 
 
+def window_order(window: str) -> tuple[str, int]:
+    """Return what windows are sorted by: their period, then their index as a number."""
+    period, _, index = window.partition(":")
+    return period, int(index)
+
+
 def format_window(window: str) -> str:
     """Return a window such as "day:0" in words: "day 1", "whole run", "tick 5"."""
     period, _, index = window.partition(":")
