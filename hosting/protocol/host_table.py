@@ -22,7 +22,7 @@ from hosting.protocol.refusals import Refusal, missing, not_open
 from hosting.protocol.run_settings import settings_of_run
 from hosting.protocol.steering import control_of
 from hosting.services import Processes, open_processes
-from scheduler.budget.rules import check_spending, use_prompts
+from scheduler.budget.rules import check_prices, check_spending, use_prompts
 from scheduler.config.kind_modules import load_kinds
 from scheduler.config.settings import Settings, check_run_name
 from scheduler.inspection.summary import summarise_run
@@ -45,6 +45,7 @@ class HostTable:
 
     def __init__(self, settings: Settings, client: Redis | None = None) -> None:
         check_spending(settings)
+        check_prices(settings)
         use_prompts(settings)
         load_kinds(settings)
         check_model(settings)

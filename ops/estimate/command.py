@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -85,15 +85,26 @@ def estimate_run(
         console.print(line, highlight=False)
     if as_json:
         more = {"prices": msgspec.to_builtins(settings.prices()), "pace": msgspec.to_builtins(fits)}
-        print(json.dumps(estimate_json(found) | more), flush=True)
+        print(json.dumps(estimate_json(found, priced=_is_priced(settings)) | more), flush=True)
     return 0
 
 
-def estimate_json(found: RunEstimate) -> dict[str, object]:
-    """Return the estimate with its totals. Ranges are objects with `low`, `likely` and `high`."""
+def estimate_json(found: RunEstimate, *, priced: bool = True) -> dict[str, object]:
+    """Return the estimate with its totals. Ranges are objects with `low`, `likely` and `high`.
+
+    Args:
+        priced: whether the price of every model is known; otherwise `usd_micros` is null.
+    """
     totals = {what: found.total(what) for what in ("requests", "jobs", "calls", "tokens", "usd_micros")}
-    facts: dict[str, object] = msgspec.to_builtins(found)
-    return facts | {"total": msgspec.to_builtins(totals)}
+    facts: dict[str, Any] = msgspec.to_builtins(found) | {"total": msgspec.to_builtins(totals)}
+    if not priced:
+        for part in (facts["total"], *facts["first"], *facts["later"]):
+            part["usd_micros"] = None
+    return facts
+
+
+def _is_priced(settings: Settings) -> bool:
+    return all(price.origin != "unknown" for price in settings.prices())
 
 
 def format_estimate(found: RunEstimate, settings: Settings) -> list[str]:
@@ -206,7 +217,7 @@ def _span(one: Range) -> str:
 
 
 def _dollars(one: Range, settings: Settings) -> str:
-    if any(price.origin == "unknown" for price in settings.prices()):
+    if not _is_priced(settings):
         return "dollars unknown"
     if not one.high:
         return "$0"

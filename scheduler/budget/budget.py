@@ -49,6 +49,24 @@ class Guarantee(NamedTuple):
     last_call: int  # minute of the day from which it is 0
 
 
+class Release(NamedTuple):
+    """How the limits of a day are given out over it: a part from its first minute, the rest evenly."""
+
+    start: int  # millionths of what admission may give out, from 00:00
+    begins: int  # minute of the day after which the rest is released
+    ends: int  # minute of the day from which all of it is
+
+    def of(self, room: int, minute: int) -> int:
+        """Return how much of a day's room is released at a minute of game time."""
+        first = room * self.start // MILLION
+        passed = min(max(0, minute % DAY - self.begins), self.ends - self.begins)
+        return first + (room - first) * passed // (self.ends - self.begins)
+
+
+MILLION = 1_000_000
+AT_ONCE = Release(MILLION, 0, 1)
+
+
 def amounts(cost: Cost) -> tuple[int, int, int]:
     """Return a cost in the order of `UNITS`."""
     return cost.calls, cost.tokens, cost.usd_micros
@@ -58,6 +76,12 @@ def window_of(period: Period, tick: int, minute: int) -> str:
     """Return the window of a period that a tick belongs to."""
     index = {"tick": tick, "day": day_of(minute), "run": 0}[period]
     return f"{period}:{index}"
+
+
+def window_order(window: str) -> tuple[str, int]:
+    """Return what windows are sorted by: their period, then their index as a number."""
+    period, _, index = window.partition(":")
+    return period, int(index)
 
 
 def format_window(window: str) -> str:
@@ -145,11 +169,13 @@ class BudgetView:
         retry_share: float,
         guarantees: Mapping[str, Guarantee],
         held: Mapping[str, int] | None = None,
+        release: Release = AT_ONCE,
     ) -> None:
         self.table = table
         self.retry_share = retry_share
         self.least_pool = 0
         self._guarantees = dict(guarantees)
+        self._release = release
         self.held: dict[str, int] = dict(held or {})
         self._changed: set[str] = set()
 
@@ -193,6 +219,8 @@ class BudgetView:
                 continue
             for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
                 room = self.room(cell.period, cell.scope, unit) if amount else None
+                if room is not None and cell.period == "day":
+                    room = self._release.of(room, minute)
                 if room is not None and self._demand(cell, unit, key.kind, minute, amount, room) > room:
                     return f"{cell.window} {cell.scope} {unit}"
         return None
@@ -206,6 +234,9 @@ class BudgetView:
 
         In a day's window of the whole run this is the sum over kinds of max(held, guarantee), so that others borrow
         only the share that a kind no longer needs; elsewhere it is the amount held.
+
+        Args:
+            room: what admission may give out by now.
         """
         held = self.get(cell, unit)
         if cell.scope != "run" or cell.period != "day":

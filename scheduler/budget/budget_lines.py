@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
-from scheduler.budget.budget import least_pool, retry_pool, window_of
+from scheduler.budget.budget import least_pool, retry_pool, window_of, window_order
 from scheduler.config.kept_settings import kept_settings
 from scheduler.config.limits import LIMIT_UNITS, UNITS, LimitTable, LimitUnit
 from scheduler.ledger.run_store import RunStore
@@ -141,7 +141,9 @@ def lines_of(
     """
     order: dict[str, int] = {unit: index for index, unit in enumerate(LIMIT_UNITS)}
     lines: list[BudgetLine] = []
-    for (window, scope, unit), account in sorted(accounts.items(), key=lambda i: (i[0][0], i[0][1], order[i[0][2]])):
+    for (window, scope, unit), account in sorted(
+        accounts.items(), key=lambda one: (window_order(one[0][0]), one[0][1], order[one[0][2]])
+    ):
         unit_name = cast(LimitUnit, unit)
         limit = limits.limit_of(window, scope, unit_name)
         reserved, spent, retried = (account.get(name, 0) for name in ("reserved", "spent", "pool"))

@@ -50,6 +50,15 @@ class LimitHistory:
         return max(limits) if len(limits) == len(values) else None
 
     @property
+    def last(self) -> LastLimits:
+        """Return the limits that windows were under last: those of a past day are not changed by later tables."""
+        return LastLimits(self)
+
+    def last_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
+        """Return the limit that a window was under at its end, or is under now; None if it had none then."""
+        return self._tables_over(window)[-1].limit_of(window, scope, unit)
+
+    @property
     def ever(self) -> LimitTable:
         """Return every limit that was ever set, at its latest value."""
         return LimitTable({name.text(): value for table in (self.first, *self._tables) for name, value in table})
@@ -65,6 +74,17 @@ class LimitHistory:
             first = max(i for i, start in enumerate(starts) if start <= begins)
             return [table for table, start in zip(tables, starts, strict=True) if start < ends][first:]
         return tables
+
+
+class LastLimits:
+    """The limits of windows as each was under them last."""
+
+    def __init__(self, history: LimitHistory) -> None:
+        self._history = history
+
+    def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
+        """Return the limit of a cell of the accounts; None without one."""
+        return self._history.last_of(window, scope, unit)
 
 
 def normal_name(name: str) -> str:

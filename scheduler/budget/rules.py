@@ -13,7 +13,7 @@ from memory.errors import quoted
 from memory.profile import Location
 from memory.retrieval.retrieval import DEFAULT
 from scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
-from scheduler.budget.budget import BudgetView, Guarantee
+from scheduler.budget.budget import MILLION, BudgetView, Guarantee, Release
 from scheduler.config.controls import FULL
 from scheduler.config.endpoints import DEFAULT as OF_SHORT_SETTINGS
 from scheduler.config.endpoints import Model
@@ -180,7 +180,19 @@ def view_of(settings: Settings) -> BudgetView:
         kind: Guarantee(share, DAY if kind in ahead else settings.last_call.get(kind, DAY))
         for kind, share in settings.guarantees.items()
     }
-    return BudgetView(settings.limit_table(), retry_share=settings.retry_share, guarantees=guarantees)
+    return BudgetView(
+        settings.limit_table(), retry_share=settings.retry_share, guarantees=guarantees, release=release_of(settings)
+    )
+
+
+def release_of(settings: Settings) -> Release:
+    """Return how the limits of a day are released: from the morning until repairs begin, or the day's last tick."""
+    last = DAY - settings.minutes_per_tick
+    return Release(
+        start=round(settings.day_start * MILLION),
+        begins=settings.morning,
+        ends=max(settings.morning + 1, min(settings.repair_from, last)),
+    )
 
 
 def throttle_rules(settings: Settings) -> ThrottleRules:

@@ -16,7 +16,7 @@ KEPT = frozenset(
         "llm", "model", "models", "tiers", "kind_tiers", "failover", "input_price", "output_price", "minutes_per_tick",
         "morning", "spread",
         "apply", "latency", "adaptive_latency", "disable", "response_cache", "limits", "limit_tokens",
-        "limit_usd", "retry_share",
+        "limit_usd", "day_start", "retry_share",
         "guarantees", "last_call",
         "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
         "summary_threshold", "retention_days", "max_archived", "policy", "policies", "on_failure", "cells",

@@ -28,7 +28,7 @@ class ListedPrice(NamedTuple):
     input: int
     cached_input: int
     output: int
-    as_of: str = ""  # date, such as "2026-08-21"
+    as_of: str  # date, such as "2026-08-21"
 
 
 class ModelPrice(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,10 @@ def _table() -> dict[str, dict[str, ListedPrice]]:
     """Return the prices by host and model."""
     text = files(__package__).joinpath("model_prices.toml").read_text("utf-8")
     return {
-        host: {model: ListedPrice(*prices, as_of=vendor["as_of"]) for model, prices in vendor["models"].items()}
+        host: {
+            model: ListedPrice(given, cached, written, vendor["as_of"])
+            for model, (given, cached, written) in vendor["models"].items()
+        }
         for vendor in tomllib.loads(text).values()
         for host in vendor["hosts"]
     }

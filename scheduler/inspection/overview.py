@@ -119,7 +119,7 @@ def run_overview(client: Redis, run: str) -> RunOverview:
     hour = recent_ticks(store, run, limits.ever, max(1, HOUR // settings.minutes_per_tick))
     start = hour.minute - hour.last * settings.minutes_per_tick
     present = [window_of(period, hour.last, hour.minute) for period in ("day", "run")]
-    lines = [line for line in budget_lines(store, limits.now) if line.window in present]
+    lines = [line for line in budget_lines(store, limits.last) if line.window in present]
     windows = [
         Window(line=line, forecast=forecast(line, minute=hour.minute, start=start))
         for line in lines

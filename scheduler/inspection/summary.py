@@ -175,7 +175,7 @@ class RunReader:
             refused=dict(sorted(refused.items())),
             limits=limits_in_force(limits.now, pools_of(self._store)),
             prices=settings.prices(),
-            budget=budget_lines(self._store, limits.now),
+            budget=budget_lines(self._store, limits.last),
             memories=memories,
             warnings=dict(sorted(warnings.items())),
             steering=steering_of(self._store),

@@ -123,7 +123,7 @@ def budget_vitals(client: Redis, run: str) -> BudgetVitals:
 
     windows = [
         Window(line=line, forecast=forecast(line, minute=recent.minute, start=start))
-        for line in budget_lines(store, limits.now)
+        for line in budget_lines(store, limits.last)
     ]
     return BudgetVitals(run=run, status=status, tick=tick, minute=recent.minute, windows=windows, recent=recent)
 

@@ -111,6 +111,7 @@ def incidents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incidents]:
             "run", "--town", 5, "--days", 90, "--tick-rate", 4, "--workers", 1, "--llm", "openai",
             *("--limit-usd", 1), data_dir=data_dir, log=folder / "run.log",
             COGITATE_BASE_URL=endpoint.url, COGITATE_API_KEY="any", COGITATE_MODEL=MODEL,
+            COGITATE_INPUT_PRICE="150000", COGITATE_OUTPUT_PRICE="600000",
             COGITATE_MINUTES_PER_TICK="10", COGITATE_MORNING="60", COGITATE_REFLECTION_INTERVAL="120",
             COGITATE_ACT_INTERVAL="6", COGITATE_BREAKER_LONGEST_PAUSE="2", COGITATE_LIMITS=json.dumps({}),
         )  # fmt: skip

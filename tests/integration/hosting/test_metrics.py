@@ -149,6 +149,7 @@ def test_the_shipped_rules_and_configuration_are_accepted(tmp_path: Path) -> Non
 
 
 LIMIT = 'run="town",period="run",scope="run",unit="tokens"'
+OF_5_DOLLARS = {f"cogitate_budget_limit{{{LIMIT}}}": "5000000x60"}
 ROOM = {"limit": 1000, "for_retries": 200, "retried": 10}
 
 
@@ -296,8 +297,9 @@ REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
         ("LedgerAway", {'cogitate_ledger_up{run="town"}': "1x20 0x40"}, ['run="town"']),
         ("RedisRefusesWrites", {"cogitate_redis_refuses_writes": "0x20 1x40"}, [""]),
         ("RedisRefusesWrites", {"cogitate_redis_refuses_writes": "0x60"}, []),
-        ("Overrun", {f"cogitate_budget_overrun{{{LIMIT}}}": "0x20 5x40"}, [LIMIT]),
-        ("Overrun", {f"cogitate_budget_overrun{{{LIMIT}}}": "0x60"}, []),
+        ("Overrun", OF_5_DOLLARS | {f"cogitate_budget_overrun{{{LIMIT}}}": "0x20 60000x40"}, [LIMIT]),
+        ("Overrun", OF_5_DOLLARS | {f"cogitate_budget_overrun{{{LIMIT}}}": "0x20 30x40"}, []),  # micro-dollars
+        ("Overrun", OF_5_DOLLARS | {f"cogitate_budget_overrun{{{LIMIT}}}": "0x60"}, []),
         ("DeadJobs", {f'{ENDED},reason="dead"}}': "0x20 1x40"}, ['run="town",kind="act"']),
         ("DeadJobs", {f'{ENDED},reason="late"}}': "0+1x60"}, []),
     ],

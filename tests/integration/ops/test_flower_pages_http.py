@@ -57,7 +57,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
         done = cogitate(
             "run", "--town", 4, "--ticks", 100, "--workers", 1, "--llm", "openai", "--limit-tokens", 1_000_000,
             data_dir=started.data_dir, COGITATE_MINUTES_PER_TICK="10", COGITATE_BASE_URL=endpoint.url,
-            OPENAI_API_KEY="any",
+            OPENAI_API_KEY="any", COGITATE_INPUT_PRICE="150000", COGITATE_OUTPUT_PRICE="600000",
             COGITATE_LIMITS='{"tick.run.jobs": 2, "day.run.calls": 12, "day.owner:*.calls": 9}',
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

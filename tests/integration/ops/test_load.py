@@ -14,6 +14,7 @@ from ops.load.asserts import check_names, failures, numbers, parse
 from ops.load.figures import LoadRecorder, figures
 from ops.load.from_run import run_profile
 from ops.load.profiles import PROFILES, profile_of, recorded_profile
+from ops.load.run import INPUT_PRICE, OUTPUT_PRICE
 from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.summary import summarise_run
 from simulation.story.story import AGENTS
@@ -58,7 +59,7 @@ def test_an_endpoint_of_ones_own_is_asked_within_a_limit_in_money(tmp_path: Path
         found = summary(
             "load", "--against", endpoint.url, "--model", MODEL, "--limit-usd", 0.002, "--agents", 4, "--tick-rate", 12,
             *("--workers", 1, "--out", tmp_path / "load.html"), data_dir=tmp_path / "data", COGITATE_API_KEY="any",
-            COGITATE_INPUT_PRICE=INPUT_PRICE, COGITATE_OUTPUT_PRICE=OUTPUT_PRICE,
+            COGITATE_INPUT_PRICE=str(INPUT_PRICE), COGITATE_OUTPUT_PRICE=str(OUTPUT_PRICE),
         )  # fmt: skip
         stats = endpoint.stats()
     assert found["endpoint_tokens"] is None, "it may be anybody's"

@@ -85,3 +85,11 @@ def test_a_line_says_what_admission_counts_and_may_give_out() -> None:
     assert (found.counted, found.room, found.held) == (2 + 5 - 1 + 4, 16, 4)
     (bare,) = lines_of(accounts, LimitTable({}))
     assert (bare.limit, bare.room, bare.for_retries, bare.held) == (None, 0, 0, 0)
+
+
+def test_windows_are_in_the_order_of_time() -> None:
+    accounts = {
+        (f"{period}:{index}", "run", "calls"): {"spent": 1} for period in ("day", "tick") for index in (16, 9, 8)
+    }
+    found = [line.window for line in lines_of(accounts | {("run:0", "run", "calls"): {}}, LimitTable({}))]
+    assert found == ["day:8", "day:9", "day:16", "run:0", "tick:8", "tick:9", "tick:16"]

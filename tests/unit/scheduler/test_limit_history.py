@@ -41,6 +41,16 @@ def test_a_tick_is_under_the_limit_of_its_own_admission() -> None:
     assert [history.limit_of(f"tick:{tick}", "run", "calls") for tick in (9, 10, 11)] == [5, 1, 1]
 
 
+def test_a_window_is_shown_with_the_limit_that_it_was_under_last() -> None:
+    history = LimitHistory(FIRST).with_limit("day.run.calls", 10, tick=700, minute=DAY + 10)
+    history = history.with_limit("day.run.calls", 20, tick=710, minute=DAY + 20)
+    history = history.with_limit("day.run.calls", None, tick=2000, minute=3 * DAY)
+    history = history.with_limit("run.run.tokens", 7, tick=2001, minute=3 * DAY + 1)
+    assert [history.last.limit_of(f"day:{day}", "run", "calls") for day in range(4)] == [100, 20, 20, None]
+    assert history.last.limit_of("run:0", "run", "tokens") == 7
+    assert [history.last.limit_of(f"tick:{tick}", "run", "calls") for tick in (7, 2002)] == [5, 5]
+
+
 def test_names_are_known_although_they_are_not_in_force_any_more() -> None:
     history = LimitHistory(FIRST).with_limit("day.run.calls", None, tick=1, minute=1)
     assert {name.text() for name, _ in history.ever} == {"day.run.calls", "tick.run.calls", "run.run.tokens"}

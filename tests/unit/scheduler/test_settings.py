@@ -213,6 +213,7 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "minutes_per_tick": ((1, 60), (0, 61)), "morning": ((0, 1439), (-1, 1440)),
     "spread": ((0, 240), (-1, 241)), "batch": ((1, 100), (0, 101)),
     "limit_tokens": FROM_ONE, "real_day_tokens": FROM_ONE, "retry_share": ((0, 0.999), (-0.001, 1)),
+    "day_start": ((0.001, 1), (0, 1.001)),
     "act_interval": ANY, "act_per_tick": FROM_ONE, "repair_from": ((0, 1440), (-1, 1441)),
     "throttle_interval": ((1, 1440), (0, 1441)), "throttle_least": ((0.001, 1), (0.0009, 1.001)),
     "perceive_unchanged_after": ((10, 1440), (9, 1441)), "claim_cap": ((1, 20), (0, 21)),

@@ -29,12 +29,15 @@ JOB = "7/plan/agent:ann/0/0"
 class Host:
     """A host's steering, and the run that it writes to."""
 
-    def __init__(self, store: RunStore | None = None, *, model: str = "default") -> None:
+    def __init__(
+        self, store: RunStore | None = None, *, model: str = "default", unpriced: tuple[str, ...] = ()
+    ) -> None:
         self.rules = Rules(
             kinds=KINDS,
             offers_of=lambda kind, tier: [ModelOption(model, 10, Cost(calls=1))],
             latency_of=lambda kind: 1,
             brief=lambda owner: {},
+            unpriced=unpriced,
         )
         self.view = BudgetView(LimitTable(FIRST), retry_share=0.0, guarantees={})
         self.steering = Steering(self.rules, self.view)
@@ -272,3 +275,12 @@ def test_a_state_without_those_who_wait_is_refused(host: Host) -> None:
     host.store.client.hdel(host.store.key("state"), "postponed")
     with pytest.raises(ValueError, match="who waits"):
         Host(host.store)
+
+
+def test_no_limit_in_money_is_set_on_models_whose_price_the_run_does_not_know() -> None:
+    money = SetLimit("day.owner:*.usd_micros", 5)
+    assert Host().refusal(money) == ""
+    host = Host(unpriced=("qwen", "m"))
+    assert host.refusal(money).endswith("does not know: 'qwen', 'm'")
+    assert host.refusal(SetLimit("day.tokens", 5)) == ""
+    assert host.refusal(SetLimit("day.usd_micros", None)) == "", "one that was there is lifted"

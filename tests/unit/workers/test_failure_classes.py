@@ -17,7 +17,8 @@ CLASSES = {
     "rate_limited", "server", "overloaded", "context_overflow", "filtered", "refused", "truncated", "empty", "not_json",
     "wrong_schema", "no_completion", "too_large", "unusable",
     "breaker_open", "rate_limited_here", "no_slot", "gate_away", "stopping", "real_day_spent", "real_day_away",
-    "real_day_unpriced", "unknown_endpoint", "prompt_too_long", "prompt_failed", "asking_failed", "effects_refused", "unmet", "other",
+    "real_day_unpriced",
+    "unknown_endpoint", "prompt_too_long", "prompt_failed", "asking_failed", "effects_refused", "unmet", "other",
 }  # fmt: skip
 WRITERS = ("workers/jobs/attempt.py", "workers/jobs/calls.py")  # where a job's failure gets its class
 
