@@ -37,7 +37,7 @@ def kind(
     template: str = "",
     answer: type[BaseModel] | None = None,
     importance: int = 5,
-    latency: Latency = 5,
+    latency: Latency = "5m",
     on_denied: OnDenied = "heuristic",
     prompt_cap: int = 1_500,
     output_cap: int = 300,
@@ -60,7 +60,8 @@ def kind(
         template: instead of `ask`, a file of the prompt beside the module.
         answer: the class of the answer, from pydantic; None: no model is asked.
         importance: from 1 to 10, of a text that is remembered.
-        latency: from the request to the result where ticks wait for results: ticks, or seconds such as "5s".
+        latency: from the request to the result where ticks wait for results: ticks, game minutes such as "5m", or
+            seconds such as "5s".
         on_denied: what happens when the budget refuses it: "heuristic" (`instead`), "defer" or "drop".
         prompt_cap: tokens of a prompt at most.
         output_cap: tokens of an answer at most, reasoning included.
