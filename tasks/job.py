@@ -108,7 +108,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def id(self) -> str:
         """Return the job's id, which is also its Celery task id: "run/tick/kind/owner/ordinal/trial"."""
-        return f"{self.run}/{self.key.text()}"
+        return job_id(self.run, self.key)
+
+
+def job_id(run: str, key: JobKey) -> str:
+    """Return the id of a run's job: "run/tick/kind/owner/ordinal/trial"."""
+    return f"{run}/{key.text()}"
 
 
 def split_job_id(job_id: str) -> tuple[str, JobKey]:

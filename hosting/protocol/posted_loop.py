@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hosting.protocol.messages import Turn, effect_of
@@ -12,6 +12,7 @@ from hosting.tick_loop import TickLoop
 from memory.errors import InputError
 from scheduler.budget.briefs import brief_keys, check_brief
 from scheduler.config.settings import Settings
+from scheduler.journal.ends import JobEnd
 from scheduler.ledger.connect import connect
 from scheduler.tick.loop import Tick
 from tasks.registry import kinds
@@ -72,6 +73,11 @@ class PostedLoop(TickLoop):
         if self._passed is None:
             self._passed = self._next_tick()
         return self._passed
+
+    @property
+    def ends(self) -> Sequence[JobEnd]:
+        """The ends of the jobs that the newest tick has ended."""
+        return self._loop.ends
 
     def take_turn(self, turn: Turn, digest: str) -> Tick:
         """Do what the host posted for the tick whose boundary was passed, and commit it.

@@ -32,8 +32,10 @@ from scheduler.engine.engine import RunEngine
 from scheduler.engine.run_state import RunState
 from scheduler.engine.turn import FinishedTick
 from scheduler.intake.fallbacks import Fallbacks
+from scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_boundary
 from scheduler.journal.exported import ExportedJournal
 from scheduler.journal.history import Change, changes_of, observed_again, read_journal
+from scheduler.journal.lines import JournalError
 from scheduler.ledger.answers import Advanced, BoundaryInput
 from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.ledger import Apply, Commit, HostLedger
@@ -72,6 +74,7 @@ class Tick(NamedTuple):
     minute: int  # game time, total minutes
     applied: tuple[Change, ...]
     replayed: bool  # handed over again on resume: already committed
+    ended: tuple[JobEnd, ...] = ()  # jobs that have ended since the last tick was handed over
 
 
 class _OpenTick(NamedTuple):
@@ -149,6 +152,8 @@ class RunLoop:
         self._left = False  # the ledger knows how this host left the run
         self._redelivers = redelivers
         self._posted = ""
+        self.ends: tuple[JobEnd, ...] = ()  # of the jobs that the newest tick has ended
+        self._ends: tuple[JobEnd, ...] = ()  # those of them that it decided after the world's turn
         self.changing = threading.RLock()  # held while memories change, for who reads them from another thread
         self.stopping = False  # the present tick is the last one of this host
         self._interrupted = threading.Event()  # no further tick is to begin
@@ -195,6 +200,7 @@ class RunLoop:
             yield from self._redeliver()
         if self.tick:
             self.state.rewake(self.tick)
+            self._ends = self._ends_before(self.tick + 1)
         with self._collections or nullcontext():
             yield from self._new_ticks()
         self._leave()
@@ -248,7 +254,9 @@ class RunLoop:
             changes = self.engine.begin(number, boundary)
         self._open = _OpenTick(number, boundary.controls, time.perf_counter() - began, sys.exception())
         self.calls.open(number)
-        return Tick(number, self.state.facts.minute(number), tuple(changes), False)
+        before, self._ends = self._ends, ()
+        self.ends = tuple(self.engine.ends())
+        return Tick(number, self.state.facts.minute(number), tuple(changes), False, (*before, *self.ends))
 
     def _commit(self) -> None:
         """Commit the tick whose body has ended."""
@@ -269,6 +277,8 @@ class RunLoop:
         with self.changing:
             finished = self.engine.end(number, turn, controls, away=away)
         self.ended.note(finished)
+        self._ends = tuple(ends_after_turn(self.ledger.run, finished.core, finished.notes))
+        self.ends += self._ends
         commit = self._committer.commit(
             number, finished, checkpoint, self.digest, self.chain, self._host_pace(), self._posted
         )
@@ -337,7 +347,9 @@ class RunLoop:
             self.calls.open(core.tick)
             again = (*core.observed, *core.waiting)
             self.calls.journalled = frozenset(entry.text for _, entry in again)
-            yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
+            now = ends_at_boundary(self.ledger.run, core.ended, line.notes.ended)
+            yield Tick(core.tick, core.minute, tuple(changes_of(line)), True, (*self._ends_before(core.tick), *now))
+            self._ends = tuple(ends_after_turn(self.ledger.run, core, line.notes.ended))
             self.calls.check_process()
             self.calls.is_open = False
             turn, _ = self.calls.take()
@@ -348,6 +360,15 @@ class RunLoop:
                     f"{known} in the journal; it must be deterministic from its last checkpoint"
                 )
         self.calls.redelivering = False
+
+    def _ends_before(self, tick: int) -> tuple[JobEnd, ...]:
+        """Return the ends that the tick before decided after the world's turn, of which no tick has told yet."""
+        if self._ends or tick == 1:
+            return self._ends
+        with suppress(JournalError):  # trimmed: whoever hosted it then has had a game day to hear of them
+            for line in read_journal(self.ledger.store, tick - 1, tick - 1):
+                return tuple(ends_after_turn(self.ledger.run, line.core, line.notes.ended))
+        return ()
 
     # -- leaving -------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ from scheduler.intake.effects import check_effect
 from scheduler.intake.observations import Observation, check_entry, check_event
 from scheduler.tick.live_memory import LiveMemory
 from tasks.integrate import asks_for_integration
-from tasks.job import Reads, Request
+from tasks.job import JobKey, Reads, Request, job_id
 
 MAX_STATE = 500_000_000  # bytes of a world's state: Redis keeps no larger value
 MAX_KIND = 100  # characters of the kind of a story's event
@@ -120,8 +120,8 @@ class WorldCalls:
         priority: int = 0,
         params: Mapping[str, object] | None = None,
         within: int | None = None,
-    ) -> None:
-        """Note a request for a job."""
+    ) -> str:
+        """Note a request for a job, and return the job's id."""
         self._check_turn()
         known = self.known(owner)
         request = Request(
@@ -134,7 +134,11 @@ class WorldCalls:
             self.known(other.owner)
         if checked.kind in self._state.rules.disabled:
             raise InputError(f"kind {quoted(kind)} is switched off in this run: its settings name it in `disable`")
-        self._turn.requests.append(checked)
+        slot, turn = (checked.kind, checked.owner), self._turn
+        key = JobKey(self.present, *slot, turn.slots[slot], 0)
+        turn.slots[slot] += 1
+        turn.requests.append(checked)
+        return job_id(self._state.run, key)
 
     def ask(self, effect: Effect) -> None:
         """Note an effect of the world's own."""

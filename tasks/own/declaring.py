@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from memory.errors import quoted
-from prompts.render import TemplateError, Templates
+from prompts.render import VALUES, TemplateError, Templates
 from tasks.job import Latency
 from tasks.kind import OnDenied
 from tasks.kind_check import KindError, faults_of, takes
@@ -124,6 +124,10 @@ def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]
         templates.check([path.stem])
     except TemplateError as error:
         return None, BUILT_IN_TEMPLATE, [f"template: {error}"]
+    if unknown := templates.unknown_in(path.stem, VALUES[BUILT_IN_TEMPLATE]):
+        known = ", ".join(sorted(VALUES[BUILT_IN_TEMPLATE]))
+        fault = f"template {file!r} asks for {', '.join(unknown)}; it is given {known}"
+        return None, BUILT_IN_TEMPLATE, [f"{fault}, and what a request says as params.…"]
     return templates, path.stem, []
 
 
