@@ -45,11 +45,6 @@ class PostedLoop(TickLoop):
         return self._processes._replace(client=client, settings=settings)
 
     @property
-    def checkpoint_tick(self) -> int:
-        """The tick of the world's last checkpoint; 0: there is none."""
-        return self._loop.checkpoint_tick
-
-    @property
     def done(self) -> bool:
         """Whether no further tick comes, whoever hosts the run."""
         return self._loop.done
@@ -90,7 +85,7 @@ class PostedLoop(TickLoop):
         assert tick is not None, "no boundary was passed"
         mark = self._loop.calls.mark()
         try:
-            self._say(turn, tick)
+            self._say(turn)
         except InputError:
             self._loop.calls.back_to(mark)
             raise
@@ -109,14 +104,11 @@ class PostedLoop(TickLoop):
         with self._loop.changing:
             return question.found(self.memory(question.owner))
 
-    def _say(self, turn: Turn, tick: Tick) -> None:
+    def _say(self, turn: Turn) -> None:
         for owner, profile in turn.joins.items():
             self.join(owner, profile.profile())
         for seen in turn.observations:
-            fields = seen.model_dump(exclude={"owner"})
-            if seen.minute is None:
-                fields["minute"] = tick.minute
-            self.observe(seen.owner, fields)
+            self.observe(seen.owner, seen.model_dump(exclude={"owner"}))
         for happened in turn.events:
             if happened.owner is None:
                 self.broadcast(happened.event, happened.also)

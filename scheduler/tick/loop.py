@@ -48,6 +48,7 @@ from scheduler.tick.leaving import let_go
 from scheduler.tick.pace import Pace
 from scheduler.tick.restore import restore
 from scheduler.tick.result_collector import Publish, ResultCollector
+from scheduler.tick.tick_iterator import OneDriver
 from scheduler.tick.trimming import JournalTrimmer
 from scheduler.tick.world_calls import WorldCalls
 from tasks.job import Job
@@ -63,7 +64,8 @@ Watcher = Callable[[int, FinishedTick, float], None]  # called after each commit
 class WorldDiverged(CogitateError, RuntimeError):
     """A resumed world repeated its last tick differently, so it is not deterministic from its checkpoint.
 
-    Put all of the world's state, random generators included, into the checkpoint, and restore it before the loop.
+    Open the run with `world="present"` to go on after its last committed tick with the world as it is. Or put all of
+    the world's state, random generators included, into the checkpoint, and restore it from `loop.restored`.
     """
 
 
@@ -106,9 +108,9 @@ class _Sent(NamedTuple):
 class RunLoop:
     """Driver of one run, which takes each tick through its boundary, the world's turn and its commit.
 
-    Everybody who iterates shares one iterator: who breaks off goes on where he was. The iterator cannot know that the
-    body of its last tick has ended: after `break`, a last `next` or the end of a `zip` nobody requests another tick. So
-    `finish` says that it has ended, and commits the tick; `abandon` says that it has not, and the tick never happened.
+    All iterators share the ticks: whoever breaks off and iterates again goes on where that was. The loop cannot know
+    that the body of its last tick has ended: after `break`, a last `next` or the end of a `zip` nobody requests another
+    one. So `finish` says that it has ended, and commits the tick; `abandon` says that it has not: it never happened.
     """
 
     def __init__(
@@ -179,6 +181,9 @@ class RunLoop:
             for owner, profile in owners.items():
                 self.calls.add_owner(owner, profile)
         self._ticks = self._run()
+        self._one_driver = OneDriver(
+            self._ticks, lambda: f"run {ledger.run!r}: tick {self.calls.present}" if self.calls.is_open else ""
+        )
 
     # -- the ticks -----------------------------------------------------------------------------------
 
@@ -192,7 +197,7 @@ class RunLoop:
         if self._failed or self._closed:
             ended = "is closed" if self._closed else "was ended by an error"
             raise LedgerError(f"run {self.ledger.run!r}: this loop {ended}; open the run again with resume=True")
-        return self._ticks
+        return iter(self._one_driver)
 
     def _run(self) -> Generator[Tick, None, None]:
         self.calls.check_process()
@@ -357,7 +362,9 @@ class RunLoop:
                 known = len(core.observed) + len(core.waiting) + len(core.repeated)
                 raise WorldDiverged(
                     f"tick {core.tick}: the resumed world observed {len(turn.observed)} entries that differ from the "
-                    f"{known} in the journal; it must be deterministic from its last checkpoint"
+                    f'{known} in the journal. Nothing is lost: open the run again with world="present" to go on at '
+                    f"tick {self.tick + 1} with the world as it is; or, for a world that is deterministic, restore it "
+                    f"from loop.restored, its checkpoint of tick {self.checkpoint_tick}, before the loop"
                 )
         self.calls.redelivering = False
 
