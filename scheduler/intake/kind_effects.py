@@ -40,7 +40,8 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
         return KindEffects(check_effects(made))
     except InputError as error:
         written = getattr(kind, "written", None)  # of a declared kind, whose method has another name
-        return KindEffects((), f"{written(name) if callable(written) else name}: {error}"[:_SAID])
+        named = f"kind {kind.name!r}: {written(name)}" if callable(written) else name
+        return KindEffects((), f"{named}: {error}"[:_SAID])
 
 
 def fault_of_kind(kind: Kind, name: str, error: BaseException) -> str:

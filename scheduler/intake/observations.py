@@ -93,20 +93,20 @@ class Observation(HostInput, SeenFields):
 
 
 def check_entry(
-    owner: str, entry: Entry | Observation | Mapping[str, object], now: int, *, older: bool = False
+    owner: str, entry: Entry | Observation | Mapping[str, object], now: int | None = None, *, minute: int = 0
 ) -> Entry:
     """Return the entry that an observation becomes.
 
     Args:
-        now: game time of the tick.
-        older: it may be of an older version, of any time and perhaps blank.
+        now: game time of the tick; None: an observation of an older version, of any time and perhaps blank.
+        minute: game time of one of those that names none.
 
     Raises:
         InputError: naming the owner, the field and the value.
     """
     what = f"observation for {quoted(owner)}"
-    checked = _as_entry(what, entry, now)
-    if older:
+    checked = _as_entry(what, entry, minute if now is None else now)
+    if now is None:
         return checked
     check_text(f"{what}: text", checked.text, MAX_TEXT)
     if not now - EARLIEST <= checked.minute <= now + LATEST:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 
 import structlog
@@ -19,10 +19,14 @@ _OWNERS = ("agent:", "npc:", "group:", "location:")
 
 
 class Doubts:
-    """The doubts about what a host reports: names that nothing in the run has, and tick numbers given as game time."""
+    """The doubts about what a host reports: names that nothing in the run has, and tick numbers given as game time.
 
-    def __init__(self, state: RunState) -> None:
-        self._state = state
+    Args:
+        is_here: returns whether an owner is in the run, or joins with the present tick.
+    """
+
+    def __init__(self, state: RunState, is_here: Callable[[str], bool]) -> None:
+        self._state, self._is_here = state, is_here
         self._told: set[str] = set()
 
     def look(self, owner: str, entry: Entry, tick: int, minute: int) -> None:
@@ -36,7 +40,7 @@ class Doubts:
         if entry.location and not self._is_place(entry.location):
             self._unknown("observation.unknown_location", entry.location, [one.id for one in state.facts.locations])
         for subject in entry.subjects:
-            if subject.startswith(_OWNERS) and subject not in state.streams and subject not in state.retired:
+            if subject.startswith(_OWNERS) and subject not in state.retired and not self._is_here(subject):
                 self._unknown("observation.unknown_subject", subject, list(state.streams))
 
     def look_at_profiles(self, profiles: Mapping[str, Profile]) -> None:
@@ -49,7 +53,7 @@ class Doubts:
 
     def _is_place(self, place: str) -> bool:
         places = self._state.facts.locations
-        return not places or any(place == one.id for one in places) or location_owner(place) in self._state.streams
+        return not places or any(place == one.id for one in places) or self._is_here(location_owner(place))
 
     def _unknown(self, event: str, name: str, known: Iterable[str], **more: str) -> None:
         near = get_close_matches(name, list(known), 1)

@@ -78,7 +78,7 @@ class WorldCalls:
         self._checkpoint: bytes | None = None
         self._process = os.getpid()
         self._thread = threading.get_ident()
-        self.doubts = Doubts(state)
+        self.doubts = Doubts(state, self._is_here)
 
     def open(self, tick: int) -> None:
         """Give the world its turn at a tick."""
@@ -110,7 +110,7 @@ class WorldCalls:
         self._check_turn()
         known = self.known(owner)
         now = self._state.facts.minute(self.present)
-        checked = check_entry(known, entry, now, older=self.redelivering)
+        checked = check_entry(known, entry, None if self.redelivering else now, minute=now)
         length, most = len(checked.text), self._state.rules.max_text
         if length > most:
             raise InputError(

@@ -81,7 +81,7 @@ def test_what_the_budget_drops_or_puts_off_is_told_with_the_limit(cogitate_loop:
             loop.request("sing", ADA)
 
     hums(on_denied="drop")
-    hums(name="sing", on_denied="defer")
+    hums(name="sing", order=91, on_denied="defer")
     limits = {"run.kind:hum.jobs": 0, "run.kind:sing.jobs": 0}
     found = ends(cogitate_loop(owners=OWNERS, ticks=40, settings=PinnedSettings(limits=limits)), turn)
     hum, *songs = found.values()
@@ -119,7 +119,7 @@ def lived(loop: TickLoop, seed: int, told: dict[str, JobEnd], asked: list[str]) 
 @pytest.mark.parametrize("seed", range(4))
 def test_every_requested_job_ends_once_whatever_else_is_asked(cogitate_loop: Loops, seed: int) -> None:
     hums()
-    register(Own(name="sing", on_denied="defer", asks=lambda moment: [], wakes=lambda moment: None))
+    hums(name="sing", order=91, on_denied="defer")
     client, settings = FakeRedis(), PinnedSettings(limits={"tick.kind:sing.jobs": 1})
     loop = cogitate_loop(owners=OWNERS, ticks=60, client=client, settings=settings)
     told: dict[str, JobEnd] = {}
@@ -148,7 +148,7 @@ def test_a_resumed_host_hears_of_what_ended_after_the_last_turn(cogitate_loop: L
             asked = loop.request("hum", ADA)
             break
     loop.close()
-    resumed = cogitate_loop(client=client, resume=True, world=world)
+    resumed = cogitate_loop(client=client, resume=True, world=world, ticks=9)
     told = Counter(end.id for tick in resumed for end in tick.ended)
     assert told == {asked: 1}
 
@@ -159,7 +159,7 @@ def test_an_operator_who_cancels_is_heard_of_in_the_journal(cogitate_loop: Loops
     for tick in loop:
         if tick.number == 2:
             loop.request("hum", ADA)
-            ask(loop.ledger.client, "test", [SetMode("cancelled")], by="test")
+            ask(loop.ledger.client, "test", [SetMode("cancelled")], wait=0)
     lines = list(read_journal(loop.ledger.store, 1, int(loop.tick)))
     assert [one.end for line in lines for one in ends_of("test", line)] == ["cancelled"]
     assert loop.ended["hum", "none", "cancelled"] == 1
