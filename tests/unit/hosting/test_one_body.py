@@ -56,7 +56,7 @@ def test_two_tasks_do_not_share_the_ticks(cogitate_loop: Loops) -> None:
         async for _ in loop:
             await asyncio.sleep(0)
 
-    async def host() -> list[Any]:
+    async def host() -> tuple[Any, ...]:
         async with opened(cogitate_loop) as loop:
             return await asyncio.gather(iterate(loop), iterate(loop), return_exceptions=True)
 

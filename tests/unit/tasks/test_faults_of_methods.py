@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cogitate import Append, Entry, KindError, Profile, Tell, TickLoop, kind, newest
+from cogitate import Append, Entry, JobEnd, KindError, Profile, Tell, TickLoop, kind, newest
 from prompts.render import VALUES
 from scheduler.intake.kind_effects import made_without_model
 from tasks.job import Job, JobKey, Reads
@@ -45,7 +45,7 @@ def declared(**methods: Callable[..., Any]) -> Any:
 
 
 def key_error(*_: Any) -> Any:
-    return {}["what Ada remembers"]
+    raise KeyError("what Ada remembers")
 
 
 def of_ours(*_: Any) -> Any:
@@ -145,7 +145,7 @@ def test_an_answer_of_the_host_s_own_class_is_held_to_that_class_alone(why: str)
 def test_a_host_hears_of_it_at_the_due_tick(cogitate_loop: Callable[..., TickLoop]) -> None:
     declared(instead=lambda *_: 5)
     loop = cogitate_loop(owners={ADA: Profile(name="Ada")}, ticks=9)
-    told = []
+    told: list[JobEnd] = []
     for tick in loop:
         told += tick.ended
         if tick.number == 2:
