@@ -37,6 +37,7 @@ from prompts.constraints import Constraint
 from prompts.render import TemplateError
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.intake.observations import Observation
+from scheduler.journal.ends import JobEnd
 from scheduler.journal.history import Change
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.errors import (
@@ -81,6 +82,7 @@ __all__ = [
     "EventRule",
     "Fenced",
     "InputError",
+    "JobEnd",
     "JournalError",
     "Kind",
     "KindError",

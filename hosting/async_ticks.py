@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
+from memory.errors import UsageError
 from scheduler.tick.loop import RunLoop, Tick
 
 
@@ -25,20 +27,33 @@ class AsyncTicks:
         self._advance = advance
         self._thread: ThreadPoolExecutor | None = None
         self._next: Future[Tick | None] | None = None  # that nobody was handed yet
+        self._waiting: asyncio.Task[Any] | None = None  # for the next tick
 
     def __aiter__(self) -> AsyncTicks:
         return self
 
     async def __anext__(self) -> Tick:
         self._loop.calls.check_process()
+        task, other = asyncio.current_task(), self._waiting
+        if other is not None and not (other.done() or other.cancelling()):
+            raise UsageError(
+                f"run {self._loop.ledger.run!r}: task {other.get_name()!r} waits for the next tick already: let one "
+                "task iterate, and hand on what it gets, in an asyncio.Queue for instance"
+            )
         if self._next is None:
             if self._thread is None:
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"ticks-{self._loop.ledger.run}")
             self._next = self._thread.submit(self._advance)
         waiting = asyncio.wrap_future(self._next)
         waiting.add_done_callback(_retrieve)
-        await asyncio.wait({waiting})  # a cancelled wait cancels nothing of what it waits for
+        self._waiting = task
+        try:
+            await asyncio.wait({waiting})  # a cancelled wait cancels nothing of what it waits for
+        finally:
+            if self._waiting is task:
+                self._waiting = None
         self._next = None
+        self._loop.calls.hand_over()
         try:
             tick = waiting.result()
         except BaseException:

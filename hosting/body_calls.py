@@ -96,8 +96,10 @@ class BodyCalls:
         priority: int = 0,
         params: Mapping[str, Any] | None = None,
         within: int | None = None,
-    ) -> None:
-        """Request a job outright, beside those of its kind's cadence.
+    ) -> str:
+        """Request a job outright, beside those of its kind's cadence, and return its id.
+
+        One of the next ticks has the job's end in `tick.ended`, with this id.
 
         Args:
             numbers: read just these entries of the owner; None: all live ones.
@@ -110,7 +112,7 @@ class BodyCalls:
         Raises:
             InputError: for an unknown kind or owner, or parameters that JSON cannot express or the kind does not know.
         """
-        self._loop.calls.request(
+        return self._loop.calls.request(
             kind, owner, numbers=numbers, reads=reads, priority=priority, params=params, within=within
         )
 

@@ -24,11 +24,12 @@ from scheduler.budget.budget_lines import spent_of
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.vitals import budget_vitals
 from scheduler.intake.observations import Observation
+from scheduler.journal.ends import JobEnd
 from scheduler.journal.history import Change
 from scheduler.tick.arguments import check_settings
-from scheduler.tick.loop import Tick
 from tasks.job import Cost
 
+OWNERS = "agent:"  # what the names of agents begin with
 Who = Callable[[Any], Profile | None]
 Seen = str | Observation | Mapping[str, object]
 Sees = Callable[[Any], Seen | Iterable[Seen] | None]
@@ -76,6 +77,8 @@ class Minds:
         self._agents: dict[str, weakref.ref[Any]] = {}  # by owner; an agent that is removed must not live on
         self._unthinking: set[int] = set()  # ids of agents that never think
         self._applied: list[tuple[str, str, Change]] = []
+        self._ended: list[JobEnd] = []
+        self._is_new = True  # no tick has been passed yet but for those handed over again
         self._model = model
         owners = dict(self._arrived())
         self.loop = opened(owners=owners, brief=None if brief is None else self._brief_of)
@@ -91,6 +94,11 @@ class Minds:
             (self._agents[owner](), text, change) for owner, text, change in self._applied if owner in self._agents
         )
         return [Thought(agent, text, change) for agent, text, change in alive if agent is not None]
+
+    @property
+    def ended(self) -> list[JobEnd]:
+        """Return the jobs that ended with the last step, each with its reason."""
+        return self._ended
 
     @property
     def spent(self) -> Cost:
@@ -133,11 +141,16 @@ class Minds:
 
     def _stepped(self) -> None:
         """Pass a tick, after the model's own step."""
-        self._applied = []
+        self._applied, self._ended = [], []
         if self.loop.over:
             return
         with self.loop.tick() as tick:
+            self._ended = list(tick.ended)
             present = {owner_of(agent) for agent in self._model.agents}
+            if self._is_new and not tick.replayed:
+                self._is_new = False
+                if tick.number > 1:
+                    self._agree(present)
             for owner in [owner for owner in self._agents if owner not in present]:
                 del self._agents[owner]
                 self.loop.leave(owner)
@@ -149,14 +162,24 @@ class Minds:
                 if (text := _text_of(change)) and change.owner in self._agents
             ]
             if self._sees is not None:
-                self._observe(self._sees, tick)
+                self._observe(self._sees)
 
-    def _observe(self, sees: Sees, tick: Tick) -> None:
+    def _agree(self, present: set[str]) -> None:
+        """Let agents join that a resumed run lacks, and those leave that its model lacks."""
+        known = {owner for owner in self.loop.state.profiles if owner.startswith(OWNERS)}
+        for owner in sorted(known - present):
+            self.loop.leave(owner)
+        for owner, kept in self._agents.items():
+            agent = kept()
+            profile = None if owner in known or agent is None else self._who(agent)
+            if profile is not None:
+                self.loop.join(owner, profile)
+
+    def _observe(self, sees: Sees) -> None:
         for owner, known in self._agents.items():
             seen = sees(known())
             for one in (seen,) if isinstance(seen, str | Observation | Mapping) else seen or ():
-                fields = {"text": one} if isinstance(one, str) else one
-                self.loop.observe(owner, {"minute": tick.minute, **fields} if isinstance(fields, Mapping) else fields)
+                self.loop.observe(owner, {"text": one} if isinstance(one, str) else one)
 
     def _arrived(self) -> Iterable[tuple[str, Profile]]:
         """Note the agents that are new, in the order of their ids; yield those that think."""
@@ -218,7 +241,7 @@ def think(
 
 def owner_of(agent: Any) -> str:
     """Return the name of an agent as an owner of memories."""
-    return f"agent:{agent.unique_id}"
+    return f"{OWNERS}{agent.unique_id}"
 
 
 def _text_of(change: Change) -> str:

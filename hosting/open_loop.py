@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict, Unpack, get_args
 
+from hosting.opening import World
 from hosting.tick_loop import TickLoop
 from memory.errors import quoted
 from memory.profile import Location, Profile
@@ -27,6 +28,7 @@ class RunArguments(TypedDict, total=False):
     event_types: Mapping[str, Strategy | EventRule] | None
     ticks: int | None
     start_minute: int
+    world: World
     take_over: bool
     describe: Mapping[str, str] | None
 

@@ -29,6 +29,7 @@ from scheduler.tick.leaving import let_go
 from scheduler.tick.unused_arguments import unused_settings
 
 Exist = Literal["refuse", "resume", "replace"]
+World = Literal["repeat", "present"]
 
 
 class Opened(NamedTuple):
@@ -62,7 +63,7 @@ def open_commits(settings: Settings, resources: ExitStack) -> SendCommit:
     return thread
 
 
-def check_opening(*, resume: bool, exist: Exist, take_over: bool) -> None:
+def check_opening(*, resume: bool, exist: Exist, world: World, take_over: bool) -> None:
     """Check that the arguments about an existing run agree with each other.
 
     Raises:
@@ -71,6 +72,12 @@ def check_opening(*, resume: bool, exist: Exist, take_over: bool) -> None:
     check_flag("take_over", take_over)
     if exist not in get_args(Exist):
         raise ConfigurationError(f'exist={quoted(exist)} is none of "refuse", "resume" and "replace"')
+    if world not in get_args(World):
+        raise ConfigurationError(f'world={quoted(world)} is none of "repeat" and "present"')
+    if world == "present" and not resume and exist != "resume":
+        raise ConfigurationError(
+            'world="present" says how a run that is there goes on: give exist="resume" or resume=True with it'
+        )
     if resume and exist != "refuse":
         raise ConfigurationError(
             f'resume=True wants a run that is there, exist="{exist}" takes one that is not there too: give one of them'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Self
 
 from memory.errors import UsageError
@@ -11,14 +11,15 @@ from scheduler.tick.loop import RunLoop, Tick
 
 def one_by_one(loop: RunLoop, begin: Callable[[], object]) -> Callable[[], Tick | None]:
     """Return a function that hands over the next tick, None after the last; before the first it calls `begin`."""
-    begun = False
+    ticks: Iterator[Tick] | None = None
 
     def advance() -> Tick | None:
-        nonlocal begun
-        if not begun:
+        nonlocal ticks
+        begun = iter(loop)  # it says if the loop has ended
+        if ticks is None:
             begin()
-            begun = True
-        return next(iter(loop), None)
+            ticks = begun  # kept, so that the loop knows who has its tick
+        return next(ticks, None)
 
     return advance
 

@@ -17,6 +17,7 @@ from hosting.body_calls import BodyCalls
 from hosting.opening import (
     Exist,
     RunOpening,
+    World,
     check_model,
     check_opening,
     description_of,
@@ -83,6 +84,8 @@ class TickLoop(BodyCalls):
         resume: go on with a run that is there; its settings go before those that are given.
         exist: how to treat an existing run of this name, where `resume` is not given: "refuse" to create another,
             "resume" it, or "replace" it, which deletes it with all its memories. If there is none, it is created.
+        world: how the world of a resumed run goes on. "repeat": it does the ticks since its last checkpoint once more,
+            as it did them before. "present": it goes on as it is, with the tick after the last committed one.
         take_over: take the run also from a host that is at work on it; that host is fenced and stops.
         describe: strings to keep with a new run, such as the host's own arguments; `description_of` reads them.
         inline: no server and no processes: jobs run at once in this one, on a Redis in memory.
@@ -115,6 +118,7 @@ class TickLoop(BodyCalls):
         start_minute: int = 0,
         resume: bool = False,
         exist: Exist = "refuse",
+        world: World = "repeat",
         take_over: bool = False,
         describe: Mapping[str, str] | None = None,
         inline: bool = False,
@@ -129,7 +133,7 @@ class TickLoop(BodyCalls):
         settings = given.settings
         if ours:
             logs.follow(settings)
-        check_opening(resume=resume, exist=exist, take_over=take_over)
+        check_opening(resume=resume, exist=exist, world=world, take_over=take_over)
         check_spending(settings)
         if not resume and exist != "resume":  # a run that is there has prices of its own
             check_prices(settings)
@@ -185,7 +189,7 @@ class TickLoop(BodyCalls):
                 journal_keep=settings.journal_keep,
                 exported=exported_journal(settings, ledger),
                 collections=full_collections if settings.collect_garbage == "idle" else None,
-                redelivers=self.redelivers,
+                redelivers=self.redelivers and world == "repeat",
                 send_commit=Carried if inline else open_commits(settings, self._resources),
             )
             if resumed and settings.adapts():
@@ -205,6 +209,7 @@ class TickLoop(BodyCalls):
             if resumed:
                 tell_ignored(self.state, [*unused, *unused_arguments(self.state, given, description_of(client, run))])
             tell_strangers(self.state, settings, given.owners)
+            self._loop.calls.doubts.look_at_profiles(self.state.profiles or given.owners)
             tell_unasked(run, settings, given.settings)
             if settings.metrics_port is not None:
                 from hosting.metrics import serve_metrics
@@ -279,6 +284,11 @@ class TickLoop(BodyCalls):
     def restored(self) -> bytes | None:
         """The world's last checkpoint; None: there is none."""
         return self._loop.restored
+
+    @property
+    def checkpoint_tick(self) -> int:
+        """The tick with which the world's last checkpoint was committed; 0: there is none."""
+        return self._loop.checkpoint_tick
 
     @property
     def ended(self) -> Counter[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ VALUES: dict[str, frozenset[str]] = {
     "recount_npc": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
     "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related", "words", "earlier"}),
     "own": frozenset({
-        *PERSONA, "ask", "example", "day", "time", "known", "summary", "memories",
+        *PERSONA, "ask", "example", "day", "time", "params", "known", "summary", "memories",
     }),
     "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
 }  # fmt: skip
@@ -82,7 +82,7 @@ def plain(text: str) -> str:
 def neutral(value: Any) -> Any:
     """Return what a template may insert: text is one line without angle brackets, so it cannot close the fence."""
     if not isinstance(value, str):
-        return value
+        return neutral(str(value)) if isinstance(value, list | tuple | set | Mapping) else value
     # Three calls of `replace` take a twentieth of the time of `translate`, and a prompt inserts forty values.
     return plain(value).replace("<", "‹").replace(">", "›").replace("`", "'")
 
@@ -117,6 +117,14 @@ class Templates:
         for name in names:
             self._load(name)
 
+    def unknown_in(self, name: str, known: Collection[str]) -> list[str]:
+        """Return the variables of a template that are not among those known, in order.
+
+        Raises:
+            TemplateError: when the template is missing or broken.
+        """
+        return sorted(self._load(name)[3] - set(known))
+
     def version(self, name: str) -> str:
         """Return the content hash of a template: 16 hexadecimal digits."""
         return self._load(name)[1]
@@ -127,7 +135,7 @@ class Templates:
         Raises:
             TemplateError: when the template is missing or broken, or asks for a value that is not given.
         """
-        template, version, built_in = self._load(name)
+        template, version, built_in, _ = self._load(name)
         try:
             context = template.new_context(dict(values))
             system, user = ("".join(template.blocks[block](context)).strip() for block in BLOCKS)
@@ -142,24 +150,25 @@ class Templates:
         looked = [str(folder) for folder in (self.folder, FOLDER) if folder is not None]
         raise TemplateError(f"prompt template {name}.j2 is missing; looked in {' and '.join(looked)}")
 
-    def _read(self, name: str) -> tuple[Template, str, bool]:
+    def _read(self, name: str) -> tuple[Template, str, bool, frozenset[str]]:
         path = self._path(name)
         try:
             source = path.read_text(encoding="utf-8")
             template = self._environment.from_string(source)
-            asked = meta.find_undeclared_variables(self._environment.parse(source))
+            named = meta.find_undeclared_variables(self._environment.parse(source))
+            asked = frozenset(named - set(self._environment.globals))
         except (OSError, UnicodeDecodeError) as error:
             raise TemplateError(f"prompt template {path} cannot be read: {error}") from error
         except TemplateSyntaxError as error:
             raise TemplateError(f"prompt template {path}, line {error.lineno}: {error.message}") from error
-        if name in VALUES and (unknown := sorted(asked - VALUES[name] - set(self._environment.globals))):
+        if name in VALUES and (unknown := sorted(asked - VALUES[name])):
             raise TemplateError(
                 f"prompt template {path} asks for {', '.join(unknown)}; it is given {', '.join(sorted(VALUES[name]))}"
             )
         for block in BLOCKS:
             if block not in template.blocks:
                 raise TemplateError(f"prompt template {path} has no block {block!r}; it needs {' and '.join(BLOCKS)}")
-        return template, hashlib.sha256(source.encode()).hexdigest()[:16], path.parent == FOLDER
+        return template, hashlib.sha256(source.encode()).hexdigest()[:16], path.parent == FOLDER, asked
 
 
 def check_templates(folder: Path | None = None) -> dict[str, str]:

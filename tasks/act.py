@@ -66,7 +66,7 @@ class Act:
     name = "act"
     params = ActParams
     order = 15
-    latency = 3
+    latency = "3m"
     latency_least, latency_most = 2, 60  # game minutes; half of the agent's interval, if that is shorter
     on_denied: OnDenied = "drop"
     needs_brief = True  # which says that an agent is free

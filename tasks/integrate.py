@@ -66,7 +66,7 @@ class Integrate:
     name = "integrate"
     params = NoParams
     order = 25
-    latency = 10
+    latency = "10m"
     latency_least, latency_most = 2, 120  # game minutes: later events wait for it
     on_denied: OnDenied = "heuristic"
     prompt_cap = 5_000

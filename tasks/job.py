@@ -12,8 +12,11 @@ from memory.entry import Character
 
 MAX_LATENCY = 100_000  # ticks, or game minutes
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?s")
+_MINUTES = re.compile(r"([1-9]\d{0,4}) ?m")
+LEAST_REAL = 0.5  # seconds that workers have for a latency in game minutes, unless that is more ticks than minutes
 
-Latency = int | str  # ticks, or seconds: "5s", "0.5s"
+LATENCIES = 'ticks, such as 5, game minutes, such as "5m", or seconds, such as "5s"'
+Latency = int | str  # ticks; or game minutes: "5m"; or seconds: "5s", "0.5s"
 
 
 class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -121,7 +124,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def id(self) -> str:
         """Return the job's id, which is also its Celery task id: "run/tick/kind/owner/ordinal/trial"."""
-        return f"{self.run}/{self.key.text()}"
+        return job_id(self.run, self.key)
+
+
+def job_id(run: str, key: JobKey) -> str:
+    """Return the id of a run's job: "run/tick/kind/owner/ordinal/trial"."""
+    return f"{run}/{key.text()}"
 
 
 def split_job_id(job_id: str) -> tuple[str, JobKey]:
@@ -143,18 +151,35 @@ def seconds_of(latency: str) -> float | None:
     return seconds or None
 
 
+def game_minutes_of(latency: str) -> int | None:
+    """Return the game minutes that a text such as "5m" names; None for any other text."""
+    found = _MINUTES.fullmatch(latency)
+    return int(found[1]) if found else None
+
+
+def is_latency(text: str) -> bool:
+    """Return whether a text names a latency: game minutes or seconds."""
+    return game_minutes_of(text) is not None or seconds_of(text) is not None
+
+
 def ticks_of(latency: Latency, *, tick_rate: float | None, minutes_per_tick: int) -> int:
     """Return a latency in ticks, at least 1.
 
-    Seconds are those of the clock that ticks follow: the real one at `tick_rate` ticks a second, else the game's.
+    Minutes are those of the game; at a real pace they also leave workers half a second, in which no more ticks pass
+    than the latency has minutes. Seconds are those of the clock that ticks follow: the real one at `tick_rate` ticks a
+    second, else the game's.
 
     Raises:
-        ValueError: when a text names no seconds.
+        ValueError: when a text names neither minutes nor seconds.
     """
     if isinstance(latency, int):
         return max(1, latency)
-    seconds = seconds_of(latency)
-    if seconds is None:
-        raise ValueError(f'{latency!r} names no latency: give ticks, such as 5, or seconds, such as "5s"')
-    ticks = seconds * tick_rate if tick_rate is not None else seconds / (60 * minutes_per_tick)
+    minutes, seconds = game_minutes_of(latency), seconds_of(latency)
+    if minutes is not None:
+        real = min(minutes, LEAST_REAL * tick_rate) if tick_rate is not None else 0
+        ticks = max(minutes / minutes_per_tick, real)
+    elif seconds is not None:
+        ticks = seconds * tick_rate if tick_rate is not None else seconds / (60 * minutes_per_tick)
+    else:
+        raise ValueError(f"{latency!r} names no latency: give {LATENCIES}")
     return min(MAX_LATENCY, max(1, math.ceil(round(ticks, 6))))  # rounded: 0.1 s at 30 ticks a second are 3, not 4

@@ -11,7 +11,7 @@ from typing import TypeGuard, cast, get_args
 import msgspec
 
 from memory.errors import ENDS_PROCESS, CogitateError
-from tasks.job import MAX_LATENCY, seconds_of
+from tasks.job import LATENCIES, MAX_LATENCY, is_latency
 from tasks.kind import Kind, OnDenied
 
 MAX_KIND_NAME = 64  # characters
@@ -108,8 +108,8 @@ def _wrong_values(kind: object) -> Iterator[str]:
         if value is _MISSING:
             yield f"it has no {field}"
         elif field == "latency" and isinstance(value, str):
-            if seconds_of(value) is None:
-                yield f'latency {_shown(value)} is none: give ticks, such as 5, or seconds, such as "5s"'
+            if not is_latency(value):
+                yield f"latency {_shown(value)} is none: give {LATENCIES}"
         elif type(value) is not int or not least <= value <= most:
             yield f"{field} {_shown(value)} is not {_kind_of_number(value)} from {least} to {most}"
     bounds = {field: _value(kind, field) for field in ("latency_least", "latency_most")}

@@ -40,6 +40,7 @@ from tasks.recall import (
     LITTLE,
     access_marks,
     brief,
+    delay_of,
     long_term_context,
     recall,
     replaced_entry,
@@ -51,6 +52,7 @@ QUERY = "plan today tomorrow want need goal"  # streams design, task 7
 SHOWN = 15  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
 _DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
+SOON = 5  # game minutes: what begins this long before the plan takes effect is still under way then
 LATE = 30  # minutes: an item that was to begin this long ago begins now; an older one is over
 
 
@@ -85,7 +87,7 @@ class Plan:
     name = "plan"
     params = PlanParams
     order = 10
-    latency = 5
+    latency = "5m"
     latency_least, latency_most = 2, 480  # game minutes: of the night before the day that is planned
     on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500
@@ -294,8 +296,15 @@ def _next_morning(moment: Moment) -> int:
 
 
 def _window(case: Case) -> tuple[int, int]:
-    begins = case.job.params.get(FROM)
-    start = max(case.job.minute, begins) if isinstance(begins, int) else case.job.minute
+    """Return the game times at which the plan begins and ends.
+
+    It begins when it is asked for, or at the morning for which it is; a plan that takes effect more than `SOON` later
+    begins then, since what lies before would be over.
+    """
+    asked, begins = case.job.minute, case.job.params.get(FROM)
+    start = max(asked, begins) if isinstance(begins, int) else asked
+    effective = asked + delay_of(case)
+    start = start if effective - start <= SOON else effective
     return start, next_morning(start, timing.morning_of(case.job.key.owner, case.world))
 
 

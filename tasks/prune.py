@@ -33,7 +33,7 @@ class Prune:
     name = "prune"
     params = NoParams
     order = 40
-    latency = 5
+    latency = "5m"
     on_denied: OnDenied = "heuristic"
     prompt_cap = 0
     output_cap = 0

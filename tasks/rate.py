@@ -40,7 +40,7 @@ class RateImportance:
     name = "rate"
     params = NoParams
     order = 5
-    latency = 5
+    latency = "5m"
     latency_least, latency_most = 2, 180  # game minutes: long before pruning and reflection go by it
     on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500

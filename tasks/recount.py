@@ -85,7 +85,7 @@ class Recount:
     name = "recount"
     params = NoParams
     order = 35
-    latency = 10
+    latency = "10m"
     latency_least, latency_most = 2, 120  # game minutes: the scene is still spoken of
     on_denied: OnDenied = "defer"
     prompt_cap = 3_500

@@ -80,7 +80,7 @@ class Reflect:
     name = "reflect"
     params = ReflectParams
     order = 20
-    latency = 10
+    latency = "10m"
     latency_least, latency_most = 2, 360  # game minutes: half of the interval between two
     on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500

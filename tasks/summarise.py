@@ -17,7 +17,7 @@ from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks import long_term, timing
-from tasks.job import Request
+from tasks.job import Request, ticks_of
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
 from tasks.recall import delay_of, replaced_entry
 from tasks.shown import (
@@ -49,7 +49,7 @@ class Summarise:
     name = "summarise"
     params = NoParams
     order = 30
-    latency = 20
+    latency = "20m"
     latency_least, latency_most = 2, 480  # game minutes: the conversation has settled for a day, and has `LATEST`
     on_denied: OnDenied = "heuristic"
     prompt_cap = 3_000
@@ -158,7 +158,9 @@ class Summarise:
 
     def _latest(self, moment: Moment) -> int:
         """Return the age at which a summary must be asked for, so that it is applied before `LATEST`."""
-        ahead = (max(self.latency, moment.lead(self.name)) + EVERY + 2) * moment.world.minutes_per_tick
+        pace = moment.world.minutes_per_tick
+        latency = ticks_of(self.latency, tick_rate=None, minutes_per_tick=pace)
+        ahead = (max(latency, moment.lead(self.name)) + EVERY + 2) * pace
         return max(0, LATEST - max(MARGIN, ahead))
 
     def _group(self, case: Case) -> Sequence[Entry]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from pydantic import BaseModel
 
+from hosting.protocol.messages import Turn
+from scheduler.journal.ends import JobEnd, ends_of
 from scheduler.journal.history import Change, changes_of
 from scheduler.journal.lines import ReadLine
+from tasks.job import JobKey, job_id
 
 
 class Opened(BaseModel):
@@ -38,6 +42,19 @@ class Applied(BaseModel):
     entry: dict[str, Any] | None
 
 
+class End(BaseModel):
+    """The end of a job."""
+
+    id: str  # run/tick/kind/owner/ordinal/trial
+    kind: str
+    owner: str
+    end: str  # "applied", "refused", "stale", "cancelled", "dropped" or "deferred"
+    source: str  # "llm", "cached", "heuristic", or "none": no effects were made
+    reason: str  # why it is not what a model said; "none": it is
+    why: str  # in words, or as a class: what was refused, which limit refused it, how the model failed
+    next: str  # of a deferred one: the id of the job that tries again
+
+
 class Ticked(BaseModel):
     """A tick that is committed. The same tick posted again gets the same answer."""
 
@@ -45,6 +62,8 @@ class Ticked(BaseModel):
     tick: int
     minute: int  # game time
     applied: list[Applied]  # what took effect at its boundary
+    ended: list[End]  # the jobs that have ended with it
+    requested: list[str]  # the ids of the jobs that the turn requests, in its order; in the events of a run none
     digest: str  # of the run at this tick
     over: bool  # no further tick comes
 
@@ -92,8 +111,9 @@ def ticked(run: str, line: ReadLine, *, over: bool) -> Ticked:
     """Return the answer to a tick, as its line of the journal tells it."""
     core = line.core
     return Ticked(
-        run=run, tick=core.tick, minute=core.minute, applied=applied(changes_of(line)), digest=line.digest, over=over
-    )
+        run=run, tick=core.tick, minute=core.minute, applied=applied(changes_of(line)), ended=ends(ends_of(run, line)),
+        requested=[], digest=line.digest, over=over,
+    )  # fmt: skip
 
 
 def applied(changes: Iterable[Change]) -> list[Applied]:
@@ -105,6 +125,21 @@ def applied(changes: Iterable[Change]) -> list[Applied]:
         )
         for change in changes
     ]  # fmt: skip
+
+
+def ends(ended: Iterable[JobEnd]) -> list[End]:
+    """Return the ends of jobs as a host gets them."""
+    return [End(**one._asdict()) for one in ended]
+
+
+def requested(run: str, tick: int, turn: Turn) -> list[str]:
+    """Return the ids of the jobs that a turn requests, as `loop.request` returns them."""
+    slots: Counter[tuple[str, str]] = Counter()
+    ids = []
+    for wanted in turn.requests:
+        ids.append(job_id(run, JobKey(tick, wanted.kind, wanted.owner, slots[wanted.kind, wanted.owner], 0)))
+        slots[wanted.kind, wanted.owner] += 1
+    return ids
 
 
 def plain(value: object) -> Any:

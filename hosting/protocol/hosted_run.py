@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-from hosting.protocol.answers import Memories, Opened, Ticked, applied, ticked
+from hosting.protocol.answers import Memories, Opened, Ticked, applied, ends, requested, ticked
 from hosting.protocol.messages import Turn
 from hosting.protocol.posted_loop import PostedLoop
 from hosting.protocol.questions import Question
@@ -73,7 +73,7 @@ class HostedRun:
                 answer = self._thread.submit(self._take, tick, turn, digest)
                 self._under_way = _UnderWay(tick, digest, answer)
                 return answer
-        return self._again(tick, digest, committed)
+        return self._again(tick, turn, digest, committed)
 
     def _take(self, tick: int, turn: Turn, digest: str) -> Ticked:
         try:
@@ -87,14 +87,14 @@ class HostedRun:
             self.failed = True
             raise
         answer = Ticked(
-            run=self.name, tick=tick, minute=taken.minute, applied=applied(taken.applied), digest=self.loop.digest,
-            over=self.loop.done,
+            run=self.name, tick=tick, minute=taken.minute, applied=applied(taken.applied), ended=ends(self.loop.ends),
+            requested=requested(self.name, tick, turn), digest=self.loop.digest, over=self.loop.done,
         )  # fmt: skip
         self._newest = digest, answer
         self._tell_watchers()
         return answer
 
-    def _again(self, tick: int, digest: str, committed: int) -> Future[Ticked]:
+    def _again(self, tick: int, turn: Turn, digest: str, committed: int) -> Future[Ticked]:
         """Return the answer that a committed tick had.
 
         Raises:
@@ -107,7 +107,8 @@ class HostedRun:
             posted, found = newest
         else:
             line = next(iter(self.lines(tick, tick)))
-            posted, found = line.notes.posted, self.told(line)
+            told = self.told(line).model_copy(update={"requested": requested(self.name, tick, turn)})
+            posted, found = line.notes.posted, told
         if posted != digest:
             raise another_turn(self.name, tick, committed + 1)
         answer.set_result(found)

@@ -15,7 +15,7 @@ from memory.errors import InputError, quoted, require_list
 from memory.profile import Location, Profile
 from memory.routing.routing import Event
 from scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_OWNER, MAX_TOLD
-from scheduler.intake.observations import Number, ObservationFields
+from scheduler.intake.observations import Number, SeenFields
 from scheduler.tick.arguments import MAX_MINUTE, MAX_TICKS
 from tasks.job import Reads
 
@@ -96,11 +96,10 @@ class OpenRun(Message):
 # -- a tick --------------------------------------------------------------------------------------------
 
 
-class Seen(ObservationFields):
-    """Something that an owner perceived, heard or was told."""
+class Seen(SeenFields):
+    """Something that an owner perceived, heard or was told; without `minute` at the tick's game time."""
 
     owner: Owner
-    minute: Figure | None = None  # type: ignore[assignment]  # null: the tick's
 
     @model_validator(mode="before")
     @classmethod

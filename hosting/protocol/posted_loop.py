@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hosting.protocol.messages import Turn, effect_of
@@ -12,6 +12,7 @@ from hosting.tick_loop import TickLoop
 from memory.errors import InputError
 from scheduler.budget.briefs import brief_keys, check_brief
 from scheduler.config.settings import Settings
+from scheduler.journal.ends import JobEnd
 from scheduler.ledger.connect import connect
 from scheduler.tick.loop import Tick
 from tasks.registry import kinds
@@ -44,11 +45,6 @@ class PostedLoop(TickLoop):
         return self._processes._replace(client=client, settings=settings)
 
     @property
-    def checkpoint_tick(self) -> int:
-        """The tick of the world's last checkpoint; 0: there is none."""
-        return self._loop.checkpoint_tick
-
-    @property
     def done(self) -> bool:
         """Whether no further tick comes, whoever hosts the run."""
         return self._loop.done
@@ -73,6 +69,11 @@ class PostedLoop(TickLoop):
             self._passed = self._next_tick()
         return self._passed
 
+    @property
+    def ends(self) -> Sequence[JobEnd]:
+        """The ends of the jobs that the newest tick has ended."""
+        return self._loop.ends
+
     def take_turn(self, turn: Turn, digest: str) -> Tick:
         """Do what the host posted for the tick whose boundary was passed, and commit it.
 
@@ -84,7 +85,7 @@ class PostedLoop(TickLoop):
         assert tick is not None, "no boundary was passed"
         mark = self._loop.calls.mark()
         try:
-            self._say(turn, tick)
+            self._say(turn)
         except InputError:
             self._loop.calls.back_to(mark)
             raise
@@ -103,14 +104,11 @@ class PostedLoop(TickLoop):
         with self._loop.changing:
             return question.found(self.memory(question.owner))
 
-    def _say(self, turn: Turn, tick: Tick) -> None:
+    def _say(self, turn: Turn) -> None:
         for owner, profile in turn.joins.items():
             self.join(owner, profile.profile())
         for seen in turn.observations:
-            fields = seen.model_dump(exclude={"owner"})
-            if seen.minute is None:
-                fields["minute"] = tick.minute
-            self.observe(seen.owner, fields)
+            self.observe(seen.owner, seen.model_dump(exclude={"owner"}))
         for happened in turn.events:
             if happened.owner is None:
                 self.broadcast(happened.event, happened.also)

@@ -66,7 +66,7 @@ def job_life(one: JobRecord, refusal: str, *, texts: bool = True) -> Iterator[tu
     if one.failure:
         yield "failure", format_class(one.failure) + (f" ({format_class(one.because)})" if one.because else "")
     if one.refusal:
-        yield "kind", f"its effects are invalid: {one.refusal}"
+        yield "kind", f"its code failed: {one.refusal}"
     if one.model:
         yield "model", one.model
     if one.prompt:

@@ -35,7 +35,7 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     decision: Decision
     model: str = ""  # that was given to an admitted job; empty: it asks none
     due: int = 0  # the tick whose boundary applies it; 0: it is deferred or dropped
-    refused: str = ""  # the cell that had no room, or "too_slow", "draining" or "away"
+    refused: str = ""  # the cell that had no room, or "too_slow", "draining", "away" or "left"
     successor: JobKey | None = None  # of a deferred request: its next trial, unless its owner leaves before
 
 
@@ -68,6 +68,7 @@ def admit(
     last_served: Callable[[str, str], int],
     due: DueTicks,
     closed: str = "",
+    called: Sequence[Request] = (),
 ) -> list[Decided]:
     """Decide a tick's requests in canonical order, and hold the cost of admitted ones in `view`.
 
@@ -76,6 +77,7 @@ def admit(
         last_served: the tick at which (kind, owner) was last admitted, -1 if never.
         due: the run's due ticks.
         closed: why the run admits nothing at all, given as the reason of each refusal.
+        called: those of `requests` that the host made, in the order of its calls, by which it knows their ids.
     """
     ordered = sorted(
         requests,
@@ -90,12 +92,20 @@ def admit(
         ),
     )  # fmt: skip
     ordinals: Counter[tuple[str, str, int]] = Counter()
+    known: dict[int, int] = {}  # the ordinals of the host's own requests, by identity
+    for request in called:
+        slot = (request.kind, request.owner, request.trial)
+        known[id(request)] = ordinals[slot]
+        ordinals[slot] += 1
     deferred: Counter[tuple[str, str, int]] = Counter()
     decided = []
     for request in ordered:
         slot = (request.kind, request.owner, request.trial)
-        key = JobKey(tick, request.kind, request.owner, ordinals[slot], request.trial)
-        ordinals[slot] += 1
+        ordinal = known.get(id(request))
+        if ordinal is None:
+            ordinal = ordinals[slot]
+            ordinals[slot] += 1
+        key = JobKey(tick, request.kind, request.owner, ordinal, request.trial)
         kind = kind_of(request.kind)
         offers = offers_of(request)
         fit = Fit(offers[-1], 0, closed) if closed else first_fitting(view, key, minute, request, offers, due)

@@ -124,7 +124,7 @@ class Settings(BaseSettings):
         None, gt=0
     )  # ticks per second; None or "max": no pace
     collect_garbage: Literal["idle", "python"] = "idle"  # when a paced host makes full garbage collections
-    latency: dict[str, LatencySetting] = Field(default_factory=dict)  # ticks or seconds to due, fixed, by kind
+    latency: dict[str, LatencySetting] = Field(default_factory=dict)  # until due, fixed, by kind
     adaptive_latency: bool | None = None  # due ticks follow the models' latencies; None: where ticks do not wait
 
     disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused on request

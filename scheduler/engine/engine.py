@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -11,7 +12,7 @@ from memory.apply import apply, unmet
 from memory.effects import Effect, losses
 from memory.profile import Profile
 from memory.stream import Stream
-from scheduler.budget.admission import DEFER_TICKS, Decided, admit
+from scheduler.budget.admission import DEFER_TICKS, Decided, DecidedLine, admit
 from scheduler.budget.repairs import admit_repairs, is_time
 from scheduler.config.controls import Control, ControlRequest
 from scheduler.config.tiers import ModelOption
@@ -26,6 +27,7 @@ from scheduler.engine.triggers import ScopeTrigger, recounts
 from scheduler.engine.turn import Deferred, FinishedTick, WorldTurn
 from scheduler.intake.fallbacks import Fallbacks
 from scheduler.intake.kind_effects import KindEffects
+from scheduler.journal.ends import LEFT, JobEnd, ends_at_boundary
 from scheduler.journal.history import Change, note_served
 from scheduler.journal.lines import Core, Correction, EndNote, Postponed, Stepped
 from scheduler.ledger.answer_times import Overdue, Timed
@@ -110,7 +112,7 @@ class RunEngine:
                 self._count_losses(closing.ended.effects)
                 state.rater.learn(state.streams, closing.ended.effects)
             self._learn_usage(closing.note, item)
-            if closing.note.refusal:
+            if closing.note.refusal and not closing.ended.effects:
                 state.warnings["job.effects_refused"] += 1
             elif closing.ended.reason != "none" and not closing.ended.effects:
                 state.warnings["job.nothing_recorded"] += 1
@@ -127,6 +129,12 @@ class RunEngine:
         overdue = self._learn_overdue(boundary.overdue, {key: jobs[key] for key in _late(closings)}, tick)
         self._begun = BegunTick(tuple(closings), tuple(late), corrected, timed, overdue)
         return [change for closing in (*closings, *late) for change in closing.changes]
+
+    def ends(self) -> list[JobEnd]:
+        """Return the ends of the jobs that were due at the boundary that was passed last."""
+        closings = self._begun.closings
+        ended, notes = (closing.ended for closing in closings), (closing.note for closing in closings)
+        return list(ends_at_boundary(self.state.run, ended, notes))
 
     def end(
         self, tick: int, turn: WorldTurn, controls: Sequence[ControlRequest | None] = (), *, away: bool = False
@@ -164,11 +172,12 @@ class RunEngine:
             self._remembering.forget(owner)
             state.steering.throttle.postponing.forget(owner)
         steered = self._steer(controls, begun.closings, tick, minute)
-        requests = [request for request in turn.requests if request.owner not in leaves]
+        called = [request for request in turn.requests if request.owner not in leaves]
         # No job may be opened for an owner that leaves with this tick.
         staying = {o: s for o, s in state.streams.items() if o not in state.retired} if leaves else state.streams
-        requests += self._recounts(turn.triggers, staying)
-        decided, postponed = self._decide(tick, minute, requests, staying, away=away)
+        requests = [*called, *self._recounts(turn.triggers, staying)]
+        decided, postponed = self._decide(tick, minute, requests, called, staying, away=away)
+        decided += self._of_leavers(tick, turn.requests, leaves)
         opened = self._open(minute, decided)
         if postponed:
             state.warnings["reflect.postponed"] += len(postponed)
@@ -358,7 +367,14 @@ class RunEngine:
         return requests
 
     def _decide(
-        self, tick: int, minute: int, requests: Sequence[Request], staying: Mapping[str, Stream], *, away: bool
+        self,
+        tick: int,
+        minute: int,
+        requests: Sequence[Request],
+        called: Sequence[Request],
+        staying: Mapping[str, Stream],
+        *,
+        away: bool,
     ) -> tuple[list[Decided], tuple[Postponed, ...]]:
         state = self.state
         again = [waiting.request for waiting in state.deferred if waiting.at <= tick]
@@ -380,6 +396,7 @@ class RunEngine:
             last_served=state.last_served,
             due=state.due,
             closed="away" if away else "" if state.steering.admits else state.steering.mode,
+            called=called,
         )
         busy = state.busy(d.request for d in decided)
         decided += state.steering.retry(
@@ -407,6 +424,19 @@ class RunEngine:
             elif d.grant is not None:
                 note_served(state.streams, d.line.key)
         return decided, postponed
+
+    def _of_leavers(self, tick: int, requests: Iterable[Request], leaves: Collection[str]) -> list[Decided]:
+        """Return the decisions on requests of the host for owners that leave with the tick: they are dropped."""
+        dropped: list[Decided] = []
+        ordinals: Counter[tuple[str, str]] = Counter()
+        for request in requests if self.state.steering.mode != "cancelled" else ():
+            if request.owner in leaves:
+                key = JobKey(tick, request.kind, request.owner, ordinals[request.kind, request.owner], request.trial)
+                ordinals[request.kind, request.owner] += 1
+                offer = self.state.rules.offers_of(self.state.rules.kind_of(request.kind), "routine")[-1]
+                line = DecidedLine(key=key, decision="dropped", refused=LEFT)
+                dropped.append(Decided(line, request, offer))
+        return dropped
 
     def _due(self, tick: int, minute: int, again: Iterable[Request]) -> tuple[list[Request], tuple[Postponed, ...]]:
         """Return the requests that are due by cadence, and those of them that the throttle postpones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -35,6 +36,7 @@ class WorldTurn:
     world_effects: list[Effect] = field(default_factory=list)
     observed: list[tuple[str, Entry]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    slots: Counter[tuple[str, str]] = field(default_factory=Counter)  # requests by kind and owner
     triggers: list[ScopeTrigger] = field(default_factory=list)
 
 
@@ -42,7 +44,8 @@ def copied(turn: WorldTurn) -> WorldTurn:
     """Return a copy of a turn that changes to the other leave alone."""
     return WorldTurn(
         joins=dict(turn.joins), leaves=list(turn.leaves), world_effects=list(turn.world_effects),
-        observed=list(turn.observed), requests=list(turn.requests), triggers=list(turn.triggers),
+        observed=list(turn.observed), requests=list(turn.requests), slots=turn.slots.copy(),
+        triggers=list(turn.triggers),
     )  # fmt: skip
 
 

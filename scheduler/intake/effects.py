@@ -84,6 +84,8 @@ def _as_read(effects: object) -> tuple[Effect, ...]:
         found = tuple(tuple.__iter__(effects))  # type: ignore[arg-type]  # past the class's own iterator
     elif issubclass(type(effects), list):
         found = tuple(list.__iter__(effects))  # type: ignore[arg-type]
+    elif issubclass(type(effects), _CLASSES):
+        found = (effects,)  # one, without the comma of a tuple
     else:
         raise _Refusal(f"{type(effects).__name__} is no tuple of effects; an empty one changes nothing")
     if not found:

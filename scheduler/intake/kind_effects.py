@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import NamedTuple
 
 from memory.effects import Effect
@@ -10,6 +9,7 @@ from memory.errors import ENDS_PROCESS
 from scheduler.intake.checks import InputError
 from scheduler.intake.effects import check_effects
 from tasks.kind import Case, Halving, Kind
+from tasks.own.method_faults import MethodFault, raised_at
 
 EFFECTS_REFUSED = "effects_refused"  # failure class of a job whose kind returned no usable effects
 _SAID = 300  # characters of a reason
@@ -36,21 +36,22 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
     except ENDS_PROCESS:
         raise
     except BaseException as error:  # an error of a host's own kind must end neither the host nor a worker
-        return KindEffects((), fault_of_kind(name, error)[:_SAID])
+        return KindEffects((), fault_of_kind(kind.name, name, error))
     try:
         return KindEffects(check_effects(made))
     except InputError as error:
-        return KindEffects((), f"{name}: {error}"[:_SAID])
+        written = getattr(kind, "written", None)  # of a declared kind, whose method has another name
+        named = f"kind {kind.name!r}: {written(name)}" if callable(written) else name
+        return KindEffects((), f"{named}: {error}"[:_SAID])
 
 
-def fault_of_kind(method: str, error: BaseException) -> str:
-    """Return which method of a kind raised what and where, without the error's text, which may quote memories."""
-    return f"{method} raised {type(error).__name__} {place_of(error)}"
+def fault_of_kind(kind: str, method: str, error: BaseException) -> str:
+    """Return what was wrong in a kind's method, and in which file and line, without a text that may quote memories."""
+    if type(error) is MethodFault:
+        return str(error)[:_SAID]
+    return f"kind {kind!r}: {method} raised {type(error).__name__} in {raised_at(error)}"[:_SAID]
 
 
 def place_of(error: BaseException) -> str:
     """Return where an error was raised, without its text, which may quote memories."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"in {PurePath(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}" if trace is not None else ""
+    return f"in {where}" if (where := raised_at(error)) else ""

@@ -60,8 +60,23 @@ class ObservationFields(BaseModel):
         return Entry(**self.model_dump())
 
 
-class Observation(HostInput, ObservationFields):
-    """An observation: something that an owner perceived, heard or was told."""
+class SeenFields(ObservationFields):
+    """The fields of what an owner perceives at a tick; it happened then unless it names another game time."""
+
+    minute: Number | None = Field(None, ge=0, le=MAX_INTEGER)  # type: ignore[assignment]  # None: the tick's
+
+    def entry_at(self, minute: int) -> Entry:
+        """Return the entry that the boundary appends, of that game time where it names none."""
+        fields = self.model_dump()
+        return Entry(**(fields | {"minute": minute} if self.minute is None else fields))
+
+
+class Observation(HostInput, SeenFields):
+    """An observation: something that an owner perceived, heard or was told.
+
+    `minute` is the game time at which it happened; without one, that of the tick. A tick's number is not its game time
+    where ticks take other than a minute: leave it out, or give `tick.minute`.
+    """
 
     _label: ClassVar[str] = "observation"
 
@@ -77,17 +92,20 @@ class Observation(HostInput, ObservationFields):
             check_text("observation: text", self.text, MAX_TEXT)
 
 
-def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], now: int | None = None) -> Entry:
+def check_entry(
+    owner: str, entry: Entry | Observation | Mapping[str, object], now: int | None = None, *, minute: int = 0
+) -> Entry:
     """Return the entry that an observation becomes.
 
     Args:
         now: game time of the tick; None: an observation of an older version, of any time and perhaps blank.
+        minute: game time of one of those that names none.
 
     Raises:
         InputError: naming the owner, the field and the value.
     """
     what = f"observation for {quoted(owner)}"
-    checked = _as_entry(what, entry)
+    checked = _as_entry(what, entry, minute if now is None else now)
     if now is None:
         return checked
     check_text(f"{what}: text", checked.text, MAX_TEXT)
@@ -116,7 +134,7 @@ def check_event(owner: str, event: object) -> Event:
         raise InputError(f"{what}: {error}") from None
 
 
-def _as_entry(what: str, entry: object) -> Entry:
+def _as_entry(what: str, entry: object, now: int) -> Entry:
     if isinstance(entry, Entry):
         checked = as_read(what, entry, Entry)
         if checked.number or checked.tick or checked.rated or checked.items or checked.provisional:
@@ -125,11 +143,11 @@ def _as_entry(what: str, entry: object) -> Entry:
             raise InputError(f"{what}: {wrong}")
         return checked
     if isinstance(entry, ObservationFields):
-        return _as_entry(what, entry.entry())
+        return _as_entry(what, entry.entry_at(now) if isinstance(entry, SeenFields) else entry.entry(), now)
     if not isinstance(entry, Mapping):
         raise InputError(f"{what} is {quoted(entry)}: give a dict, an Observation or an Entry")
     try:
-        return ObservationFields.model_validate(dict(entry)).entry()
+        return SeenFields.model_validate(dict(entry)).entry_at(now)
     except ValidationError as error:
         raise InputError(f"{what}: {first_fault(error)}") from None
     except (TypeError, ValueError, RecursionError) as error:

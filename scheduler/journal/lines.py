@@ -119,7 +119,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: str = ""  # its class; of an unusable answer "unusable:" and the check that it has not passed
     because: str = ""  # where that is "breaker_open": class of the failure that opened it
     empty: str = ""  # the cell whose retry pool had no room for another attempt
-    refusal: str = ""  # why what its kind made could not be used: it has changed nothing
+    refusal: str = ""  # what was wrong in its kind's own code: what that made has changed nothing
     count: PromptCount | None = None
     unreported: bool = False  # the usage is an estimate
     reasoning: int = 0  # tokens of the usage that were reasoning, by the model's word

@@ -151,7 +151,7 @@ class Cadence:
             return True
 
     def _note(self, kind: str, owner: str, method: str, error: BaseException) -> None:
-        said = str(error) if type(error) is _Unusable else fault_of_kind(method, error)
+        said = str(error) if type(error) is _Unusable else fault_of_kind(kind, method, error)
         self._faults.append(KindFault(kind, owner, said[:_SAID]))
 
 

@@ -32,8 +32,10 @@ from scheduler.engine.engine import RunEngine
 from scheduler.engine.run_state import RunState
 from scheduler.engine.turn import FinishedTick
 from scheduler.intake.fallbacks import Fallbacks
+from scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_boundary
 from scheduler.journal.exported import ExportedJournal
 from scheduler.journal.history import Change, changes_of, observed_again, read_journal
+from scheduler.journal.lines import JournalError
 from scheduler.ledger.answers import Advanced, BoundaryInput
 from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.ledger import Apply, Commit, HostLedger
@@ -46,6 +48,7 @@ from scheduler.tick.leaving import let_go
 from scheduler.tick.pace import Pace
 from scheduler.tick.restore import restore
 from scheduler.tick.result_collector import Publish, ResultCollector
+from scheduler.tick.tick_iterator import OneDriver
 from scheduler.tick.trimming import JournalTrimmer
 from scheduler.tick.world_calls import WorldCalls
 from tasks.job import Job
@@ -61,7 +64,8 @@ Watcher = Callable[[int, FinishedTick, float], None]  # called after each commit
 class WorldDiverged(CogitateError, RuntimeError):
     """A resumed world repeated its last tick differently, so it is not deterministic from its checkpoint.
 
-    Put all of the world's state, random generators included, into the checkpoint, and restore it before the loop.
+    Open the run with `world="present"` to go on after its last committed tick with the world as it is. Or put all of
+    the world's state, random generators included, into the checkpoint, and restore it from `loop.restored`.
     """
 
 
@@ -72,6 +76,7 @@ class Tick(NamedTuple):
     minute: int  # game time, total minutes
     applied: tuple[Change, ...]
     replayed: bool  # handed over again on resume: already committed
+    ended: tuple[JobEnd, ...] = ()  # jobs that have ended since the last tick was handed over
 
 
 class _OpenTick(NamedTuple):
@@ -103,9 +108,9 @@ class _Sent(NamedTuple):
 class RunLoop:
     """Driver of one run, which takes each tick through its boundary, the world's turn and its commit.
 
-    Everybody who iterates shares one iterator: who breaks off goes on where he was. The iterator cannot know that the
-    body of its last tick has ended: after `break`, a last `next` or the end of a `zip` nobody requests another tick. So
-    `finish` says that it has ended, and commits the tick; `abandon` says that it has not, and the tick never happened.
+    All iterators share the ticks: whoever breaks off and iterates again goes on where that was. The loop cannot know
+    that the body of its last tick has ended: after `break`, a last `next` or the end of a `zip` nobody requests another
+    one. So `finish` says that it has ended, and commits the tick; `abandon` says that it has not: it never happened.
     """
 
     def __init__(
@@ -150,6 +155,8 @@ class RunLoop:
         self._left = False  # the ledger knows how this host left the run
         self._redelivers = redelivers
         self._posted = ""
+        self.ends: tuple[JobEnd, ...] = ()  # of the jobs that the newest tick has ended
+        self._ends: tuple[JobEnd, ...] = ()  # those of them that it decided after the world's turn
         self.changing = threading.RLock()  # held while memories change, for who reads them from another thread
         self.stopping = False  # the present tick is the last one of this host
         self._interrupted = threading.Event()  # no further tick is to begin
@@ -175,6 +182,9 @@ class RunLoop:
             for owner, profile in owners.items():
                 self.calls.add_owner(owner, profile)
         self._ticks = self._run()
+        self._one_driver = OneDriver(
+            self._ticks, lambda: f"run {ledger.run!r}: tick {self.calls.present}" if self.calls.is_open else ""
+        )
 
     # -- the ticks -----------------------------------------------------------------------------------
 
@@ -188,7 +198,7 @@ class RunLoop:
         if self._failed or self._closed:
             ended = "is closed" if self._closed else "was ended by an error"
             raise LedgerError(f"run {self.ledger.run!r}: this loop {ended}; open the run again with resume=True")
-        return self._ticks
+        return iter(self._one_driver)
 
     def _run(self) -> Generator[Tick, None, None]:
         self.calls.check_process()
@@ -196,6 +206,7 @@ class RunLoop:
             yield from self._redeliver()
         if self.tick:
             self.state.rewake(self.tick)
+            self._ends = self._ends_before(self.tick + 1)
         with self._collections or nullcontext():
             yield from self._new_ticks()
         self._leave()
@@ -251,7 +262,9 @@ class RunLoop:
             changes = self.engine.begin(number, boundary)
         self._open = _OpenTick(number, boundary.controls, time.perf_counter() - began, sys.exception())
         self.calls.open(number)
-        return Tick(number, self.state.facts.minute(number), tuple(changes), False)
+        before, self._ends = self._ends, ()
+        self.ends = tuple(self.engine.ends())
+        return Tick(number, self.state.facts.minute(number), tuple(changes), False, (*before, *self.ends))
 
     def _commit(self) -> None:
         """Commit the tick whose body has ended."""
@@ -272,6 +285,8 @@ class RunLoop:
         with self.changing:
             finished = self.engine.end(number, turn, controls, away=away)
         self.ended.note(finished)
+        self._ends = tuple(ends_after_turn(self.ledger.run, finished.core, finished.notes))
+        self.ends += self._ends
         commit = self._committer.commit(
             number, finished, checkpoint, self.digest, self.chain, self._host_pace(), self._posted
         )
@@ -340,7 +355,9 @@ class RunLoop:
             self.calls.open(core.tick)
             again = (*core.observed, *core.waiting)
             self.calls.journalled = frozenset(entry.text for _, entry in again)
-            yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
+            now = ends_at_boundary(self.ledger.run, core.ended, line.notes.ended)
+            yield Tick(core.tick, core.minute, tuple(changes_of(line)), True, (*self._ends_before(core.tick), *now))
+            self._ends = tuple(ends_after_turn(self.ledger.run, core, line.notes.ended))
             self.calls.check_process()
             self.calls.is_open = False
             turn, _ = self.calls.take()
@@ -348,9 +365,20 @@ class RunLoop:
                 known = len(core.observed) + len(core.waiting) + len(core.repeated)
                 raise WorldDiverged(
                     f"tick {core.tick}: the resumed world observed {len(turn.observed)} entries that differ from the "
-                    f"{known} in the journal; it must be deterministic from its last checkpoint"
+                    f'{known} in the journal. Nothing is lost: open the run again with world="present" to go on at '
+                    f"tick {self.tick + 1} with the world as it is; or, for a world that is deterministic, restore it "
+                    f"from loop.restored, its checkpoint of tick {self.checkpoint_tick}, before the loop"
                 )
         self.calls.redelivering = False
+
+    def _ends_before(self, tick: int) -> tuple[JobEnd, ...]:
+        """Return the ends that the tick before decided after the world's turn, of which no tick has told yet."""
+        if self._ends or tick == 1:
+            return self._ends
+        with suppress(JournalError):  # trimmed: whoever hosted it then has had a game day to hear of them
+            for line in read_journal(self.ledger.store, tick - 1, tick - 1):
+                return tuple(ends_after_turn(self.ledger.run, line.core, line.notes.ended))
+        return ()
 
     # -- leaving -------------------------------------------------------------------------------------
 

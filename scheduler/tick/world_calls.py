@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -34,9 +35,10 @@ from scheduler.intake.checks import (
 )
 from scheduler.intake.effects import check_effect
 from scheduler.intake.observations import Observation, check_entry, check_event
+from scheduler.tick.doubts import Doubts
 from scheduler.tick.live_memory import LiveMemory
 from tasks.integrate import asks_for_integration
-from tasks.job import Reads, Request
+from tasks.job import JobKey, Reads, Request, job_id
 
 MAX_STATE = 500_000_000  # bytes of a world's state: Redis keeps no larger value
 MAX_KIND = 100  # characters of the kind of a story's event
@@ -75,12 +77,19 @@ class WorldCalls:
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
         self._process = os.getpid()
+        self._thread = threading.get_ident()
+        self.doubts = Doubts(state, self._is_here)
 
     def open(self, tick: int) -> None:
         """Give the world its turn at a tick."""
         self.present, self.is_open = tick, True
+        self.hand_over()
         if not self.redelivering:
             self.boundary = tick
+
+    def hand_over(self) -> None:
+        """Give the turn to the present thread."""
+        self._thread = threading.get_ident()
 
     def take(self) -> tuple[WorldTurn, bytes | None]:
         """Return what the world did in its turn, and its checkpoint, if it gave one; forget both."""
@@ -100,14 +109,16 @@ class WorldCalls:
         """Note what an owner perceived."""
         self._check_turn()
         known = self.known(owner)
-        now = None if self.redelivering else self._state.facts.minute(self.present)
-        checked = check_entry(known, entry, now)
+        now = self._state.facts.minute(self.present)
+        checked = check_entry(known, entry, None if self.redelivering else now, minute=now)
         length, most = len(checked.text), self._state.rules.max_text
         if length > most:
             raise InputError(
                 f"observation for {quoted(known)}: its text has {length:,} characters; this run takes at most {most:,} "
                 "(`max_text`)"
             )
+        if not self.redelivering:
+            self.doubts.look(known, checked, self.present, now)
         self._turn.observed.append((known, checked))
 
     def request(
@@ -120,8 +131,8 @@ class WorldCalls:
         priority: int = 0,
         params: Mapping[str, object] | None = None,
         within: int | None = None,
-    ) -> None:
-        """Note a request for a job."""
+    ) -> str:
+        """Note a request for a job, and return the job's id."""
         self._check_turn()
         known = self.known(owner)
         request = Request(
@@ -134,7 +145,11 @@ class WorldCalls:
             self.known(other.owner)
         if checked.kind in self._state.rules.disabled:
             raise InputError(f"kind {quoted(kind)} is switched off in this run: its settings name it in `disable`")
-        self._turn.requests.append(checked)
+        slot, turn = (checked.kind, checked.owner), self._turn
+        key = JobKey(self.present, *slot, turn.slots[slot], 0)
+        turn.slots[slot] += 1
+        turn.requests.append(checked)
+        return job_id(self._state.run, key)
 
     def ask(self, effect: Effect) -> None:
         """Note an effect of the world's own."""
@@ -303,6 +318,12 @@ class WorldCalls:
             raise UsageError(
                 f"run {self._state.run!r} is not at a tick: call this in the body of `for tick in loop`, as what is "
                 "said there happens with that tick"
+            )
+        if threading.get_ident() != self._thread:
+            raise UsageError(
+                f"run {self._state.run!r}: tick {self.present} was handed to another thread than "
+                f"{threading.current_thread().name!r}, which calls: collect there what is to be said, in a "
+                "queue.SimpleQueue for instance, and say it in the body of the loop"
             )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, get_args
 from zlib import crc32
 
 from pydantic import BaseModel
@@ -24,6 +25,7 @@ from tasks.job import Job, JobKey, Latency, Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.own.cadences import Cadence, is_now, next_tick
 from tasks.own.choices import Choice
+from tasks.own.method_faults import called, fault_of_method, written_at
 from tasks.persona import persona
 from tasks.recall import access_marks, long_term_context, share_of, template_entry
 from tasks.registry import kinds, templates
@@ -33,7 +35,9 @@ METHODS = ("due", "wake", "heeds", "prompt", "effects", "heuristic", "halve")  #
 ATTRIBUTES = ("params", "brief_keys", "needs_brief", "latency_least", "latency_most")  # likewise
 FIRST_ORDER, ORDERS = 1_000, 900_000  # of kinds that name none: after the built-in ones, by their names
 
-Made = str | Entry | Iterable[Effect] | None  # what a job leaves: a text or an entry to remember, effects, or nothing
+Made = str | Entry | tuple[Effect, ...] | None  # what a job leaves: a text or entry to remember, effects
+EFFECTS: tuple[type[Effect], ...] = get_args(Effect)
+RETURNS = "return a text, an Entry, an effect such as Tell, a tuple of effects, or None"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,9 +84,7 @@ class DeclaredKind:
         cadence, owners = self.declared.due, self.declared.owners
         if cadence is None or moment.owner.partition(":")[0] not in owners or not is_now(cadence, moment):
             return ()
-        return (
-            (Request(kind=self.name, owner=moment.owner),) if self.declared.reads(_case_of(moment, self.name)) else ()
-        )
+        return (Request(kind=self.name, owner=moment.owner),) if self._read(_case_of(moment, self.name)) else ()
 
     def wake(self, moment: Moment) -> int | None:
         """Return the tick of the next due time."""
@@ -95,7 +97,7 @@ class DeclaredKind:
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return the host's question over the chosen memories."""
-        declared, memories = self.declared, share_of(self.declared.reads(case), memory_share)
+        declared, memories = self.declared, share_of(self._read(case), memory_share)
         assert declared.answer is not None  # a kind that asks no model is not asked for its prompt
         example = json.dumps(dict.fromkeys(declared.answer.model_fields, "..."))
         rendered = (declared.template or templates()).render(
@@ -107,6 +109,7 @@ class DeclaredKind:
                 "day": day_number(case.job.minute),
                 "time": clock_time(case.job.minute),
                 "memories": [template_entry(entry) for entry in memories],
+                "params": case.job.params,
                 **long_term_context(case, memory_share),
             },
         )
@@ -117,15 +120,67 @@ class DeclaredKind:
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the effects of what the class's `store` makes of an answer, or of the answer's one text."""
         read = [entry for entry in case.entries if entry.number in set(used)]
-        made = self._body.store(case, answer, read) if hasattr(self._body, "store") else _text_of(answer)
-        return self._stored(case, made, read)
+        if not hasattr(self._body, "store"):
+            return self._stored(case, _text_of(answer), read)
+        return self._stored(case, self._made("store", case, answer, read, passes=ValueError), read)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the effects of what the class's `instead` makes; none where it has no such method."""
         if not hasattr(self._body, "instead"):
             return ()
-        read = list(self.declared.reads(case))
-        return self._stored(case, self._body.instead(case, read), read)
+        read = list(self._read(case))
+        return self._stored(case, self._made("instead", case, read), read)
+
+    def written(self, name: str) -> str:
+        """Return how an error names a method: the class's own, and where it is written."""
+        own = {"heuristic": "instead", "effects": "store"}.get(name, name)
+        method = getattr(self._body, name, None) or getattr(self._body, own, None)
+        where = written_at(method)
+        named = name if hasattr(self._body, name) else own
+        return f"{named} ({where})" if where else named
+
+    def _read(self, case: Case) -> Sequence[Entry]:
+        """Return the memories that the kind's choice takes.
+
+        Raises:
+            MethodFault: when the host's own choice raises, or returns anything but entries.
+        """
+        reads = self.declared.reads
+        found = called(self.name, "reads", reads, case)
+        if not isinstance(found, Sequence) or not all(isinstance(one, Entry) for one in found):
+            what = f"returned {_named(found)}: return a list of entries out of case.entries"
+            raise fault_of_method(self.name, "reads", reads, what)
+        return found
+
+    def _made(self, name: str, *arguments: object, passes: type[BaseException] | None = None) -> Made:
+        """Return what a method of the class makes, effects as a tuple.
+
+        Args:
+            passes: class of the errors of the method that are left alone.
+
+        Raises:
+            MethodFault: when the method raises anything else, or returns nothing that a job may leave.
+        """
+        method = getattr(self._body, name)
+
+        @wraps(method)
+        def whole(*given: object) -> object:
+            made = method(*given)
+            several = isinstance(made, Iterable) and not isinstance(made, str | bytes | Mapping)
+            return tuple(made) if several else made
+
+        made = called(self.name, name, whole, *arguments, passes=passes)
+        if made is None or isinstance(made, str | Entry):
+            return made
+        if isinstance(made, EFFECTS):
+            return (made,)
+        if not isinstance(made, tuple):
+            raise fault_of_method(self.name, name, method, f"returned {_named(made)}: {RETURNS}")
+        for one in made:
+            if not isinstance(one, EFFECTS):
+                what = f"returned {_named(one)} among its effects: {RETURNS}"
+                raise fault_of_method(self.name, name, method, what)
+        return made
 
     def _stored(self, case: Case, made: Made, read: Sequence[Entry]) -> tuple[Effect, ...]:
         if made is None:
@@ -141,9 +196,15 @@ class DeclaredKind:
                 evidence=tuple(sorted(entry.number for entry in read)),
                 tags=(self.name,),
             )
-        if not isinstance(made, Entry):
-            return tuple(made)
+        if isinstance(made, tuple):
+            return made
         return Append(case.job.key.owner, made), *access_marks(case, (entry.number for entry in read))
+
+
+def _named(value: object) -> str:
+    """Return what a value is, with its article: "a dict", "an int"."""
+    name = "None" if value is None else type(value).__name__
+    return name if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def _case_of(moment: Moment, kind: str) -> Case:

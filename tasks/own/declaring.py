@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from memory.errors import quoted
-from prompts.render import TemplateError, Templates
+from prompts.render import VALUES, TemplateError, Templates
 from tasks.job import Latency
 from tasks.kind import OnDenied
 from tasks.kind_check import KindError, faults_of, takes
@@ -37,7 +37,7 @@ def kind(
     template: str = "",
     answer: type[BaseModel] | None = None,
     importance: int = 5,
-    latency: Latency = 5,
+    latency: Latency = "5m",
     on_denied: OnDenied = "heuristic",
     prompt_cap: int = 1_500,
     output_cap: int = 300,
@@ -60,7 +60,8 @@ def kind(
         template: instead of `ask`, a file of the prompt beside the module.
         answer: the class of the answer, from pydantic; None: no model is asked.
         importance: from 1 to 10, of a text that is remembered.
-        latency: from the request to the result where ticks wait for results: ticks, or seconds such as "5s".
+        latency: from the request to the result where ticks wait for results: ticks, game minutes such as "5m", or
+            seconds such as "5s".
         on_denied: what happens when the budget refuses it: "heuristic" (`instead`), "defer" or "drop".
         prompt_cap: tokens of a prompt at most.
         output_cap: tokens of an answer at most, reasoning included.
@@ -123,6 +124,10 @@ def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]
         templates.check([path.stem])
     except TemplateError as error:
         return None, BUILT_IN_TEMPLATE, [f"template: {error}"]
+    if unknown := templates.unknown_in(path.stem, VALUES[BUILT_IN_TEMPLATE]):
+        known = ", ".join(sorted(VALUES[BUILT_IN_TEMPLATE]))
+        fault = f"template {file!r} asks for {', '.join(unknown)}; it is given {known}"
+        return None, BUILT_IN_TEMPLATE, [f"{fault}, and what a request says as params.…"]
     return templates, path.stem, []
 
 

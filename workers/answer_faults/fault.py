@@ -12,7 +12,7 @@ import re
 from pydantic import BaseModel
 
 from memory.language.languages import is_english
-from prompts.answers import DailyPlan, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
+from prompts.answers import Answer, DailyPlan, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
 from tasks.kind import Prompt
 from workers.answer_faults.fields import TIME, texts_of
 from workers.answer_faults.found import Fault, found
@@ -29,7 +29,12 @@ _TOPICAL = 12  # words of content from which on at least one must be among what 
 
 
 def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
-    """Return what is wrong with an answer, in words for the model, or None."""
+    """Return what is wrong with an answer, in words for the model, or None.
+
+    An answer of a host's own class is held to that class alone: it may hold speech, figures or another language.
+    """
+    if not isinstance(answer, Answer):
+        return None
     value, content = answer.model_dump(), PromptContent(prompt)
     texts = [text for field, text in texts_of(value) if _is_prose(text, field, content)]
     for text in texts:

@@ -22,10 +22,11 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import room_for_answer
 from scheduler.config.settings import Settings
 from scheduler.intake.effects import check_effects
-from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, place_of
+from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, fault_of_kind, made_without_model, place_of
 from scheduler.ledger.claims import Claim, PromptCount, Result, named_failure, split_failure
 from tasks.job import Cost
 from tasks.kind import Kind, Prompt
+from tasks.own.method_faults import MethodFault
 from tasks.registry import UnknownKind, kind_of
 from tasks.shown import TooLong, effects_of
 from workers.answer_faults.fault import fault_of
@@ -87,6 +88,7 @@ class _Judged(NamedTuple):
     cut: tuple[Effect, ...] | None = None  # the effects of one that is only too long, without its oldest part
     junk: bool = False  # the answer is no thought at all
     check: str = ""  # the name of the check that found it unusable
+    refusal: str = ""  # the fault of the kind's own code, which no other answer would mend
 
 
 class Attempts:
@@ -164,10 +166,10 @@ class Attempts:
         except ENDS_PROCESS:
             raise
         except BaseException as error:  # a host's own kind may raise anything; nothing is spent yet
-            told = type(error) in (WrongPrompt, TemplateError)  # other texts may quote memories
-            why = {"why": str(error)} if told else {}
-            log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, **why)
-            return self._skip_call(kind, claim, "prompt_failed")
+            told = type(error) in (WrongPrompt, TemplateError, MethodFault)  # other texts may quote memories
+            why = str(error) if told else fault_of_kind(kind.name, "prompt", error)
+            log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, why=why)
+            return self._skip_call(kind, claim, "prompt_failed", refusal=why)
         try:
             asked = self._calls.ask(claim, prompt, model.asked_by(kind.name), output_cap, deadline)
         except Exception as error:  # our own fault; an unsettled job would meet it with each claim
@@ -206,6 +208,9 @@ class Attempts:
             return _Judged(check_effects(effects_of(kind, claim.case, value, prompt)))
         except ENDS_PROCESS:
             raise
+        except MethodFault as error:
+            self._log_refusal(kind, claim, str(error))
+            return _Judged(None, EFFECTS_REFUSED, refusal=str(error))
         except BaseException as error:  # a host's own kind may raise anything; what was spent must be settled
             check = _check_of(error)
             log.info("job.answer_unusable", job=claim.job.id, check=check, error=type(error).__name__)
@@ -253,17 +258,17 @@ class Attempts:
         made = self._without_model(kind, claim, named)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
-            model=model.name, failure=named, refusal=made.refusal, count=_count(answer, prompt),
+            model=model.name, failure=named, refusal=judged.refusal or made.refusal, count=_count(answer, prompt),
             unreported=answer.estimated, reasoning=answer.reasoning,
         )  # fmt: skip
         return AttemptOutcome(result, _spent(asked), failure=named)
 
-    def _skip_call(self, kind: Kind, claim: Claim, why: str, because: str = "") -> AttemptOutcome:
+    def _skip_call(self, kind: Kind, claim: Claim, why: str, because: str = "", refusal: str = "") -> AttemptOutcome:
         """Return the heuristic's result at once: nothing was spent, and another attempt would not help."""
         made = self._without_model(kind, claim, why)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", model=claim.job.model, failure=why,
-            because=because, refusal=made.refusal,
+            because=because, refusal=refusal or made.refusal,
         )  # fmt: skip
         return AttemptOutcome(result, Cost(), failure=why)
 

@@ -20,7 +20,7 @@ from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "4c405c30c0102ea8a89933d621e2fb17"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "8eb1175c48f5f4182bf2d745d5195433"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 

@@ -21,8 +21,8 @@ from tests.repository import ROOT
 NAMES = [
     "AdvanceCursor", "Append", "Archive", "Case", "Change", "Character", "CogitateError", "ConfigurationError",
     "Constraint", "Conversation", "CurrentPlan", "MemoryView", "Relationship", "ScorePart", "Scored",
-    "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "KindError", "LedgerError",
-    "LedgerUnavailable",
+    "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JobEnd", "JournalError", "Kind", "KindError",
+    "LedgerError", "LedgerUnavailable",
     "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
     "ReplaceSummary", "Request", "RunAltered", "RunExists", "RunHeld", "RunMissing", "RunRolledBack", "RunUnreadable",
     "SetCharacter", "SetCounter", "SetPlanStatus",

@@ -279,7 +279,7 @@ def test_with_an_owner_go_the_jobs_that_read_it_and_what_was_put_off_for_it() ->
         (key, "cancelled", "cancelled") for key in sorted([own, reading])
     ]
     assert done.core.left == (ANN,)
-    assert done.core.decided == (), "nothing more is asked for who leaves"
+    assert [(line.decision, line.refused) for line in done.core.decided] == [("dropped", "left")], "not asked for"
     assert [waiting.request.owner for waiting in run.state.deferred] == [BOB]
     assert ANN not in run.state.streams
     assert ANN in run.state.retired

@@ -55,7 +55,7 @@ def test_a_kind_asks_for_less_next_time_when_it_is_told_to_and_can(kind: Asking,
 def test_an_error_is_told_with_its_place_and_without_its_words() -> None:
     made = made_without_model(Asking(fails(ValueError("what Ada remembers"))), CASE)
     assert made.effects == ()
-    assert made.refusal.startswith("heuristic raised ValueError in test_kind_effects.py, line ")
+    assert made.refusal.startswith("kind 'think': heuristic raised ValueError in test_kind_effects.py, line ")
     assert "Ada" not in made.refusal
 
 

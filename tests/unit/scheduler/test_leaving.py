@@ -261,11 +261,12 @@ def test_an_error_in_the_midst_of_a_commit_is_the_one_that_is_seen(
 
     def until_interrupted() -> None:
         with loop:
-            for tick in loop:
+            ticks = iter(loop)
+            for tick in ticks:
                 live(loop, tick)
                 if tick.number == 2:
                     with interrupted(loop, arrives=arrives, error=error):
-                        next(iter(loop))
+                        next(ticks)
 
     with pytest.raises(type(error)) as raised:
         until_interrupted()

@@ -122,7 +122,10 @@ def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
         ({"tick_rate": "fast"}, "valid number"),
         ({"limits": {"day.owner:agnet:ada.calls": 4}}, "'agnet:ada' is not an owner"),
         ({"policies": {"npc:": "cells"}}, "'npc:' is not an owner"),
-        ({"latency": {"plan": -4}}, '-4 is no latency: give ticks from 1 on, or seconds such as "5s"'),
+        (
+            {"latency": {"plan": -4}},
+            '-4 is no latency: give ticks, such as 5, game minutes, such as "5m", or seconds, such as "5s"',
+        ),
         ({"latency": {"plan": "soon"}}, "'soon' is no latency"),
         ({"latency": {"plan": "0s"}}, "'0s' is no latency"),
         ({"latency": {"plan": 0}}, "latency.plan: 0"),

@@ -9,7 +9,7 @@ from memory.effects import Append, Effect
 from memory.entry import Entry
 from memory.profile import Location, Profile
 from memory.stream import Stream
-from tasks.job import Job, JobKey, Reads, Request
+from tasks.job import Job, JobKey, Reads, Request, ticks_of
 from tasks.kind import Case, Kind, Moment, WorldFacts
 
 KLAUS, MARIA, ISABELLA = "agent:klaus", "agent:maria", "agent:isabella"
@@ -87,7 +87,7 @@ def case_of(
         run="test",
         key=JobKey(minute, kind.name, stream.owner, 0, 0),
         minute=minute,
-        due=minute + int(kind.latency),
+        due=minute + ticks_of(kind.latency, tick_rate=None, minutes_per_tick=1),
         reads=(Reads(stream.owner, upto, request.numbers),),
         params=request.params,
     )

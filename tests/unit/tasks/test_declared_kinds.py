@@ -312,9 +312,11 @@ def test_what_is_no_span_has_no_minutes(span: object) -> None:
     ("latency", "rate", "minutes", "ticks"),
     [(7, None, 1, 7), ("5s", 1.0, 1, 5), ("5s", 20.0, 1, 100), ("5s", 0.1, 1, 1), ("0.1s", 30.0, 1, 3),
      ("5s", 1 / 3, 1, 2), ("5s", None, 1, 1), ("90s", None, 1, 2), ("90 s", None, 10, 1), ("60s", None, 1, 1),
-     ("61s", None, 1, 2), ("600s", None, 10, 1), ("601s", None, 10, 2), (0, None, 1, 1), ("99999s", 20.0, 1, 100_000)],
+     ("61s", None, 1, 2), ("600s", None, 10, 1), ("601s", None, 10, 2), (0, None, 1, 1), ("99999s", 20.0, 1, 100_000),
+     ("5m", None, 1, 5), ("5m", None, 2, 3), ("5m", None, 5, 1), ("5m", None, 60, 1), ("20m", None, 15, 2),
+     ("5m", 10.0, 1, 5), ("5m", 10.0, 60, 5), ("5m", 1.0, 60, 1), ("5m", 0.1, 60, 1), ("20m", 20.0, 10, 10)],
 )  # fmt: skip
-def test_a_latency_in_seconds_follows_the_clock_of_the_ticks(
+def test_a_latency_follows_the_clock_that_it_names(
     latency: int | str, rate: float | None, minutes: int, ticks: int
 ) -> None:
     assert ticks_of(latency, tick_rate=rate, minutes_per_tick=minutes) == ticks

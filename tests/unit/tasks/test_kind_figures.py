@@ -21,16 +21,16 @@ from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import KLAUS, moment_of, stream_of
 
 TEMPLATES = Templates()
-#: Kind: order, latency in minutes, bounds of it, what is done when denied, tokens of prompt and answer.
+#: Kind: order, latency, bounds of it in minutes, what is done when denied, tokens of prompt and answer.
 FIGURES: list[tuple[Kind, tuple[Any, ...]]] = [
-    (RateImportance(TEMPLATES), ("rate", 5, 5, (2, 180), "heuristic", 2_500, 400)),
-    (Plan(TEMPLATES), ("plan", 10, 5, (2, 480), "heuristic", 2_500, 800)),
-    (Act(TEMPLATES), ("act", 15, 3, (2, 60), "drop", 2_000, 200)),
-    (Reflect(TEMPLATES), ("reflect", 20, 10, (2, 360), "heuristic", 2_500, 600)),
-    (Integrate(TEMPLATES), ("integrate", 25, 10, (2, 120), "heuristic", 5_000, 484)),
-    (Summarise(TEMPLATES), ("summarise", 30, 20, (2, 480), "heuristic", 3_000, 1_022)),
-    (Recount(TEMPLATES), ("recount", 35, 10, (2, 120), "defer", 3_500, 484)),
-    (Prune(), ("prune", 40, 5, (1, 60), "heuristic", 0, 0)),
+    (RateImportance(TEMPLATES), ("rate", 5, "5m", (2, 180), "heuristic", 2_500, 400)),
+    (Plan(TEMPLATES), ("plan", 10, "5m", (2, 480), "heuristic", 2_500, 800)),
+    (Act(TEMPLATES), ("act", 15, "3m", (2, 60), "drop", 2_000, 200)),
+    (Reflect(TEMPLATES), ("reflect", 20, "10m", (2, 360), "heuristic", 2_500, 600)),
+    (Integrate(TEMPLATES), ("integrate", 25, "10m", (2, 120), "heuristic", 5_000, 484)),
+    (Summarise(TEMPLATES), ("summarise", 30, "20m", (2, 480), "heuristic", 3_000, 1_022)),
+    (Recount(TEMPLATES), ("recount", 35, "10m", (2, 120), "defer", 3_500, 484)),
+    (Prune(), ("prune", 40, "5m", (1, 60), "heuristic", 0, 0)),
 ]
 
 

@@ -10,7 +10,7 @@ from memory.entry import Entry
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
-from tasks.job import Request
+from tasks.job import Request, ticks_of
 from tasks.kind import WorldFacts
 from tasks.shown import Piece, effects_of
 from tasks.summarise import LATEST, SETTLED, Summarise
@@ -56,13 +56,17 @@ def test_due_as_specified(lines: int, importance: int, age: int, due: bool) -> N
     assert all(r.numbers == tuple(range(1, lines + 1)) for r in asked)
 
 
+def latency(minutes_per_tick: int) -> int:
+    return ticks_of(KIND.latency, tick_rate=None, minutes_per_tick=minutes_per_tick)
+
+
 def test_the_catch_all_leaves_time_for_the_job_even_when_ticks_are_long() -> None:
     world = WorldFacts(names=WORLD.names, minutes_per_tick=30)
     stream = stream_of(*talk(2))
     first = next(
         tick for tick in range(200) if list(KIND.due(moment_of(stream, START + 30 * tick, tick=tick, world=world)))
     )
-    assert 30 * (first + KIND.latency) < LATEST
+    assert 30 * (first + latency(30)) < LATEST
 
 
 @pytest.mark.parametrize("minutes_per_tick", [1, 5, 20, 30])
@@ -78,10 +82,12 @@ def test_whoever_it_is_about_and_however_long_its_model_takes_the_summary_is_the
             for tick in range(ticks // 3, ticks + 50)
             if list(KIND.due(moment_of(stream, minutes_per_tick * tick, tick=tick, world=world, lead=lead)))
         )
-        assert minutes_per_tick * (first + max(lead, KIND.latency)) < LATEST
+        assert minutes_per_tick * (first + max(lead, latency(minutes_per_tick))) < LATEST
 
 
-@pytest.mark.parametrize(("minutes_per_tick", "age"), [(30, LATEST - 30 * 32), (90, 0), (120, 0)])
+@pytest.mark.parametrize(
+    ("minutes_per_tick", "age"), [(30, LATEST - 30 * 13), (90, LATEST - 90 * 13), (120, LATEST - 120 * 13)]
+)
 def test_a_few_lines_are_left_alone_as_long_as_a_turn_and_a_job_still_come_in_time(
     minutes_per_tick: int, age: int
 ) -> None:
@@ -90,10 +96,10 @@ def test_a_few_lines_are_left_alone_as_long_as_a_turn_and_a_job_still_come_in_ti
         stream = stream_of(*talk(1, 1, start=0), owner=f"agent:{number}")
         ages += [
             minutes_per_tick * tick
-            for tick in range(80)
+            for tick in range(110)
             if list(KIND.due(moment_of(stream, minutes_per_tick * tick, tick=tick, world=world)))
         ]
-    assert min(ages) == age, "a job of 20 ticks after a turn that comes each 10, and 2 to spare"
+    assert min(ages) == age, "a job of 20 minutes after a turn that comes each 10 ticks, and 2 to spare"
 
 
 def test_an_owner_whose_talk_is_old_enough_asks_once_in_ten_ticks() -> None:
@@ -221,11 +227,11 @@ def test_the_prompt_shows_who_said_what() -> None:
     assert "Where: Hobbs Cafe" in user
 
 
-@pytest.mark.parametrize(("asked", "told"), [(KIND.latency + 1, "was going to sing"), (KIND.latency, "will sing")])
+@pytest.mark.parametrize(("asked", "told"), [(21, "was going to sing"), (20, "will sing")])
 def test_what_is_over_when_the_summary_is_there_is_told_in_the_past(asked: int, told: str) -> None:
     """The summary is there some ticks after it was asked for."""
     stream = stream_of(message("I will sing at the mill today at 3:00 PM.", START))
-    ends = 15 * 60 - 2 * KIND.latency + asked
+    ends = 15 * 60 - 2 * latency(1) + asked
     (summary,) = appended(KIND.heuristic(case_of(KIND, stream, ends)))
     assert told in summary.text
 

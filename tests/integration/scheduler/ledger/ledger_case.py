@@ -23,7 +23,7 @@ from scheduler.latency.due_ticks import Bounds
 from scheduler.ledger.claims import Claim, Claims, Result, Settled
 from scheduler.ledger.ledger import Apply, HostLedger
 from scheduler.tick.loop import RunLoop, Tick
-from tasks.job import Cost, Job, JobKey, Request
+from tasks.job import Cost, Job, JobKey, Request, ticks_of
 from tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 
 OWNER, OTHER = "agent:ann", "agent:bob/the ünlucky|one"
@@ -128,7 +128,7 @@ class Host:
                 offers_of=lambda kind, tier: [
                     ModelOption(model, 0, cost if isinstance(cost, Cost) else cost[kind.name])
                 ],
-                latency_of=lambda kind: int(kind.latency),
+                latency_of=lambda kind: ticks_of(kind.latency, tick_rate=None, minutes_per_tick=1),
                 bounds_of=lambda kind: bounds,
                 brief=lambda owner: {},
                 coalesce=False,

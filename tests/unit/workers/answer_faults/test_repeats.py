@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import BaseModel
 
-from prompts.answers import DailyPlan, ReflectionAnswer, RelationshipChange
+from prompts.answers import Answer, DailyPlan, ReflectionAnswer, RelationshipChange
 from prompts.constraints import Constraint
 from tasks.kind import Prompt
 from tests.unit.workers.answer_faults.case import PLACES, SYSTEM, fault_of_text, plan, prompt, words
@@ -29,11 +28,11 @@ def test_a_choice_within_a_list_is_no_text_and_makes_no_difference_between_items
 
 
 def test_fields_repeat_each_other_within_an_object_of_a_list_wherever_it_stands() -> None:
-    class Pair(BaseModel):
+    class Pair(Answer):
         one: str
         two: str
 
-    class Pairs(BaseModel):
+    class Pairs(Answer):
         pairs: list[Pair]
 
     def wrong(*pairs: tuple[str, str]) -> str | None:

@@ -1,0 +1,68 @@
+"""The ends of jobs as a host is told of them: each job's one end, with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from scheduler.journal.lines import Core, Ended, EndNote, ReadLine, reason_of
+from scheduler.ledger.claims import Reason, Source
+from tasks.job import job_id
+
+HowEnded = Literal["applied", "refused", "stale", "cancelled", "dropped", "deferred"]
+LEFT = "left"  # refusal of a request for an owner that leaves with the same tick
+
+
+class JobEnd(NamedTuple):
+    """The end of one job.
+
+    `end` is "applied": its effects took effect, if it had any; "refused": its kind made what cannot be used; "stale": a
+    precondition of its effects did not hold any more; "cancelled": by an operator, or since an owner has left;
+    "dropped": the budget refused it, and its kind says so; "deferred": refused, and tried again as job `next`.
+    """
+
+    id: str  # as `loop.request` returns it
+    kind: str
+    owner: str
+    end: HowEnded
+    source: Source  # "llm" or "cached": a model's answer; "heuristic"; "none": no effects were made
+    reason: Reason  # why it is not what a model said: "late", "denied", "failed", "dead", …; "none" without one
+    why: str  # in words, or as a class: what was refused, which limit refused it, how the model failed; "" without
+    next: str = ""  # of a deferred one: the id of the job that tries again, if its owner stays
+
+
+def ends_at_boundary(run: str, ended: Iterable[Ended], notes: Iterable[EndNote]) -> Iterator[JobEnd]:
+    """Yield the ends of jobs that were due at a boundary."""
+    for one, note in zip(ended, notes, strict=True):
+        if one.end != "cancelled":
+            yield _end_of(run, one, note)
+
+
+def ends_after_turn(run: str, core: Core, notes: Iterable[EndNote]) -> Iterator[JobEnd]:
+    """Yield the ends that a tick decided after the world's turn: jobs cancelled, requests dropped or deferred."""
+    for one, note in zip(core.ended, notes, strict=True):
+        if one.end == "cancelled":
+            yield _end_of(run, one, note)
+    for decided in core.decided:
+        if decided.decision in ("dropped", "deferred"):
+            end: HowEnded = "dropped" if decided.decision == "dropped" else "deferred"
+            yield JobEnd(
+                job_id(run, decided.key), decided.key.kind, decided.key.owner, end, "none",
+                reason_of(decided.refused), decided.refused,
+                "" if decided.successor is None else job_id(run, decided.successor),
+            )  # fmt: skip
+
+
+def ends_of(run: str, line: ReadLine) -> Iterator[JobEnd]:
+    """Yield all ends of one tick of the journal."""
+    yield from ends_at_boundary(run, line.core.ended, line.notes.ended)
+    yield from ends_after_turn(run, line.core, line.notes.ended)
+
+
+def _end_of(run: str, ended: Ended, note: EndNote) -> JobEnd:
+    refused = bool(note.refusal) and not ended.effects and ended.end == "applied"
+    why = note.refusal or note.failure + (f", since {note.because}" if note.because else "")
+    return JobEnd(
+        job_id(run, ended.key), ended.key.kind, ended.key.owner, "refused" if refused else ended.end, note.source,
+        ended.reason, why,
+    )  # fmt: skip

@@ -1,0 +1,66 @@
+"""Observations that are probably not what the host means: each doubt is logged once, and nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+
+import structlog
+
+from memory.entry import Entry
+from memory.profile import Profile
+from memory.routing.scopes import location_owner
+from scheduler.engine.run_state import RunState
+
+log = structlog.get_logger()
+
+_MOST = 1_000  # doubts that one host remembers
+_OWNERS = ("agent:", "npc:", "group:", "location:")
+
+
+class Doubts:
+    """The doubts about what a host reports: names that nothing in the run has, and tick numbers given as game time.
+
+    Args:
+        is_here: returns whether an owner is in the run, or joins with the present tick.
+    """
+
+    def __init__(self, state: RunState, is_here: Callable[[str], bool]) -> None:
+        self._state, self._is_here = state, is_here
+        self._told: set[str] = set()
+
+    def look(self, owner: str, entry: Entry, tick: int, minute: int) -> None:
+        """Look at an observation of a tick."""
+        state = self._state
+        if entry.minute == tick != minute:
+            self._tell(
+                "observation.dated_by_tick", "", owner=owner, minute=entry.minute, now=minute,
+                then="leave minute out, or give tick.minute",
+            )  # fmt: skip
+        if entry.location and not self._is_place(entry.location):
+            self._unknown("observation.unknown_location", entry.location, [one.id for one in state.facts.locations])
+        for subject in entry.subjects:
+            if subject.startswith(_OWNERS) and subject not in state.retired and not self._is_here(subject):
+                self._unknown("observation.unknown_subject", subject, list(state.streams))
+
+    def look_at_profiles(self, profiles: Mapping[str, Profile]) -> None:
+        """Look at homes and places of work; a run without locations has none that could be missing."""
+        known = [one.id for one in self._state.facts.locations]
+        for owner, profile in sorted(profiles.items()):
+            for field, place in (("home", profile.home), ("work", profile.work)):
+                if place and not self._is_place(place):
+                    self._unknown(f"profile.unknown_{field}", place, known, owner=owner)
+
+    def _is_place(self, place: str) -> bool:
+        places = self._state.facts.locations
+        return not places or any(place == one.id for one in places) or self._is_here(location_owner(place))
+
+    def _unknown(self, event: str, name: str, known: Iterable[str], **more: str) -> None:
+        near = get_close_matches(name, list(known), 1)
+        self._tell(event, name, what=name, **more, then=f"did you mean {near[0]!r}?" if near else "kept as it is")
+
+    def _tell(self, event: str, name: str, **told: object) -> None:
+        doubt = f"{event} {name}"
+        if doubt not in self._told and len(self._told) < _MOST:
+            self._told.add(doubt)
+            log.warning(event, run=self._state.run, **told)

@@ -1,0 +1,83 @@
+"""Faults in the methods that a host wrote for its kind, with their file and line.
+
+No text here quotes a memory or an answer, so hosts, logs and reports may show it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from types import CodeType
+
+from memory.errors import CogitateError
+
+_ROOT = Path(__file__).parents[2]
+_OURS = ("memory", "prompts", "tasks", "scheduler", "workers")  # in a wheel they lie among the libraries
+_LIBRARIES = (
+    *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
+    *(f"{_ROOT / name}{os.sep}" for name in _OURS),
+)  # where the files of others lie
+
+
+class MethodFault(CogitateError, RuntimeError):
+    """A method of a host's kind raised an error, or returned what it must not; the message names file and line."""
+
+
+def written_at(method: object) -> str:
+    """Return where a function is written, as "votes.py, line 12"; "" where that is not known."""
+    code = _code_of(method)
+    return "" if code is None else _place(code.co_filename, code.co_firstlineno)
+
+
+def raised_at(error: BaseException) -> str:
+    """Return the line that raised an error, as "votes.py, line 14": the last one that is in no library, if any is."""
+    trace, found, own = error.__traceback__, "", ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        found = _place(file, trace.tb_lineno)
+        own = own if file.startswith(_LIBRARIES) else found
+        trace = trace.tb_next
+    return own or found
+
+
+def fault_of_method(kind: str, name: str, method: object, what: str) -> MethodFault:
+    """Return the fault of a kind's method."""
+    where = written_at(method)
+    return MethodFault(f"kind {kind!r}: {name}{f' ({where})' if where else ''} {what}")
+
+
+def called(
+    kind: str,
+    name: str,
+    method: Callable[..., object],
+    *arguments: object,
+    passes: type[BaseException] | None = None,
+) -> object:
+    """Call a method of a host's kind, and return what it returns.
+
+    Args:
+        passes: class of the errors that mean something else and are left alone.
+
+    Raises:
+        MethodFault: when it raises anything else.
+    """
+    try:
+        return method(*arguments)
+    except (KeyboardInterrupt, MethodFault):
+        raise
+    except BaseException as error:
+        if passes is not None and isinstance(error, passes):
+            raise
+        raise fault_of_method(kind, name, method, f"raised {type(error).__name__} in {raised_at(error)}") from error
+
+
+def _code_of(method: object) -> CodeType | None:
+    found = getattr(inspect.unwrap(method) if callable(method) else method, "__code__", None)
+    return found if isinstance(found, CodeType) else None
+
+
+def _place(file: str, line: int | None) -> str:
+    return f"{PurePath(file).name}, line {line}"

@@ -1,0 +1,74 @@
+"""A run that goes on with a world that repeats nothing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from fakeredis import FakeRedis
+
+from cogitate import ConfigurationError, TickLoop, WorldDiverged
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from tests.unit.hosting.short_loop_case import LAST, Loops, opened
+
+
+def drift(loop: TickLoop, ticks: int) -> list[int]:
+    """Observe what no other host would, and stop after some ticks; return their numbers."""
+    passed = []
+    for tick in loop:
+        assert not tick.replayed
+        passed.append(tick.number)
+        for owner in loop.state.profiles or ():
+            loop.observe(owner, {"text": f"The dial shows {random.random()}."})
+        if len(passed) == ticks:
+            break
+    return passed
+
+
+@pytest.mark.parametrize("kills", [False, True])
+def test_it_goes_on_after_the_last_committed_tick_however_it_was_left(cogitate_loop: Loops, kills: bool) -> None:
+    client, first = FakeRedis(), 3
+    loop = opened(cogitate_loop, client=client)
+    assert drift(loop, first) == [1, 2, 3]
+    loop.close(commit=not kills)
+    stands = first - kills
+    resumed = opened(cogitate_loop, client=client, exist="resume", world="present")
+    assert (int(resumed.tick), resumed.restored, resumed.checkpoint_tick) == (stands, None, 0)
+    assert drift(resumed, LAST) == list(range(stands + 1, LAST + 1))
+    resumed.close()
+    assert audit(client, "test") == []
+    assert replay(client, "test", FakeRedis()).digest == resumed.digest
+
+
+def test_a_run_that_is_not_there_is_created(cogitate_loop: Loops) -> None:
+    assert drift(opened(cogitate_loop, exist="resume", world="present"), 1) == [1]
+
+
+def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> None:
+    client = FakeRedis()
+    loop = opened(cogitate_loop, client=client)
+    for tick in loop:
+        loop.observe("agent:ada", {"text": f"The dial shows {random.random()}."})
+        if tick.number == 2:
+            loop.checkpoint(b"two")
+        if tick.number == 4:
+            break
+    loop.close()
+    resumed = opened(cogitate_loop, client=client, resume=True)
+    with pytest.raises(WorldDiverged, match=r'world="present" to go on at tick 5 .* checkpoint of tick 2'):
+        for _ in resumed:
+            pass
+    again = opened(cogitate_loop, client=client, resume=True, world="present")
+    assert (again.restored, again.checkpoint_tick) == (b"two", 2)
+    assert drift(again, 1) == [5]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [({"world": "past"}, "world='past' is none of"), ({"world": "present"}, 'world="present" says how a run'),
+     ({"world": "present", "exist": "replace"}, 'give exist="resume"')],
+)  # fmt: skip
+def test_a_world_that_cannot_be_is_refused(cogitate_loop: Loops, given: dict[str, str], why: str) -> None:
+    with pytest.raises(ConfigurationError, match=why):
+        opened(cogitate_loop, **given)
