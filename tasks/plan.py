@@ -357,9 +357,9 @@ def _owed(case: Case, start: int, names: Mapping[str, str]) -> list[str]:
     found = find_promises(owner, case.entries, names)
     earlier = {item.description for plan in case.entries if plan.type == "plan" for item in plan.items}
     owed = [
-        f"{KEEP}{resolve_name(p.taker, names)}: {p.deed}"
+        f"{KEEP}{resolve_name(p.taker, names)}: {p.reminder}"
         for p in found
-        if p.giver == owner and p.taker and p.deed and p.outcome == "open" and day_of(p.minute) < day_of(start)
+        if p.giver == owner and p.taker and not p.settled and day_of(p.minute) < day_of(start)
     ]
     return [text for text in owed if text not in earlier]
 

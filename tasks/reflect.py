@@ -34,7 +34,7 @@ from prompts.answers import ReflectionAnswer
 from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks import timing
-from tasks.heuristics.insight import QUIET, find_insight
+from tasks.heuristics.insight import NOTABLE, QUIET, find_insight
 from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
@@ -156,18 +156,17 @@ class Reflect:
         return *reflection, *self._told(case, answer), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return what `heuristics.insight` finds; a minimal reflection after fewer than three observations."""
+        """Return what `heuristics.insight` finds; after fewer than three observations only what matters."""
         recent, since = self._recent(case), _since(case)
-        if sum(_stands_for(e, since) for e in recent) < ENOUGH:
-            return self._reflection(case, QUIET, MINIMAL, (), ())
+        few = sum(_stands_for(e, since) for e in recent) < ENOUGH
         new = {e.number for e in recent}
         before = [e for e in case.entries if e.number not in new]
         recalled = Recalled(
             owner=case.job.key.owner, recent=recent, before=before, names=case.world.display_names,
             minute=result_minute(case.job), repeats=_repeats(case), places=case.world.locations, plan=_outcomes(case),
-            summary=case.job.summary, delay=delay_of(case),
+            delay=delay_of(case),
         )  # fmt: skip
-        insight = find_insight(recalled)
+        insight = find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
         importance = MINIMAL if insight.text == QUIET else BY_HEURISTIC
         shown_by = [e for e in recent if e.number in set(insight.evidence)]
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)

@@ -111,7 +111,7 @@ def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
     told, me = parse_line(entry, names), resolve_name(owner, names)
     speaker, listener = told.speaker[:MAX_SPEAKER], told.listener[:MAX_SPEAKER]
     if not speaker:
-        text = in_own_words(entry.text, me)
+        text = in_own_words(entry.text, me, names.values())
     elif told.speaker == me:
         text = _YOU.sub(lambda _: listener, told.text) if listener else told.text
     else:
@@ -158,6 +158,14 @@ def summarise_entries(
     if not text:
         text = lines[0].text if lines else ""
     return text[:MAX_TEXT] or "Nothing worth keeping was said."
+
+
+def is_header(sentence: str) -> bool:
+    """Return whether a sentence only says who talked, where and when, as the one that opens a summary of a talk."""
+    return _HEADER.search(sentence) is not None
+
+
+_HEADER = re.compile(r"(?: talked\b|^Conversation with ).*\bon day \d+, ")
 
 
 def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> str:
