@@ -29,7 +29,7 @@ from tasks.heuristics.identity import GOING_ON, pursuit_of
 from tasks.heuristics.promises import KEEP, find_promises
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.meters import format_meters
+from tasks.meters import Meter, format_meters, meter_params, read_meters
 from tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
 from tasks.recall import (
     LITTLE,
@@ -65,7 +65,7 @@ class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of a host's request: the agent's condition, and what it had left undone."""
 
-    status: dict[str, float] = {}
+    status: dict[str, float | Meter] = {}
     unfinished: tuple[Unfinished, ...] = ()
 
 
@@ -234,8 +234,7 @@ class Plan:
             params["done"] = done
         status = moment.brief.get("status")
         if isinstance(status, Mapping):
-            meters = {str(k): v for k, v in status.items() if isinstance(v, int | float)}
-            params["status"] = dict(sorted(meters.items()))
+            params["status"] = meter_params(status)
         return params
 
     def _recalled(self, case: Case) -> list[Entry]:
@@ -364,6 +363,5 @@ def _owed(case: Case, start: int, names: Mapping[str, str]) -> list[str]:
     return [text for text in owed if text not in earlier]
 
 
-def _status(case: Case) -> dict[str, float]:
-    status = case.job.params.get("status", {})
-    return {k: v for k, v in status.items() if isinstance(v, int | float)} if isinstance(status, Mapping) else {}
+def _status(case: Case) -> dict[str, Meter]:
+    return read_meters(case.job.params.get("status"))

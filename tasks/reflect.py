@@ -38,7 +38,7 @@ from tasks.heuristics.insight import NOTABLE, QUIET, find_insight
 from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.meters import format_meters
+from tasks.meters import Meter, format_meters, meter_params, read_meters
 from tasks.recall import (
     access_marks,
     delay_of,
@@ -62,7 +62,7 @@ class ReflectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of a host's request: the entry to begin after, and the agent's condition."""
 
     since: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)] = 0
-    status: dict[str, float] = {}
+    status: dict[str, float | Meter] = {}
 
 
 class Reflect:
@@ -314,17 +314,12 @@ def _params(moment: Moment, since: int) -> dict[str, Any]:
 def _condition(moment: Moment) -> dict[str, object]:
     """Return the meters that the host's brief names now; a job cannot read them as of its tick."""
     status = moment.brief.get("status")
-    return {"status": dict(sorted(_meters(status).items()))} if isinstance(status, Mapping) else {}
+    return {"status": meter_params(status)} if isinstance(status, Mapping) else {}
 
 
-def _status(case: Case) -> dict[str, float]:
+def _status(case: Case) -> dict[str, Meter]:
     """Return the meters at the time of the request."""
-    return _meters(case.job.params.get("status"))
-
-
-def _meters(status: object) -> dict[str, float]:
-    given = status if isinstance(status, Mapping) else {}
-    return {str(name): value for name, value in given.items() if isinstance(value, int | float)}
+    return read_meters(case.job.params.get("status"))
 
 
 def _earlier(case: Case) -> list[Entry]:

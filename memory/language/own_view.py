@@ -1,4 +1,4 @@
-"""Observations as the one who remembers them tells them, where that is certain: "Ada Smith lost a hat" is "I lost a hat".
+"""Observations as who remembers them tells them, where that is certain: "Ada Smith lost a hat" is "I lost a hat".
 
 Rules for English. A sentence that names its owner in any other way, or has a pronoun that may be the owner's, stays as
 it is: to name oneself is stilted, and to take another's part is false.
@@ -13,7 +13,9 @@ from memory.language.grammar import is_past, word_set
 from memory.language.sentences import split_sentences
 
 #: Past forms that are no participles, so that what comes before them is their subject.
-_ONLY_PAST = word_set("saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang")
+_ONLY_PAST = word_set(
+    "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang"
+)
 _OPENS_OBJECT = word_set(
     "a an the my his her their our your its this that these those some every each no all both another "
     "me him them us you it myself"

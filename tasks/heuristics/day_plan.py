@@ -1,8 +1,10 @@
 """A day's plan without a model: routine, occupation, appointments, unfinished items, needs and places.
 
-It begins with the streams design's fallback day (task 7: breakfast, work, lunch, work, company, home) moved to the
-hours of the agent's own routine. Appointments displace what they collide with; then what matters least goes, or small
-habits fill the largest gaps, until there are 5 to 8 items in ascending order within the plan's validity.
+For an agent with a home, a place of work or a routine it begins with the streams design's fallback day (task 7:
+breakfast, work, lunch, work, company, home) moved to the hours of the agent's own routine. Appointments displace what
+they collide with; then what matters least goes, or small habits fill the largest gaps, until there are 5 to 8 items in
+ascending order within the plan's validity. Any other agent may neither eat nor sleep: its plan is its work, what
+occupies it, and what is appointed, promised, needed and unfinished.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from memory.language.text import stems
 from memory.profile import Location, Profile
 from tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
 from tasks.heuristics.whereabouts import eating_place, social_place
+from tasks.meters import Meter, format_meters
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design)
-LOW = 20  # status meters below this are a need (streams design, task 12)
 COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
 STEP = 15  # minutes at least between items, where the time allows it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
@@ -57,12 +59,12 @@ def build(
     end: int,
     booked: Sequence[Appointment],
     unfinished: Sequence[Mapping[str, object]],
-    status: Mapping[str, float],
+    status: Mapping[str, Meter],
     visits: Mapping[str, int] | None = None,
     done: Collection[str] = (),
     owed: Sequence[str] = (),
 ) -> list[Slot]:
-    """Return 5 to 8 slots with ascending times in [start, end), game minutes.
+    """Return slots with ascending times in [start, end), game minutes: 5 to 8, or at least 1 without a usual day.
 
     Args:
         visits: how often the agent was at a place lately, by id.
@@ -77,24 +79,36 @@ def build(
     meet = social_place(profile, places, visits or {}, day, work)
     pursuit = "" if pursuit_of(profile) in done else pursuit_of(profile)
     usual = _Usual(eat, meet, pursuit)
-    slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed, usual) if start <= s.minute < end]
+    has_days = bool(profile.home or profile.work or profile.routine.strip())
+    if has_days:
+        slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed, usual) if start <= s.minute < end]
+    else:
+        slots, bed = _work(profile, places, start, end, pursuit), end
     for appointment in booked[:MOST]:
         early, late = appointment.minute + COLLIDES[0], appointment.minute + COLLIDES[1]
         meal = re.search(r"\b(?:lunch|dinner|supper)\b", appointment.what, re.I)
         instead = {"lunch": "lunch", "supper": "dinner", "dinner": "dinner"}[meal[0].lower()] if meal else "\0"
         slots = [s for s in slots if s.rank <= 1 or (not early < s.minute < late and instead not in s.text)]
         slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
-    slots = _needs(profile, places, start, status, eat) + slots
+    slots = _needs(profile, places, start, status, eat if has_days else None) + slots
     promised = [Slot(0, text, None, 4, 2) for text in owed[:1]]
     for minute, slot in zip(_TAKEN_UP, [*promised, *_taken_up(unfinished, slots, places)], strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, min(bed, end))))
-    for filler in _fillers(profile, places, pursuit):
+    for filler in _fillers(profile, places, pursuit) if has_days else ():
         if len(slots) >= FEWEST:
             break
         if all(filler.text != slot.text for slot in slots):
             slots.append(_at(filler, _free(slots, None, start, min(bed, end))))
+    slots = slots or [Slot(start, "See to what comes up", None, 3, 5)]
     slots.sort(key=lambda s: (s.rank, s.minute))
     return _spread(sorted(slots[:MOST], key=lambda s: (s.minute, s.rank)), start, end)
+
+
+def _work(profile: Profile, places: Sequence[Location], start: int, end: int, pursuit: str) -> list[Slot]:
+    """Return the slots of an agent that has no usual day: its work, and what occupies it."""
+    texts = dict.fromkeys(text for text in (_working(profile, places, "") if role_of(profile) else "", pursuit) if text)
+    step = (end - start) // 4
+    return [Slot(start + index * step, text, None, 4, 1) for index, text in enumerate(texts)]
 
 
 def _ordinary(
@@ -151,13 +165,20 @@ def _free_time(
 
 
 def _needs(
-    profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, float], eat: str | None
+    profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, Meter], eat: str | None
 ) -> list[Slot]:
     home, slots = profile.home or None, []
-    if status.get("hunger", LOW) < LOW:
-        slots.append(Slot(start, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0))
-    if status.get("energy", LOW) < LOW:
-        slots.append(Slot(start + len(slots) * 30, "Rest at home to recover energy", home, 5, 0))
+    for name, meter in status.items():
+        minute = start + len(slots) * 30
+        if not meter.presses:
+            continue
+        if name == "hunger":
+            slots.append(Slot(minute, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0))
+        elif name == "energy":
+            rest = "Rest at home to recover energy" if home else "Rest to recover energy"
+            slots.append(Slot(minute, rest, home, 5, 0))
+        else:
+            slots.append(Slot(minute, f"See to it: {format_meters({name: meter})[0]}", None, 5, 0))
     return slots
 
 

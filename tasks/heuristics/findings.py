@@ -1,4 +1,4 @@
-"""The typed findings of an insight: what became of a promise, what is coming, what was promised, what of a plan was done.
+"""The typed findings of an insight: what became of a promise, what is coming, what was promised, what was planned.
 
 Each rests on what an entry says in so many words, or on the status of a plan's item, and quotes it.
 """
@@ -6,7 +6,7 @@ Each rests on what an entry says in so many words, or on the status of a plan's 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from memory.appointments import appointments

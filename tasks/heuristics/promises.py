@@ -29,8 +29,8 @@ _TOLD = re.compile(
     r"(?:(?P<taker>me|[A-ZА-Я][\w'’-]{0,40}(?: [A-ZА-Я][\w'’-]{0,40}){0,2}) )?to (?P<deed>[^.!?;]{3,160})"
 )
 _KEPT = re.compile(
-    r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\bas (?:I |you |he |she |they )?(?:had )?promised\b|"
-    r"\bmade good on\b",
+    r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\bmade good on\b|"
+    r"\bas (?:I |you |he |she |they )?(?:had )?promised\b",
     re.I,
 )
 _BROKEN = re.compile(
@@ -75,7 +75,7 @@ class Promise:
 
 
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
-    """Return the promises that an owner gave or was given, by the game time of their making, and whether they are settled.
+    """Return the promises that an owner gave or was given, by the time of their making.
 
     A promise that is given or told of again is the same promise.
     """
@@ -88,9 +88,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
         if not made:  # who promises, or hears of a promise again, has not done it yet
             _settle(owner, entry, names, found)
         for promise in made:
-            if not any(
-                promise.giver == p.giver and _alike(promise.deed, p.deed) and not p.settled for p in found
-            ):
+            if not any(promise.giver == p.giver and _alike(promise.deed, p.deed) and not p.settled for p in found):
                 found.append(promise)
     return found
 

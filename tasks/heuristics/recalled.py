@@ -23,7 +23,9 @@ from tasks.heuristics.promises import LONGEST
 
 ENDS = (".", "!", "?", "…", "。", "！", "？", "؟", "।", '"', "”", "»", "」", "』")
 #: Recorded agents note what they talk about with who talks about it: "Ada is conversing about Ada and Bo are …".
-_TALKS = re.compile(r"[\w'’ ]{1,60} (?:is|are) conversing about (?=This is a conversation\b|[\w'’ ]{1,60} (?:is|are) conversing )")
+_TALKS = re.compile(
+    r"^[\w'’ ]{1,60} (?:is|are) conversing about (?=This is a conversation\b|[\w'’ ]{1,60} (?:is|are) conversing )"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
