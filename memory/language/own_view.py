@@ -12,16 +12,16 @@ from collections.abc import Iterable
 from memory.language.grammar import is_past, word_set
 from memory.language.sentences import split_sentences
 
-#: Past forms that are no participles, so that what comes before them is their subject.
+#: Past forms that do not stand for what was done to somebody.
 _ONLY_PAST = word_set(
-    "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang"
+    "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang arrived came sat "
+    "waited walked talked slept"
 )
 _OPENS_OBJECT = word_set(
     "a an the my his her their our your its this that these those some every each no all both another "
     "me him them us you it myself"
 )
 _BE = {"is": "am", "was": "was", "has": "have", "had": "had"}
-_DOING = re.compile(r"^I am (?=\w+ing\b)")
 _OTHERS_PRONOUN = re.compile(
     r"\b(?:he|she|him|her|his|hers|himself|herself|they|them|their|theirs|themselves|themself)\b", re.IGNORECASE
 )
@@ -46,7 +46,7 @@ def in_own_words(text: str, name: str, names: Iterable[str] = ()) -> str:
     """
     known = list(names)
     text = with_subject(text, "I")
-    if not name or name not in text or known.count(name) > 1 or _QUOTE.search(text):
+    if not name.strip() or name not in text or known.count(name) > 1 or _QUOTE.search(text):
         return text
     longer = sorted({other for other in known if name in other and other != name}, key=lambda n: (-len(n), n))
     sentences = split_sentences(text)
@@ -65,7 +65,7 @@ def with_subject(text: str, subject: str) -> str:
 
 def _has_subject_left_out(first: str, rest: str) -> bool:
     """Return whether a text opens with a verb whose subject is left out: "Lost the key", but not "Lost child found"."""
-    following = rest.split(maxsplit=1)[0].lower()
+    following = "".join(rest.split(maxsplit=1)[:1]).lower()
     return first in _ONLY_PAST - {"was"} or (is_past(first) and following in _OPENS_OBJECT)
 
 
@@ -88,13 +88,13 @@ def _told(sentence: str, name: str, longer: Iterable[str]) -> str:
         if own:
             told, end = ("my" if start else "My"), end + 2
         elif start == 0 and (verb := _verb_of_mine(after)):
-            told, end = f"I {verb}", end + 1 + len(after.split(maxsplit=1)[0])
+            told, end = f"I {verb}", end + 1 + len(after[1:].partition(" ")[0])
         elif start and _is_object(before, after):
             told = "me"
         else:
             return sentence
         out, at = out + sentence[at:start] + told, end
-    return _DOING.sub("I was ", out + sentence[at:])
+    return out + sentence[at:]
 
 
 def _verb_of_mine(after: str) -> str:
@@ -104,7 +104,7 @@ def _verb_of_mine(after: str) -> str:
         return ""
     if verb in _BE:
         return _BE[verb]
-    following = rest.split(maxsplit=1)[0].strip(".,;!?").lower()
+    following = "".join(rest.split(maxsplit=1)[:1]).strip(".,;!?").lower()
     return verb if verb in _ONLY_PAST or (is_past(verb) and following in _OPENS_OBJECT) else ""
 
 

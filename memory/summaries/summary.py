@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 from memory.language.word_count import count_words
-from memory.summaries.parts import PART, line_in_parts, sentence_in_parts
+from memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
 from memory.summaries.units import (
     WEIGHTINGS,
     Style,
@@ -57,7 +57,7 @@ def _quoted(lines: Sequence[Utterance], room: int) -> str:
     """Return the longest sentence, or its first part, as it was said; "" where none says anything, or none has room."""
     said = (line._replace(text=sentence) for line in lines for sentence in first_sentences(line.text))
     longest = max(said, key=lambda sentence: count_words(sentence.text), default=Utterance("", "", 0))
-    if count_words(longest.text) < 2:
+    if count_words(longest.text) < LEAST_PART:
         return ""
     part = sentence_in_parts(longest, room - count_words(longest.speaker) - 1)[0]
     text = f"{part.text.rstrip(' .,;')}…" if part.minute == PART else part.text

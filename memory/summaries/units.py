@@ -179,8 +179,8 @@ def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[st
     return "" if not listener and _YOU.search(told) else told
 
 
-#: A sentence that ends with what seems to be a form of address: "I swear it, my queen."
-_CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$")
+#: What no rule retells: an end that seems to be a form of address ("I swear it, my queen."), and what is shown.
+_CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b", re.IGNORECASE)
 
 
 def _asked(question: str, speaker: str, listener: str) -> str:

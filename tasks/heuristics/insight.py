@@ -50,12 +50,18 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     sentences = list(_sentences(recalled, least))
     weights = word_weights(sentences, recalled.repeats)
     lead = next(_told(recalled, most_central(sentences, weights), fresh), None)
-    chosen = [lead] if lead else []
-    shown = frozenset(stems(lead.text)) if lead else frozenset()
-    rest = [s for s in sentences if s.importance >= NOTABLE and lead and s.number not in lead.evidence]
-    more = (finding for finding in typed_findings(recalled) if fresh(finding.text))
-    second = next(more, None) or next(_told(recalled, most_central(rest, weights, shown), fresh), None)
-    chosen += [second] if second else []
+    second: Finding | None = None
+    for finding in typed_findings(recalled):
+        if lead and finding.text.endswith(lead.text):
+            lead = finding  # it says the same, with its hour
+        elif fresh(finding.text):
+            second = finding
+            break
+    if lead and not second:
+        shown = frozenset(stems(lead.text))
+        rest = [s for s in sentences if s.importance >= NOTABLE and s.number not in lead.evidence]
+        second = next(_told(recalled, most_central(rest, weights, shown), fresh), None)
+    chosen = [finding for finding in (lead, second) if finding]
     text = " ".join(f.text for f in chosen)
     return Insight(text or QUIET, tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
 

@@ -22,6 +22,7 @@ from memory.summaries.conversations import parse_line, resolve_name
 from tasks.heuristics.promises import LONGEST
 
 ENDS = (".", "!", "?", "…", "。", "！", "？", "؟", "।", '"', "”", "»", "」", "』")
+_DOING = re.compile(r"^I am (?=\w+ing\b)")  # when it was observed, not now
 #: Recorded agents note what they talk about with who talks about it: "Ada is conversing about Ada and Bo are …".
 _TALKS = re.compile(
     r"^[\w'’ ]{1,60} (?:is|are) conversing about (?=This is a conversation\b|[\w'’ ]{1,60} (?:is|are) conversing )"
@@ -73,7 +74,7 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     line = parse_line(entry, recalled.names)
     if not line.speaker:
         noted = in_own_words(_TALKS.sub("", sentence), recalled.name, recalled.names.values())
-        return ended(anchor_days(noted, entry.minute))
+        return ended(anchor_days(_DOING.sub("I was ", noted), entry.minute))
     said = shorten(sentence, LONGEST).replace('"', "'")
     day = ""
     if anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute):
