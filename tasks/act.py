@@ -154,21 +154,23 @@ class Act:
 
         Where the world names actions, it is always one of them.
         """
-        situation, world = case.job.params, case.world
+        owner, situation, world = case.job.key.owner, case.job.params, case.world
         if _texts(situation, "actions"):
-            action, used = _choice(case)
-            return Tell(owner=case.job.key.owner, topic="action", data=action), *access_marks(case, used)
+            chosen, used = _choice(case)
+            return Tell(owner=owner, topic="action", data=chosen), *access_marks(case, used)
         home, food = case.profile.home, _eating_place(world)
-        action, names = by_rule(situation, case.job.minute, home=home, food=food), world.display_names
-        used = ()
+        action = by_rule(situation, case.job.minute, home=home, food=food)
         here, item = _text(situation, "location"), _item(situation, "item")
+        used = ()
         if action is None and item is not None:
             action = _action("stay", here, item.description, "Going on with the plan")
         if action is None:
             place, used = _company(case, here)
-            company = _action("move_to", place, "Meeting people", f"People meet at {resolve_name(place, names)}")
-            action = company if place else _action("idle", here, "", "Deciding what to do")  # the streams design's
-        return Tell(owner=case.job.key.owner, topic="action", data=action), *access_marks(case, used)
+            if place:
+                action = _action("move_to", place, "Meeting people", _meeting(case, place))
+        if action is None:
+            action = _action("idle", here, "", "Deciding what to do")  # the streams design's fallback
+        return Tell(owner=owner, topic="action", data=action), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:
         situation, names = case.job.params, case.world.display_names
@@ -200,7 +202,7 @@ def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
         place, remembered = _company(case, here)
         chosen = next((action for action in actions if place and places[action] == place), "")
         if chosen:
-            used, reason = remembered, f"People meet at {resolve_name(place, case.world.display_names)}"
+            used, reason = remembered, _meeting(case, place)
     if not chosen:
         seed = (case.job.key.owner, str(case.job.key.tick))
         other = [action for action in actions if action != _text(situation, "activity")] or actions
@@ -208,6 +210,10 @@ def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
         chosen, reason = choose_action(actions, trade) or choose_action(other, "", seed), "Having time for it"
     place = places[chosen]
     return _action("move_to" if place != here else "stay", place, chosen, reason), used
+
+
+def _meeting(case: Case, place: str) -> str:
+    return f"People meet at {resolve_name(place, case.world.display_names)}"
 
 
 def _choice_of_action(situation: Situation) -> list[Constraint]:

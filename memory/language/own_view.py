@@ -14,8 +14,8 @@ from memory.language.sentences import split_sentences
 
 #: Past forms that do not stand for what was done to somebody.
 _ONLY_PAST = word_set(
-    "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang arrived came sat "
-    "waited walked talked slept"
+    "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang arrived came "
+    "sat waited walked talked slept"
 )
 _OPENS_OBJECT = word_set(
     "a an the my his her their our your its this that these those some every each no all both another "

@@ -167,8 +167,9 @@ def _free_time(
 def _needs(
     profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, Meter], eat: str | None
 ) -> list[Slot]:
-    home, slots = profile.home or None, []
-    for name, meter in status.items():
+    home = profile.home or None
+    slots: list[Slot] = []
+    for name, meter in sorted(status.items(), key=lambda one: (one[0] != "hunger", one[0])):
         minute = start + len(slots) * 30
         if not meter.presses:
             continue

@@ -57,8 +57,10 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
         entry = told[item.number]
         spoken = parse_line(entry, recalled.names).text
         said = next((s for s in split_sentences(spoken) if find_times(s) and not s.endswith("?")), "")
-        dated = anchor_days(said, entry.minute) != said or "day " in said or day_of(item.minute) == day_of(entry.minute)
-        if said and dated and item.number not in declined:
+        is_dated = (
+            anchor_days(said, entry.minute) != said or "day " in said or day_of(item.minute) == day_of(entry.minute)
+        )
+        if said and is_dated and item.number not in declined:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
             yield Finding(f"For {when}: {tell(recalled, entry, said)}", (item.number,))
 

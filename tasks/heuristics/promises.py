@@ -14,7 +14,7 @@ from memory.language.times import anchor_days
 from memory.language.truncation import shorten
 from memory.summaries.conversations import parse_line, resolve_name
 
-LONGEST = 240  # characters of a sentence that is quoted
+MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise to "  # opens an item of a plan
 
 _ALIKE = 0.6  # share of a deed's words that an account of it repeats
@@ -71,7 +71,7 @@ class Promise:
         if not self.spoken:
             return dated.strip(" .!,;:")
         day = f" (day {day_number(self.minute)})" if dated != self.deed else ""
-        return f'"{shorten(self.said, LONGEST)}"{day}'
+        return f'"{shorten(self.said, MOST_QUOTED)}"{day}'
 
 
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:

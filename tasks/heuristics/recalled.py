@@ -19,7 +19,7 @@ from memory.language.times import anchor_days
 from memory.language.truncation import shorten
 from memory.profile import Location
 from memory.summaries.conversations import parse_line, resolve_name
-from tasks.heuristics.promises import LONGEST
+from tasks.heuristics.promises import MOST_QUOTED
 
 ENDS = (".", "!", "?", "…", "。", "！", "？", "؟", "।", '"', "”", "»", "」", "』")
 _DOING = re.compile(r"^I am (?=\w+ing\b)")  # when it was observed, not now
@@ -75,7 +75,7 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     if not line.speaker:
         noted = in_own_words(_TALKS.sub("", sentence), recalled.name, recalled.names.values())
         return ended(anchor_days(_DOING.sub("I was ", noted), entry.minute))
-    said = shorten(sentence, LONGEST).replace('"', "'")
+    said = shorten(sentence, MOST_QUOTED).replace('"', "'")
     day = ""
     if anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute):
         day = f" on day {day_number(entry.minute)}"  # on which "tomorrow" was said
@@ -88,8 +88,8 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
 
 
 def ended(text: str) -> str:
-    """Return a sentence of at most `LONGEST` characters with a mark at its end."""
-    text = shorten(text, LONGEST)
+    """Return a sentence of at most `MOST_QUOTED` characters with a mark at its end."""
+    text = shorten(text, MOST_QUOTED)
     return text if text.endswith(ENDS) else text.rstrip(" ,;:、，；：") + "."
 
 

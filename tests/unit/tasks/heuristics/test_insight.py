@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from memory.clock import DAY
 from memory.entry import Entry
 from tasks.heuristics.insight import NOTABLE, QUIET, Insight, find_insight
-from tasks.heuristics.promises import KEEP
-from tasks.heuristics.recalled import LONGEST, PlanOutcome, Recalled
+from tasks.heuristics.promises import KEEP, MOST_QUOTED
+from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
 
@@ -151,7 +151,7 @@ def test_nothing_is_told_again_that_a_reflection_told() -> None:
 
 def test_a_long_sentence_is_cut_between_words() -> None:
     text = told(noticed(message(f"The mill {'burned and ' * 60}fell.", 5, importance=8)))
-    assert len(text) <= LONGEST + 40
+    assert len(text) <= MOST_QUOTED + 40
     assert text.endswith('and..."') or text.endswith('burned..."')
 
 
