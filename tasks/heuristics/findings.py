@@ -57,12 +57,13 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
         entry = told[item.number]
         spoken = parse_line(entry, recalled.names).text
         said = next((s for s in split_sentences(spoken) if find_times(s) and not s.endswith("?")), "")
-        is_dated = (
-            anchor_days(said, entry.minute) != said or "day " in said or day_of(item.minute) == day_of(entry.minute)
-        )
+        same_day = day_of(item.minute) == day_of(entry.minute)
+        is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
         if said and is_dated and item.number not in declined:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
-            yield Finding(f"For {when}: {tell(recalled, entry, said)}", (item.number,))
+            quote = tell(recalled, entry, said)
+            told_so = f"day {day_number(item.minute)} at {clock_time(item.minute)}" in quote
+            yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
 
 
 def _declined(recalled: Recalled, entries: Iterable[Entry]) -> set[int]:

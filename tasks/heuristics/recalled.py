@@ -73,8 +73,10 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     """Return a sentence of an entry as its owner tells it: what was said as a quote, all else as it was noted."""
     line = parse_line(entry, recalled.names)
     if not line.speaker:
-        noted = in_own_words(_TALKS.sub("", sentence), recalled.name, recalled.names.values())
-        return ended(anchor_days(_DOING.sub("I was ", noted), entry.minute))
+        sentence = _TALKS.sub("", sentence)
+        noted = in_own_words(sentence, recalled.name, recalled.names.values())
+        noted = _DOING.sub("I was ", noted) if noted != sentence else noted
+        return ended(anchor_days(noted, entry.minute))
     said = shorten(sentence, MOST_QUOTED).replace('"', "'")
     day = ""
     if anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute):
