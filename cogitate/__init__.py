@@ -56,6 +56,7 @@ from scheduler.tick.loop import Tick, WorldDiverged
 from tasks.job import Request
 from tasks.kind import Case, Kind, Moment, Prompt
 from tasks.kind_check import KindError
+from tasks.meters import Meter
 from tasks.own.cadences import daily, every
 from tasks.own.choices import drawn, newest
 from tasks.own.declaring import kind
@@ -91,6 +92,7 @@ __all__ = [
     "Location",
     "MarkAccessed",
     "MemoryView",
+    "Meter",
     "Moment",
     "NewerSchema",
     "Observation",

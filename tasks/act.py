@@ -29,10 +29,10 @@ from prompts.answers import ActionAnswer
 from prompts.constraints import Constraint
 from prompts.render import Templates, neutral, plain
 from tasks import timing
-from tasks.heuristics.day_plan import LOW
+from tasks.heuristics.chosen_action import choose_action
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.meters import format_meters
+from tasks.meters import Meter, format_meters, meter_params, read_meters
 from tasks.persona import persona
 from tasks.places import HERE, choice_of_place, place_meant, places_shown
 from tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
@@ -42,6 +42,7 @@ REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "refle
 NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (streams design)
 FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the best first
 MOST_NEAR, MOST_ACTIONS = 20, 30
+NEEDS = {"hunger": "eat food meal", "energy": "rest sleep"}  # words of what meets a need
 LONG = 100  # characters of a deed that may be the beginning of a longer action
 _AT_HOME = re.compile(r"\bat home\b", re.IGNORECASE)
 
@@ -55,7 +56,7 @@ class ActParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     location: Annotated[str, msgspec.Meta(max_length=500)] = ""  # id
     activity: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)] = ""
-    status: dict[str, float] = {}
+    status: dict[str, float | Meter] = {}
     near: Annotated[tuple[_Short, ...], msgspec.Meta(max_length=MOST_NEAR)] = ()  # owners or names
     actions: Annotated[tuple[_Short, ...], msgspec.Meta(max_length=MOST_ACTIONS)] = ()  # that the agent may choose
 
@@ -149,19 +150,25 @@ class Act:
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the action of a rule; otherwise the plan item, or company at the best remembered place, or idling.
 
-        Where the world names actions, company is one of them that leads to that place; without one, it is the first.
+        Where the world names actions, it is always one of them.
         """
-        situation, world = case.job.params, case.world
+        owner, situation, world = case.job.key.owner, case.job.params, case.world
+        if _texts(situation, "actions"):
+            chosen, used = _choice(case)
+            return Tell(owner=owner, topic="action", data=chosen), *access_marks(case, used)
         home, food = case.profile.home, _eating_place(world)
         action = by_rule(situation, case.job.minute, home=home, food=food)
-        used: tuple[int, ...] = ()
         here, item = _text(situation, "location"), _item(situation, "item")
+        used = ()
         if action is None and item is not None:
             action = _action("stay", here, item.description, "Going on with the plan")
         if action is None:
             place, used = _company(case, here)
-            action = _social(case, here, place)
-        return Tell(owner=case.job.key.owner, topic="action", data=action), *access_marks(case, used)
+            if place:
+                action = _action("move_to", place, "Meeting people", _meeting(case, place))
+        if action is None:
+            action = _action("idle", here, "", "Deciding what to do")  # the streams design's fallback
+        return Tell(owner=owner, topic="action", data=action), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:
         situation, names = case.job.params, case.world.display_names
@@ -174,18 +181,37 @@ class Act:
         return recall(case, ". ".join(word for word in words if word), SHOWN, REMEMBERED)
 
 
-def _social(case: Case, here: str, place: str) -> dict[str, str]:
-    """Return the action of somebody who is free: company at a place, if there is one, or what else is available."""
-    company = f"People meet at {resolve_name(place, case.world.display_names)}"
-    if actions := _texts(case.job.params, "actions"):
-        places = {action: _place_named(action, case) or here for action in actions}
-        chosen = next((action for action in actions if place and places[action] == place), actions[0])
-        moves = places[chosen] != here
-        reason = company if places[chosen] == place else "Having time for it"
-        return _action("move_to" if moves else "stay", places[chosen], chosen, reason)
-    if place:
-        return _action("move_to", place, "Meeting people", company)
-    return _action("idle", here, "", "Deciding what to do")  # the streams design's fallback
+def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
+    """Return the available action that fits best, with the memories that speak for it.
+
+    First what a need calls for, then what is likest to the plan's present item, then company at the best remembered
+    place, then what is likest to the agent's trade; where all fit alike, agents and ticks differ.
+    """
+    situation, profile = case.job.params, case.profile
+    here, actions, item = _text(situation, "location"), _texts(situation, "actions"), _item(situation, "item")
+    places = {action: _place_named(action, case) or here for action in actions}
+    needs = [f"{name} {meter.end} {NEEDS.get(name, '')}" for name, meter in _meters(situation).items() if meter.presses]
+    reasons = [(need, "In need") for need in needs] + ([(item.description, "Going on with the plan")] if item else [])
+    used: tuple[int, ...] = ()
+    chosen, reason = next(
+        ((action, reason) for text, reason in reasons if (action := choose_action(actions, text))), ("", "")
+    )
+    if not chosen:
+        place, remembered = _company(case, here)
+        chosen = next((action for action in actions if place and places[action] == place), "")
+        if chosen:
+            used, reason = remembered, _meeting(case, place)
+    if not chosen:
+        seed = (case.job.key.owner, str(case.job.key.tick))
+        other = [action for action in actions if action != _text(situation, "activity")] or actions
+        trade = f"{profile.occupation} {profile.currently}"
+        chosen, reason = choose_action(actions, trade) or choose_action(other, "", seed), "Having time for it"
+    place = places[chosen]
+    return _action("move_to" if place != here else "stay", place, chosen, reason), used
+
+
+def _meeting(case: Case, place: str) -> str:
+    return f"People meet at {resolve_name(place, case.world.display_names)}"
 
 
 def _choice_of_action(situation: Situation) -> list[Constraint]:
@@ -227,10 +253,11 @@ def _place_named(doing: str, case: Case) -> str:
 
 def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[str, str] | None:
     """Return the action that follows by rule: a need, the plan item elsewhere, sleep at night; else None."""
-    here, meters, item = _text(situation, "location"), _meters(situation), _item(situation, "item")
-    if meters.get("energy", LOW) < LOW:
+    here, item = _text(situation, "location"), _item(situation, "item")
+    pressing = {name for name, meter in _meters(situation).items() if meter.presses}
+    if "energy" in pressing:
         return _action("move_to" if home and here != home else "sleep", home or here, "", "Need rest")
-    if meters.get("hunger", LOW) < LOW:
+    if "hunger" in pressing:
         place = food or home or here
         return _action("move_to" if place != here else "stay", place, "Eating", "Need food")
     if item is not None and item.location and item.location != here:
@@ -254,8 +281,7 @@ def _situation(moment: Moment) -> dict[str, Any]:
             found[name] = said
     status = moment.brief.get("status")
     if isinstance(status, Mapping):
-        meters = {str(k): v for k, v in status.items() if isinstance(v, int | float)}
-        found["status"] = dict(sorted(meters.items()))
+        found["status"] = meter_params(status)
     for name, most in (("near", MOST_NEAR), ("actions", MOST_ACTIONS)):
         if isinstance(given := moment.brief.get(name), list | tuple) and given:
             found[name] = [str(one)[:500] for one in given[:most]]
@@ -304,9 +330,8 @@ def _texts(situation: Situation, name: str) -> list[str]:
     return [str(one) for one in given] if isinstance(given, list | tuple) else []
 
 
-def _meters(situation: Situation) -> dict[str, float]:
-    status = situation.get("status", {})
-    return {k: v for k, v in status.items() if isinstance(v, int | float)} if isinstance(status, Mapping) else {}
+def _meters(situation: Situation) -> dict[str, Meter]:
+    return read_meters(situation.get("status"))
 
 
 def _eating_place(world: WorldFacts) -> str:

@@ -1,21 +1,95 @@
-"""Meters of a host's brief as prompts show them: with their unit, and with what it means to be at the low end."""
+"""Meters of a host's brief: what their ends mean, how prompts show them, and when one is a need.
+
+A number alone says nothing: a hunger of 95 starves in one world and is sated in another. So a bare number is shown as a
+number, and no heuristic concludes anything from it. A `Meter` carries its meaning.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-#: What 0 means, for the meters that the streams design names; a host's own are shown without.
-LOWEST = {"energy": "exhausted", "hunger": "starving", "mood": "miserable", "health": "dying", "thirst": "parched"}
-MOST = 100
+import msgspec
+
+PRESSES = 0.2  # share of the scale from the end that is a need (streams design, task 12: below 20 of 100)
+_Word = Annotated[str, msgspec.Meta(max_length=100)]
 
 
-def format_meters(meters: Mapping[str, float]) -> list[str]:
-    """Return "hunger 12 of 100, 0 is starving" for each meter; one that is beyond its scale as a bare number."""
+class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A value with its meaning: `Meter(95, low="sated", high="starving", need="high")`.
+
+    `low` and `high` say in words what the ends of the scale mean, `need` at which of them the agent is in need: a plan
+    and an action without a model see to it from the last fifth of the scale on. The scale is 0 to 100 unless `least`
+    and `most` say otherwise.
+
+    Raises:
+        ValueError: for a scale without extent.
+    """
+
+    value: float
+    low: _Word = ""
+    high: _Word = ""
+    need: Literal["", "low", "high"] = ""
+    least: float = 0.0
+    most: float = 100.0
+
+    def __post_init__(self) -> None:
+        if not self.least < self.most:
+            raise ValueError(f"a meter's least is {self.least:g} and its most {self.most:g}: most must be larger")
+
+    @property
+    def means_something(self) -> bool:
+        """Return whether the host said what an end of the scale means."""
+        return bool(self.low or self.high)
+
+    @property
+    def presses(self) -> bool:
+        """Return whether the agent is in need."""
+        room = PRESSES * (self.most - self.least)
+        return (self.need == "low" and self.value < self.least + room) or (
+            self.need == "high" and self.value > self.most - room
+        )
+
+    @property
+    def end(self) -> str:
+        """Return what the end that is a need means, in words."""
+        return {"low": self.low, "high": self.high, "": ""}[self.need]
+
+
+def read_meters(status: object) -> dict[str, Meter]:
+    """Return the meters of a brief or of a job's parameters by name; what is no meter is left out."""
+    given = status if isinstance(status, Mapping) else {}
+    return {str(name): meter for name, said in given.items() if (meter := _meter(said)) is not None}
+
+
+def meter_params(status: object) -> dict[str, Any]:
+    """Return meters as parameters of a job, in order of their names: a number for one without a meaning."""
+    found = read_meters(status)
+    return {
+        name: msgspec.to_builtins(meter) if meter != Meter(meter.value) else meter.value
+        for name, meter in sorted(found.items())
+    }
+
+
+def format_meters(meters: Mapping[str, Meter]) -> list[str]:
+    """Return "hunger 12 of 100, 0 is sated, 100 is starving" for each meter; one without a meaning as a number."""
     told = []
-    for name, value in meters.items():
-        text = f"{name} {value:g}"
-        if 0 <= value <= MOST:
-            text += f" of {MOST}"
-            text += f", 0 is {LOWEST[name]}" if name in LOWEST else ""
+    for name, meter in meters.items():
+        text = f"{name} {meter.value:g}"
+        if meter.means_something:
+            text += f" of {meter.most:g}" if meter.least <= meter.value <= meter.most else ""
+            text += f", {meter.least:g} is {meter.low}" if meter.low else ""
+            text += f", {meter.most:g} is {meter.high}" if meter.high else ""
         told.append(text)
     return told
+
+
+def _meter(said: object) -> Meter | None:
+    if isinstance(said, Meter):
+        return said
+    if isinstance(said, Mapping):
+        try:
+            return msgspec.convert(dict(said), Meter)
+        except (msgspec.ValidationError, ValueError):
+            return None
+    return Meter(said) if isinstance(said, int | float) and not isinstance(said, bool) else None

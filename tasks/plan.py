@@ -33,7 +33,7 @@ from tasks.heuristics.promises import KEEP, find_promises
 from tasks.heuristics.spoken import Phrases, spoken_language
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.meters import format_meters
+from tasks.meters import Meter, format_meters, meter_params, read_meters
 from tasks.persona import persona
 from tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
 from tasks.recall import (
@@ -72,7 +72,7 @@ class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of a host's request: the agent's condition, and what it had left undone."""
 
-    status: dict[str, float] = {}
+    status: dict[str, float | Meter] = {}
     unfinished: tuple[Unfinished, ...] = ()
 
 
@@ -237,8 +237,7 @@ class Plan:
             params["done"] = done
         status = moment.brief.get("status")
         if isinstance(status, Mapping):
-            meters = {str(k): v for k, v in status.items() if isinstance(v, int | float)}
-            params["status"] = dict(sorted(meters.items()))
+            params["status"] = meter_params(status)
         return params
 
     def _recalled(self, case: Case) -> list[Entry]:
@@ -381,18 +380,16 @@ def _owed(case: Case, start: int, names: Mapping[str, str]) -> list[str]:
     found = find_promises(owner, case.entries, names)
     earlier = {item.description for plan in case.entries if plan.type == "plan" for item in plan.items}
     owed = [
-        f"{KEEP}{resolve_name(p.taker, names)}: {p.deed}"
+        f"{KEEP}{resolve_name(p.taker, names)}: {p.reminder}"
         for p in found
         if p.giver == owner
         and p.taker
-        and p.deed
         and is_english(p.deed)
-        and p.outcome == "open"
+        and not p.settled
         and day_of(p.minute) < day_of(start)
     ]
     return [text for text in owed if text not in earlier]
 
 
-def _status(case: Case) -> dict[str, float]:
-    status = case.job.params.get("status", {})
-    return {k: v for k, v in status.items() if isinstance(v, int | float)} if isinstance(status, Mapping) else {}
+def _status(case: Case) -> dict[str, Meter]:
+    return read_meters(case.job.params.get("status"))

@@ -35,12 +35,12 @@ from prompts.answers import ReflectionAnswer
 from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks import timing
-from tasks.heuristics.insight import find_insight, is_quiet, quiet
+from tasks.heuristics.insight import NOTABLE, find_insight, is_quiet
 from tasks.heuristics.recalled import PlanOutcome, Recalled
 from tasks.heuristics.spoken import spoken_language
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.meters import format_meters
+from tasks.meters import Meter, format_meters, meter_params, read_meters
 from tasks.persona import persona
 from tasks.recall import (
     access_marks,
@@ -66,7 +66,7 @@ class ReflectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of a host's request: the entry to begin after, and the agent's condition."""
 
     since: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)] = 0
-    status: dict[str, float] = {}
+    status: dict[str, float | Meter] = {}
 
 
 class Reflect:
@@ -158,18 +158,17 @@ class Reflect:
         return *reflection, *self._told(case, answer), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return what `heuristics.insight` finds; a minimal reflection after fewer than three observations."""
+        """Return what `heuristics.insight` finds; after fewer than three observations only what matters."""
         recent, since = self._recent(case), _since(case)
-        if sum(_stands_for(e, since) for e in recent) < ENOUGH:
-            return self._reflection(case, quiet(_language(case)), MINIMAL, (), ())
+        few = sum(_stands_for(e, since) for e in recent) < ENOUGH
         new = {e.number for e in recent}
         before = [e for e in case.entries if e.number not in new]
         recalled = Recalled(
             owner=case.job.key.owner, recent=recent, before=before, names=case.world.display_names,
             minute=result_minute(case.job), repeats=_repeats(case), places=case.world.locations, plan=_outcomes(case),
-            summary=case.job.summary, delay=delay_of(case), language=_language(case),
+            delay=delay_of(case), language=_language(case),
         )  # fmt: skip
-        insight = find_insight(recalled)
+        insight = find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
         importance = MINIMAL if is_quiet(insight.text) else BY_HEURISTIC
         shown_by = [e for e in recent if e.number in set(insight.evidence)]
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
@@ -322,17 +321,12 @@ def _params(moment: Moment, since: int) -> dict[str, Any]:
 def _condition(moment: Moment) -> dict[str, object]:
     """Return the meters that the host's brief names now; a job cannot read them as of its tick."""
     status = moment.brief.get("status")
-    return {"status": dict(sorted(_meters(status).items()))} if isinstance(status, Mapping) else {}
+    return {"status": meter_params(status)} if isinstance(status, Mapping) else {}
 
 
-def _status(case: Case) -> dict[str, float]:
+def _status(case: Case) -> dict[str, Meter]:
     """Return the meters at the time of the request."""
-    return _meters(case.job.params.get("status"))
-
-
-def _meters(status: object) -> dict[str, float]:
-    given = status if isinstance(status, Mapping) else {}
-    return {str(name): value for name, value in given.items() if isinstance(value, int | float)}
+    return read_meters(case.job.params.get("status"))
 
 
 def _earlier(case: Case) -> list[Entry]:

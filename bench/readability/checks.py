@@ -151,7 +151,9 @@ def _day_zero(sentence: Sentence) -> bool:
 def _promise_to_nobody(sentence: Sentence) -> bool:
     inside = " ".join(quote.strip('“”"«»') for quote in QUOTED.findall(sentence.text))
     return _PROMISE_TO_NOBODY.search(sentence.text) is not None or (
-        re.search(r"\bpromise\b", inside, re.I) is not None and not _names(sentence, inside)
+        re.search(r"\bpromise\b", inside, re.I) is not None
+        and not _names(sentence, f"{inside} {sentence.bare}")
+        and not re.search(r"\btold me\b", sentence.bare)
     )
 
 

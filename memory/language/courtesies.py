@@ -1,55 +1,13 @@
-"""Courtesies: thanks, praise, encouragement, and sentences that hold nothing else.
-
-A summary need not quote such sentences. It reports them together: "Gina praised and encouraged Jon, who thanked her."
-"""
+"""Courtesies: sentences that hold nothing but thanks, praise and encouragement, which a summary need not tell."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
 
-from memory.language.pronouns import pronouns_of
 from memory.language.speakers import Speakers
 from memory.language.text import FUNCTION_WORDS, words
 
-_GOOD = (
-    "(?:awesome|amazing|great|cool|wonderful|fantastic|incredible|impressive|inspiring|beautiful|lovely|nice|sweet|"
-    "brilliant|excellent|fabulous|perfect|gorgeous|stunning|adorable|cute|good|fun|rad|neat|epic|wild|exciting)"
-)
 _DEAR = "treasure|angel|star|gem|saint|life-?saver|hero|legend"
-_VERY = r"(?:(?:so|really|pretty|super|such|an?|truly|just|absolutely|quite)\s+)*"
-#: Acts by their verb, in the order in which they are told.
-_ACTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (verb, re.compile(pattern, re.IGNORECASE))
-    for verb, pattern in (
-        ("congratulated", r"\bcongrat"),
-        (
-            "consoled",
-            r"\bsorry (?:to hear|about|for|that)\b|\b(?:must|can) (?:be|have been) (?:tough|rough|hard|sad)\b",
-        ),
-        (
-            "praised",
-            rf"\bproud of you|\byou(?:'re| are) {_VERY}{_GOOD}|\b{_GOOD} (?:job|work|idea|going|stuff)\b|\bway to go|"
-            rf"\bwell done|\b(?:that|it|this)(?:'s| is| sounds?| looks?) {_VERY}{_GOOD}|"
-            rf"^(?:looks|sounds) {_VERY}{_GOOD}|\blov(?:e|ing) (?:your|that|the|how)\b|\bimpress(?:ed|ive)\b|"
-            rf"\byou(?:'re| are) {_VERY}(?:strong|talented|brave|{_DEAR})\b",
-        ),
-        (
-            "encouraged",
-            r"\bkeep (?:going|it up|up|at it|pushing|chasing|believing|trying|working|being|shining|rocking|on)\b|"
-            r"\b(?:don't|never) (?:ever )?(?:give up|quit|stop)|\byou(?:'ve)? (?:got|can do) (?:this|it)|\bgood luck|"
-            r"\bbest of luck|\bbelieve in (?:you|yourself)|\brooting for|\bgo for it|\bwish(?:ing)? you|"
-            r"\bhang in there|\bstay (?:strong|positive|focused|motivated)|\byou'll (?:do|be|get|make|rock|nail)|"
-            r"\bhere for you|\bhere to (?:support|help)|\bgot your back|\bcheer(?:ing)? you",
-        ),
-        (
-            "agreed with",
-            r"^(?:totally|definitely|absolutely|exactly|agreed|for sure|same here|me too|so true)\b|\bi agree\b",
-        ),
-        ("thanked", r"^(?:thanks|thank you|thx)\b|\bappreciat|\b(?:grateful|thankful) (?:for|to) (?:you|all)"),
-    )
-)
 #: "Nice to meet you at last", "How are you today?", "I had better get on", "So had I".
 _FORMULA = re.compile(
     r"(?:(?:it(?:'s| is| was) )?(?:so |very |really )?(?:nice|good|great|lovely|pleased|glad) "
@@ -92,12 +50,6 @@ _EMPTY_WORDS = frozenset(
 )
 
 
-def acts(sentence: str) -> list[str]:
-    """Return the acts in a sentence as verbs that take the listener: "praised", "thanked", …"""
-    text = sentence.replace("’", "'").strip()
-    return [verb for verb, pattern in _ACTS if pattern.search(text)]
-
-
 def is_small_talk(sentence: str, speakers: Speakers) -> bool:
     """Return whether a sentence is mere courtesy: a formula, or only names, function words and polite words."""
     formula = sentence.replace("’", "'")
@@ -106,33 +58,3 @@ def is_small_talk(sentence: str, speakers: Speakers) -> bool:
     if _FORMULA.fullmatch(formula.strip()):
         return True
     return all(w in FUNCTION_WORDS or w in _EMPTY_WORDS or speakers.is_part_of_name(w) for w in words(sentence))
-
-
-def tell_acts(counts: dict[str, Counter[str]], speakers: Sequence[str]) -> str:
-    """Return one sentence on who did what to whom, "" unless there are exactly two speakers and one did something."""
-    if len(speakers) != 2:
-        return ""
-    first, second = sorted(speakers, key=lambda s: -sum(counts.get(s, Counter()).values()))
-    mine, theirs = (_main(counts.get(s, Counter())) for s in (first, second))
-    both = [verb for verb in mine if verb in theirs]
-    mine, theirs = [v for v in mine if v not in both], [v for v in theirs if v not in both]
-    if both:
-        told = f"{first} and {second} {_list(both)} each other"
-        rest = [
-            f"{one} {_list(own)} {other}" for one, own, other in ((first, mine, second), (second, theirs, first)) if own
-        ]
-        return f"{told}; {', and '.join(rest)}." if rest else f"{told}."
-    if mine and theirs:
-        return f"{first} {_list(mine)} {second}, who {_list(theirs)} {pronouns_of(first).object}."
-    one, other, own = (first, second, mine) if mine else (second, first, theirs)
-    return f"{one} {_list(own)} {other}." if own else ""
-
-
-def _main(counted: Counter[str]) -> list[str]:
-    """Return the three most frequent acts, in the order of `_ACTS`."""
-    top = sorted(counted, key=lambda verb: (-counted[verb], verb))[:3]
-    return [verb for verb, _ in _ACTS if verb in top]
-
-
-def _list(verbs: Sequence[str]) -> str:
-    return " and ".join([", ".join(verbs[:-1]), verbs[-1]] if len(verbs) > 1 else verbs)

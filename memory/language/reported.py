@@ -2,7 +2,8 @@
 
 Rules for English only; speech in another language is given as it was said. What is no clause is told as what it is:
 a request, advice, a proposal ("Jon suggested that they meet"), thanks, or a thing ("Jon mentioned a festival next
-month"). Of a clause, the verb that reports it says what it is: "Jon predicted that it will rain".
+month"). Of any other clause it is told that it was said, and no more: whether it argues, warns or praises, no rule
+can tell.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections.abc import Collection, Sequence
 
 from memory.language.grammar import IMPERSONAL, STATES, has_verb, is_adverb, word_set
 from memory.language.persons import replace_persons, tokens_of
-from memory.language.reporting_verbs import reporting_verb
 from memory.language.text import FUNCTION_WORDS, words
 
 _FIRST = word_set("i im my")
@@ -33,6 +33,8 @@ _REQUESTS = word_set(
 _OPENS_THING = word_set("a an the my our your this these those some another")
 _ABOUT_THAT = word_set("is was would will must really sounds looks makes made helped means meant could can")
 _AND_I = re.compile(r"(?P<other>[A-Z][\w'-]*+(?: [A-Z][\w'-]*+)?) and I (?P<rest>\w.*)", re.DOTALL)
+#: Words that report, which say nothing of what is reported.
+REPORTING_WORDS = word_set("mentioned told suggested asked said")
 _QUOTES = word_set("' \" “ ‘ « (")
 #: What is exclaimed before a sentence: "Well done, you mended my gate".
 _EXCLAIMED = re.compile(
@@ -46,14 +48,6 @@ _SEVERAL_OF_YOU = re.compile(
     r"you (?!and\b)[^,;:]{0,80}?\b(?:together|each other|one another|among yourselves)\b", re.I
 )
 _THEY = {"you": "they", "your": "their", "yours": "theirs", "yourselves": "themselves"}
-_ADVISES = re.compile(
-    r"you (?:should|ought to|had better)(?P<not> not|n['’]t)? (?!have\b|know\b|see\b|hear\b)(?P<deed>\w.*)",
-    re.I | re.DOTALL,
-)
-_REMINDS = re.compile(
-    r"you (?:all )?(?:know|remember) (?P<what>(?:where|when|why|how|what|who|which|that)\b.*)",
-    re.IGNORECASE | re.DOTALL,
-)
 _COURTESIES = tuple(
     (re.compile(pattern, re.IGNORECASE), act)
     for pattern, act in (
@@ -62,7 +56,6 @@ _COURTESIES = tuple(
         (r"(?:so |really )?sorry to hear\b", "was sorry to hear"),
         (r"(?:so |really )?sorry (?:about|for)\b", "was sorry about"),
         (r"good luck (?:with|on|at)\b", "wished{} good luck with"),
-        (r"(?:here's|here is|here are|check out|take a look at|look at)\b(?! (?:to|how|what|why)\b)", "showed{}"),
     )
 )
 
@@ -96,8 +89,6 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     if lead:
         tokens = [*tokens_of(lead), " ", _uncapital(tokens[0]), *tokens[1:]]
         first = lead.lower().split()[0]
-    if first == "you" and (spoken := _to_you("".join(tokens), speaker, listener)):
-        return spoken
     subject = next((low for low in lowered[:4] if not is_adverb(low)), first)
     if first in _FIRST or (not lead and subject == "i"):
         told = replace_persons(tokens, speaker, listener, named=False)
@@ -118,8 +109,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
         return f"{speaker} told {listener} " + (f"not to{told[refusal:]}" if refusal else f"to {told}")
     if not lead and not has_verb(lowered) and (first not in _OPENS_THING or len(lowered) < 6):
         return f"{speaker} mentioned {told}"
-    verb = reporting_verb("".join(tokens), lowered, named=told[:1].isupper() and first not in _YOU)
-    return f"{speaker} {verb} that {told}"
+    return f"{speaker} said that {told}"
 
 
 def _without_exclamation(sentence: str) -> str:
@@ -127,21 +117,6 @@ def _without_exclamation(sentence: str) -> str:
     found = _EXCLAIMED.match(sentence)
     rest = sentence[found.end() :] if found is not None else ""
     return rest if has_verb(words(rest)) else sentence
-
-
-def _to_you(said: str, speaker: str, listener: str) -> str:
-    """Return advice, or what the listener is reminded of, as an act towards the listener; "" for all else."""
-    if not listener:
-        return ""
-    advice = _ADVISES.match(said)
-    if advice:
-        deed = replace_persons(tokens_of(advice["deed"]), speaker, listener, named=True, heard=True)
-        return f"{speaker} advised {listener} {'not to' if advice['not'] else 'to'} {deed}"
-    reminded = _REMINDS.match(said)
-    if reminded:
-        what = replace_persons(tokens_of(reminded["what"]), speaker, listener, named=True, heard=True)
-        return f"{speaker} reminded {listener} {what}"
-    return ""
 
 
 def is_request(lowered: Sequence[str]) -> bool:
@@ -179,7 +154,7 @@ def _is_name(tokens: list[str], names: Collection[str]) -> bool:
 
 
 def _courtesy(tokens: list[str], speaker: str, listener: str) -> str:
-    """Thanks, congratulations and things shown, as acts towards the listener; "" for all else."""
+    """Return thanks, condolences and good wishes as acts towards the listener; "" for all else."""
     text = "".join(tokens)
     for pattern, act in _COURTESIES:
         match = pattern.match(text)

@@ -116,7 +116,7 @@ def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
     told, me = parse_line(entry, names), resolve_name(owner, names)
     speaker, listener = told.speaker[:MAX_SPEAKER], told.listener[:MAX_SPEAKER]
     if not speaker:
-        text = in_own_words(entry.text, me)
+        text = in_own_words(entry.text, me, names.values())
     elif told.speaker == me:
         text = _YOU.sub(lambda _: listener, told.text) if listener else told.text
     else:
@@ -171,6 +171,14 @@ def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], langu
     when = f"{day} {first.minute % DAY // 60:02}:{first.minute % 60:02}".strip()
     place = [resolve_name(first.location, names)] if first.location else []
     return with_end(" · ".join([", ".join(people), *place, when]))
+
+
+def is_header(sentence: str) -> bool:
+    """Return whether a sentence only says who talked, where and when, as the one that opens a summary of a talk."""
+    return _HEADER.search(sentence) is not None
+
+
+_HEADER = re.compile(r"(?: talked\b|^Conversation with ).*\bon day \d+, ")
 
 
 def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> str:

@@ -3,7 +3,7 @@
 A greedy choice covers weighted words under the limit, the standard submodular approximation of extractive
 summarising (Lin and Bilmes, "A Class of Submodular Functions for Document Summarization", ACL 2011). Names, numbers
 and promises weigh most in the style "facts", the words that lines keep coming back to in the style "gist".
-Courtesies are not quoted but told together in one closing sentence.
+Courtesies are left out.
 """
 
 from __future__ import annotations
@@ -13,12 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
-from memory.language.courtesies import acts, tell_acts
-from memory.language.sentences import split_sentences
 from memory.language.word_count import count_words
 from memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
 from memory.summaries.units import (
-    MOST_SENTENCES,
     WEIGHTINGS,
     Style,
     Unit,
@@ -31,7 +28,6 @@ __all__ = ["Style", "Utterance", "summarise"]
 
 _SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 _QUOTE = re.compile(r"[“”\"«»]")
-_CLOSING = 4  # the closing sentence takes at most a fourth of the room
 
 
 def summarise(
@@ -51,14 +47,10 @@ def summarise(
     """
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
-    closing = _closing(lines)
-    if count_words(closing) > room / _CLOSING:
-        closing = ""
-    room -= count_words(closing)
     parts = [part for line in lines for part in line_in_parts(line, room)]
     chosen = choose_units(units(parts, style, minute), room, WEIGHTINGS[style].brevity, most_quotes=1)
     told = " ".join(unit.text for unit in chosen) or _quoted(lines, room)
-    return " ".join(part for part in (head, told, closing) if part)
+    return " ".join(part for part in (head, told) if part)
 
 
 def _quoted(lines: Sequence[Utterance], room: int) -> str:
@@ -72,14 +64,6 @@ def _quoted(lines: Sequence[Utterance], room: int) -> str:
     if part.speaker:
         text = f'{part.speaker} {"asked" if text.endswith("?") else "said"} "{text}"'
     return text if count_words(text) <= room else ""
-
-
-def _closing(lines: Sequence[Utterance]) -> str:
-    counts: dict[str, Counter[str]] = {line.speaker: Counter() for line in lines if line.speaker}
-    for line in lines:
-        if line.speaker:
-            counts[line.speaker].update({act for s in split_sentences(line.text)[:MOST_SENTENCES] for act in acts(s)})
-    return tell_acts(counts, list(counts))
 
 
 def choose_units(

@@ -15,8 +15,7 @@ from memory.language.grammar import has_verb
 from memory.language.languages import is_english
 from memory.language.questions import reported_question
 from memory.language.references import leans_on_somebody, leans_on_something, resolved
-from memory.language.reported import third_person
-from memory.language.reporting_verbs import REPORTING_WORDS
+from memory.language.reported import REPORTING_WORDS, third_person
 from memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
 from memory.language.speakers import Speakers
 from memory.language.tense import told_after
@@ -186,8 +185,14 @@ def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[st
         return ""
     if leans_on_something(text) and not named:
         return ""
+    if _CALLS.search(text):
+        return f'{speaker} said "{text[0].upper()}{text[1:]}"'
     told = third_person(text, speaker, listener, names)
     return "" if not listener and _YOU.search(told) else told
+
+
+#: What no rule retells: an end that seems to be a form of address ("I swear it, my queen."), and what is shown.
+_CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b", re.IGNORECASE)
 
 
 def _asked(question: str, speaker: str, listener: str) -> str:

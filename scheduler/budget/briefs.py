@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 
+import msgspec
+import structlog
+
 from memory.entry import MAX_TEXT
 from memory.errors import ENDS_PROCESS, InputError, quoted
 from scheduler.config.tiers import TIERS, Tier, TierRule
 from scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, check_texts, reason
 from tasks.job import Request
 from tasks.kind import Kind, Moment
+from tasks.meters import Meter, read_meters
+
+log = structlog.get_logger()
 
 Brief = Callable[[str], Mapping[str, object]]
 
+MAX_WORD = 100  # characters of what a meter's end means
+MAX_WARNED = 20  # meters that are warned of
 MAX_METER = 1e15  # larger numbers are not exact in JSON
 #: Keys that built-in kinds and worlds read. A kind of the host's own names further ones in `brief_keys`.
 KEYS = ("location", "activity", "condition", "status", "free", "near", "actions")
@@ -27,7 +35,7 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     """
     if brief is no_brief:
         return brief
-    known = brief_keys(kinds)
+    known, meanings = brief_keys(kinds), _Meanings()
 
     def brief_of(owner: str) -> Mapping[str, object]:
         try:
@@ -36,7 +44,9 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
             raise
         except BaseException as error:
             raise InputError(f"the host's brief({owner!a}) failed: {type(error).__name__}: {reason(error)}") from error
-        return check_brief(owner, said, known)
+        checked = check_brief(owner, said, known)
+        meanings.look_at(checked)
+        return checked
 
     return brief_of
 
@@ -105,6 +115,51 @@ def _check_status(what: str, status: object) -> None:
         raise InputError(f"{what} is {quoted(status)}: give a dict of meters such as {{'energy': 80}}")
     for name, value in status.items():
         check_text(f"{what}: one of its names", name, MAX_LABEL)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not abs(value) <= MAX_METER:  # nor is NaN
-            raise InputError(f"{what}: {name} is {quoted(value)}: give a number, usually from 0 to 100")
+        check_meter(f"{what}: {name}", value)
+
+
+def check_meter(what: str, value: object) -> None:
+    """Check a meter of a brief: a number, a `Meter`, or its fields as JSON has them.
+
+    Raises:
+        InputError: naming the meter and what would be right.
+    """
+    if isinstance(value, Mapping):
+        try:
+            value = msgspec.convert(dict(value), Meter)
+        except (msgspec.ValidationError, ValueError) as error:
+            fields = ", ".join(Meter.__struct_fields__)
+            raise InputError(f"{what} is {quoted(value)}: {reason(error)}; a meter takes {fields}") from error
+    if isinstance(value, Meter):
+        for field in ("low", "high"):
+            check_text(f"{what}: {field}", getattr(value, field), MAX_WORD, blank=True)
+        numbers: tuple[object, ...] = (value.value, value.least, value.most)
+    else:
+        numbers = (value,)
+    for number in numbers:
+        if (
+            isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= MAX_METER
+        ):  # nor is NaN
+            raise InputError(
+                f"{what} is {quoted(number)}: give a number, or a Meter that says what it means, such as "
+                "Meter(95, low='sated', high='starving', need='high')"
+            )
+    if isinstance(value, Meter):
+        try:
+            msgspec.convert(msgspec.to_builtins(value), Meter)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise InputError(f"{what} is {quoted(value)}: {reason(error)}") from error
+
+
+class _Meanings:
+    """Warns once of each meter of which a host does not say what it means."""
+
+    def __init__(self) -> None:
+        self._warned: set[str] = set()
+
+    def look_at(self, said: Mapping[str, object]) -> None:
+        status = said.get("status")
+        for name, meter in read_meters(status).items() if isinstance(status, Mapping) else ():
+            if not meter.means_something and name not in self._warned and len(self._warned) < MAX_WARNED:
+                self._warned.add(name)
+                log.warning("brief.meter_without_meaning", meter=quoted(name), do="give a Meter with low and high")

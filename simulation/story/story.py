@@ -18,6 +18,7 @@ from memory.entry import Entry
 from memory.profile import Location, Profile
 from memory.routing.routing import EventRule, Strategy
 from simulation.dump import read_dump
+from simulation.meters import energy, fed
 from simulation.story.company import Arrival
 from simulation.story.days import LUNCH, SUPPER, WAKES, Day, day_of_story
 from simulation.story.people import BURNER, CHAPLAIN, FERRYWOMAN, INNKEEPER, NAMES, OWNERS, PEOPLE, PLACES, SETTINGS
@@ -67,7 +68,10 @@ class Story:
             "activity": doing,
             "free": doing not in ("sleeping", "attending the council"),
             "near": [other for other in PEOPLE if other != owner and self._place(other, day, of_day) == place],
-            "status": {"energy": max(30, 100 - awake * 70 // 960), "hunger": max(25, 100 - (of_day - meal) // 6)},
+            "status": {
+                "energy": energy(max(30, 100 - awake * 70 // 960)),
+                "hunger": fed(max(25, 100 - (of_day - meal) // 6)),
+            },
         }
 
     @staticmethod

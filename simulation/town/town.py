@@ -14,6 +14,7 @@ from memory.clock import DAY, day_of
 from memory.effects import Append, Effect, SetPlanStatus, Tell
 from memory.profile import Location, Profile
 from simulation.dump import read_dump
+from simulation.meters import energy, fed
 from simulation.town import appointments, conversation, happenings
 from simulation.town.chance import Chance
 from simulation.town.conduct import act
@@ -22,6 +23,7 @@ from simulation.town.perception import Perception, Seen
 from simulation.town.setting import Setting
 from simulation.town.state import FULL, Body, State
 from simulation.world import AppliedChange
+from tasks.meters import Meter
 
 MOST_NEAR = 8  # whom a brief names
 ADVICE_LASTS = 60  # minutes for which a chosen action is followed
@@ -89,9 +91,9 @@ class Town:
             "free": free,
             **({"actions": options(self._setting, person, body, self._state.minute)} if free else {}),
             "status": {
-                "energy": body.energy * 100 // FULL,
-                "hunger": body.hunger * 100 // FULL,
-                "mood": body.mood * 100 // FULL,
+                "energy": energy(body.energy * 100 // FULL),
+                "hunger": fed(body.hunger * 100 // FULL),
+                "mood": Meter(body.mood * 100 // FULL, low="miserable"),
             },
         }
 

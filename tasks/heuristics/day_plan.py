@@ -1,8 +1,10 @@
 """A day's plan without a model: routine, occupation, appointments, unfinished items, needs and places.
 
-It begins with the streams design's fallback day (task 7: breakfast, work, lunch, work, company, home) moved to the
-hours of the agent's own routine. Appointments displace what they collide with; then what matters least goes, or small
-habits fill the largest gaps, until there are 5 to 8 items in ascending order within the plan's validity.
+For an agent with a home, a place of work or a routine it begins with the streams design's fallback day (task 7:
+breakfast, work, lunch, work, company, home) moved to the hours of the agent's own routine. Appointments displace what
+they collide with; then what matters least goes, or small habits fill the largest gaps, until there are 5 to 8 items in
+ascending order within the plan's validity. Any other agent may neither eat nor sleep: its plan is its work, what
+occupies it, and what is appointed, promised, needed and unfinished.
 """
 
 from __future__ import annotations
@@ -23,14 +25,15 @@ from memory.profile import Location, Profile
 from tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
 from tasks.heuristics.spoken import Phrases
 from tasks.heuristics.whereabouts import eating_place, social_place
+from tasks.meters import Meter, format_meters
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design)
-LOW = 20  # status meters below this are a need (streams design, task 12)
 COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
 STEP = 15  # minutes at least between items, where the time allows it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
 LONGEST_PURSUIT = 100  # characters of what occupies somebody, as it stands in a plan in another language
 AGAIN = "Take up again: "  # opens an item that was left undone
+SEE_TO = "See to it: "  # opens an item about a meter that presses
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
 _RETIRED = re.compile(r"\b(?:pensioner|retired|retiree)\b", re.I)
 
@@ -63,13 +66,13 @@ def build(
     end: int,
     booked: Sequence[Appointment],
     unfinished: Sequence[Mapping[str, object]],
-    status: Mapping[str, float],
+    status: Mapping[str, Meter],
     visits: Mapping[str, int] | None = None,
     done: Collection[str] = (),
     owed: Sequence[str] = (),
     language: str = ENGLISH,
 ) -> list[Slot]:
-    """Return 5 to 8 slots with ascending times in [start, end), game minutes.
+    """Return slots with ascending times in [start, end), game minutes: 5 to 8, or at least 1 without a usual day.
 
     Args:
         visits: how often the agent was at a place lately, by id.
@@ -86,20 +89,26 @@ def build(
     pursuit = pursuit_of(profile) if language == ENGLISH else _quoted_pursuit(profile)
     pursuit = "" if pursuit in done else pursuit
     usual = _Usual(eat, meet, pursuit)
-    slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed, usual) if start <= s.minute < end]
+    has_days = bool(profile.home or profile.work or profile.routine.strip())
+    if has_days:
+        slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed, usual) if start <= s.minute < end]
+    else:
+        slots, bed = _work(profile, places, start, end, pursuit), end
     for appointment in booked[:MOST]:
         early, late = appointment.minute + COLLIDES[0], appointment.minute + COLLIDES[1]
         meal = re.search(r"\b(?:lunch|dinner|supper)\b", appointment.what, re.I)
         instead = {"lunch": "lunch", "supper": "dinner", "dinner": "dinner"}[meal[0].lower()] if meal else "\0"
         slots = [s for s in slots if s.rank <= 1 or (not early < s.minute < late and instead not in s.text)]
         slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
+    if not has_days:
+        slots = slots or [Slot(start, "See to what comes up", None, 3, 5, "on")]
     phrases = Phrases(language)
     told = _teller(phrases, language, profile, places)
-    slots = [told(slot) for slot in (*_needs(profile, places, start, status, eat), *slots)]
+    slots = [told(slot) for slot in (*_needs(profile, places, start, status, eat if has_days else None), *slots)]
     promised = [Slot(0, text, None, 4, 2) for text in owed[:1]]
     for minute, slot in zip(_TAKEN_UP, [*promised, *_taken_up(unfinished, slots, places, told, phrases)], strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, min(bed, end))))
-    for filler in map(told, _fillers(profile, places, pursuit)):
+    for filler in map(told, _fillers(profile, places, pursuit) if has_days else ()):
         if len(slots) >= FEWEST:
             break
         if not any(_is_same(filler, slot) for slot in slots):
@@ -118,13 +127,21 @@ def _teller(phrases: Phrases, language: str, profile: Profile, places: Sequence[
 def _told(slot: Slot, phrases: Phrases, profile: Profile, places: Sequence[Location]) -> str:
     if not slot.phrase:
         return slot.text
-    what = {"work": role_of(profile), "again": phrases.without_again(slot.text.removeprefix(AGAIN))}.get(
-        slot.phrase, ""
-    )
+    what = {
+        "work": role_of(profile),
+        "again": phrases.without_again(slot.text.removeprefix(AGAIN)),
+        "see_to": slot.text.removeprefix(SEE_TO),
+    }.get(slot.phrase, "")
     at_home = not slot.location or slot.location == profile.home
     place = "" if at_home or slot.phrase == "again" else _name(slot.location or "", places)
     said = phrases.to_do(slot.phrase, what, place)
     return said or _name(slot.location or profile.home, places) or profile.occupation or profile.name
+def _work(profile: Profile, places: Sequence[Location], start: int, end: int, pursuit: str) -> list[Slot]:
+    """Return the slots of an agent that has no usual day: its work, and what occupies it."""
+    working = _working(profile, places, "") if role_of(profile) else ""
+    slots = [Slot(0, text, None, 4, 1, phrase) for text, phrase in ((working, "work"), (pursuit, "")) if text]
+    step = (end - start) // 4
+    return [_at(slot, start + index * step) for index, slot in enumerate(slots)]
 
 
 def _ordinary(
@@ -181,13 +198,21 @@ def _free_time(
 
 
 def _needs(
-    profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, float], eat: str | None
+    profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, Meter], eat: str | None
 ) -> list[Slot]:
-    home, slots = profile.home or None, []
-    if status.get("hunger", LOW) < LOW:
-        slots.append(Slot(start, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0, "eat"))
-    if status.get("energy", LOW) < LOW:
-        slots.append(Slot(start + len(slots) * 30, "Rest at home to recover energy", home, 5, 0, "rest"))
+    home = profile.home or None
+    slots: list[Slot] = []
+    for name, meter in sorted(status.items(), key=lambda one: (one[0] != "hunger", one[0])):
+        minute = start + len(slots) * 30
+        if not meter.presses:
+            continue
+        if name == "hunger":
+            slots.append(Slot(minute, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0, "eat"))
+        elif name == "energy":
+            rest = "Rest at home to recover energy" if home else "Rest to recover energy"
+            slots.append(Slot(minute, rest, home, 5, 0, "rest"))
+        else:
+            slots.append(Slot(minute, f"{SEE_TO}{format_meters({name: meter})[0]}", None, 5, 0, "see_to"))
     return slots
 
 

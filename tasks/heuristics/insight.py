@@ -1,32 +1,40 @@
-"""An insight without a model: one or two sentences on what the last hours or days show, with the entries that show it.
+"""An insight without a model: what the last hours or days were about, with the entries that show it.
 
-The first says what changed: a promise kept or broken, what happened or was heard, with whom things got better or
-worse, who is new, what of the plan came true. The second says what is coming, or what is still owed; where there is
-neither, what else changed. Both are told in the first person, and nothing that the latest reflections told already.
+It tells the sentence that is nearest to the centre of the period, quoted if it was said, and one typed finding: what
+became of a promise, what is coming, what was promised, what of the plan was done. Where there is none, it tells the
+sentence that is nearest to the centre of the rest. It claims nothing that no entry says, and tells nothing that the
+latest reflections told already.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import NamedTuple
 
-from memory.language.endings import joined
+from memory.entry import Entry, is_dialogue
+from memory.language.courtesies import is_small_talk
+from memory.language.endings import QUESTIONS, joined
 from memory.language.languages import ENGLISH, is_english
+from memory.language.references import leans_on_others
 from memory.language.sentences import split_sentences
+from memory.language.speakers import Speakers
 from memory.language.text import normal, stems
-from memory.language.truncation import first_words
-from tasks.heuristics.ahead import what_is_ahead
-from tasks.heuristics.changed import time_spent, what_changed
-from tasks.heuristics.promises import find_promises
-from tasks.heuristics.quoted import quoted, retells
-from tasks.heuristics.recalled import Finding, Recalled, unplaced
+from memory.policies.compaction import rating
+from memory.summaries.conversations import is_header, parse_line
+from memory.summaries.statements import news_of
+from tasks.heuristics.findings import typed_findings
+from tasks.heuristics.recalled import Finding, Recalled, tell
 from tasks.heuristics.spoken import Phrases, quiet_reflections
+from tasks.heuristics.themes import Sentence, most_central, word_weights
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
-WORTH_A_SECOND = 5.0  # of what changed, from which it is told beside something else that did
+TRIVIAL = 1  # importance of what is not worth telling however often it happens
+NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
 EVIDENCE = 20  # entries at most (streams design)
+SHORT = 160  # characters: a memory that is told in one piece
 READ_AGAIN = 4  # reflections of which nothing is told again
+_ALIKE = 0.6  # share of the words of two that both have
 
 
 class Insight(NamedTuple):
@@ -36,28 +44,28 @@ class Insight(NamedTuple):
     evidence: tuple[int, ...]
 
 
-def find_insight(recalled: Recalled) -> Insight:
-    """Return what the recent entries show, in one or two sentences; `QUIET` if they show nothing."""
+def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
+    """Return what the recent entries show, in one or two sentences; a quiet period if they show nothing.
+
+    Args:
+        least: the importance from which an entry may be told.
+    """
     fresh = _Fresh(recalled)
-    english, in_english = _what_is_english(recalled), recalled.language == ENGLISH
-    promises = find_promises(english.owner, [*english.before, *english.recent], english.names)
-    found = (
-        [*what_changed(english, promises), *what_is_ahead(english, promises)] if english.recent or in_english else []
-    )
-    found += quoted(recalled)
-    found.sort(key=lambda f: -f.worth)
-    chosen: list[Finding] = []
-    for finding in found:
-        if all(finding.kind != c.kind for c in chosen) and fresh(finding.text):
-            chosen.append(finding)
-    if all(f.kind == "changed" for f in chosen):
-        openings = {_opening(f.text) for f in chosen}
-        others = (f for f in found if f.kind == "changed" and _opening(f.text) not in openings)
-        more = (f for f in others if f.worth >= WORTH_A_SECOND and fresh(f.text))
-        chosen += islice(more, 1)
-    if not chosen and in_english:
-        chosen = time_spent(recalled)
-    chosen.sort(key=lambda f: f.kind == "ahead")
+    sentences = list(_sentences(recalled, least))
+    weights = word_weights(sentences, recalled.repeats)
+    lead = next(_told(recalled, most_central(sentences, weights), fresh), None)
+    second: Finding | None = None
+    for finding in typed_findings(_what_is_english(recalled)):
+        if lead and finding.text.endswith(lead.text):
+            lead = finding  # it says the same, with its hour
+        elif fresh(finding.text):
+            second = finding
+            break
+    if lead and not second:
+        shown = frozenset(stems(lead.text))
+        rest = [s for s in sentences if s.importance >= NOTABLE and s.number not in lead.evidence]
+        second = next(_told(recalled, most_central(rest, weights, shown), fresh), None)
+    chosen = [finding for finding in (lead, second) if finding]
     text = joined(f.text for f in chosen)
     return Insight(text or quiet(recalled.language), tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
 
@@ -73,18 +81,39 @@ def is_quiet(text: str) -> bool:
 
 
 def _what_is_english(recalled: Recalled) -> Recalled:
-    """Return the part of what is remembered that rules for English may retell."""
-    if all(map(retells, recalled.recent)) and all(map(retells, recalled.before)):
-        return recalled
-    recent, before = ([e for e in entries if retells(e)] for entries in (recalled.recent, recalled.before))
+    """Return the part of what is remembered to which rules for English apply."""
+    recent, before = ([e for e in entries if is_english(e.text)] for entries in (recalled.recent, recalled.before))
     plan = [item for item in recalled.plan if is_english(item.description)]
     return replace(recalled, recent=recent, before=before, plan=plan)
 
 
-def _opening(text: str) -> str:
-    """Return how a sentence begins: two that begin alike read as a list."""
-    before, colon, _ = text.partition(": ")
-    return before if colon else first_words(text, 3)
+def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> Iterator[Finding]:
+    """Yield the sentences that no reflection told, as they are told."""
+    entries = {e.number: e for e in recalled.recent}
+    for sentence in sentences:
+        text = tell(recalled, entries[sentence.number], sentence.text)
+        if fresh(text):
+            yield Finding(text, (sentence.number,))
+
+
+def _sentences(recalled: Recalled, least: int) -> Iterator[Sentence]:
+    """Yield the sentences of the recent entries that may be told, in order of time."""
+    known = {normal(e.text) for e in recalled.before}
+    entries = [e for e in recalled.recent if rating(e) >= least and normal(e.text) not in known]
+    speakers = Speakers(recalled.of(s) for e in entries for s in e.subjects)
+    for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
+        for sentence in _parts(recalled, entry):
+            words = frozenset(stems(sentence))
+            if words and not is_header(sentence) and not (is_dialogue(entry) and is_small_talk(sentence, speakers)):
+                standing = not sentence.endswith(QUESTIONS) and not leans_on_others(sentence)
+                yield Sentence(sentence, words, entry.number, rating(entry), standing)
+
+
+def _parts(recalled: Recalled, entry: Entry) -> list[str]:
+    """Return what may be told of an entry: all of it if it is short, else each sentence."""
+    line = parse_line(entry, recalled.names)
+    text = line.text if line.speaker else news_of(entry)
+    return [text.strip()] if len(text) <= SHORT and entry.type != "summary" else split_sentences(text)
 
 
 class _Fresh:
@@ -93,13 +122,13 @@ class _Fresh:
     def __init__(self, recalled: Recalled) -> None:
         told = [split_sentences(e.text) for e in recalled.before if e.type == "reflection"]
         self._ever = {normal(sentence) for sentences in told for sentence in sentences}
-        self._told = [set(stems(unplaced(sentence))) for sentences in told[-READ_AGAIN:] for sentence in sentences]
+        self._told = [set(stems(sentence)) for sentences in told[-READ_AGAIN:] for sentence in sentences]
 
     def __call__(self, text: str) -> bool:
-        words = set(stems(unplaced(text)))
+        words = set(stems(text))
         if not words or all(normal(sentence) in self._ever for sentence in split_sentences(text)):
             return False
-        if any(len(words & other) >= 0.6 * min(len(words), len(other)) for other in self._told if other):
+        if any(len(words & other) >= _ALIKE * len(words | other) for other in self._told):
             return False
         self._told.append(words)
         return True

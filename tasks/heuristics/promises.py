@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
+from memory.clock import day_number
 from memory.entry import Entry
-from memory.language.own_view import deed_in_own_words
-from memory.language.pronouns import pronouns_of
-from memory.language.references import leans_on_others
 from memory.language.sentences import split_sentences
 from memory.language.text import stems
 from memory.language.times import anchor_days
+from memory.language.truncation import shorten
 from memory.summaries.conversations import parse_line, resolve_name
 
+MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise to "  # opens an item of a plan
-Outcome = Literal["open", "kept", "broken"]
 
-LONGEST_DEED = 16  # words; a longer one is cut from the memory, not told in part
 _ALIKE = 0.6  # share of a deed's words that an account of it repeats
 #: "I promise: I will …", "I promise to …", "I'll … for you, I promise"
 _VOW = re.compile(
@@ -27,29 +24,21 @@ _VOW = re.compile(
     r"|\bI(?:['’]ll| will) (?P<before>[^.!?;]{3,160}?), I (?:promise|swear)\b",
     re.I,
 )
-#: What is said to be done for the other is a promise without the word.
-_WILL = re.compile(r"\bI(?:['’]ll| will) (?P<deed>(?!be\b|see\b|never\b|not\b|think\b|have to\b)[^.!?;]{3,160})", re.I)
-_FOR_YOU = re.compile(r"\byou(?:r|rs)?\b", re.I)
 _TOLD = re.compile(
     r"\b(?P<giver>I|[A-ZА-Я][\w'’-]{0,40}(?: [A-ZА-Я][\w'’-]{0,40}){0,2}) (?:had )?promised "
     r"(?:(?P<taker>me|[A-ZА-Я][\w'’-]{0,40}(?: [A-ZА-Я][\w'’-]{0,40}){0,2}) )?to (?P<deed>[^.!?;]{3,160})"
 )
 _KEPT = re.compile(
-    r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise)|\bas (?:I |you |he |she |they )?(?:had )?promised\b|"
-    r"\bmade good on\b",
+    r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\bmade good on\b|"
+    r"\bas (?:I |you |he |she |they )?(?:had )?promised\b",
     re.I,
 )
 _BROKEN = re.compile(
     r"\bI (?:completely |totally |simply )?forgot\b|\byou forgot\b|\bdid(?: you not|n['’]t you) promise\b|"
-    r"\bbroke (?:my|his|her|their|your|the|a) (?:word|promise)|\b(?:did not|didn['’]t|never) (?:keep|kept)\b|"
+    r"\bbroke (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\b(?:did not|didn['’]t|never) (?:keep|kept)\b|"
     r"\byou promised\b.*\bbut\b|\bforgot (?:my|his|her|their|your) promise\b|"
     r"\bhad promised\b[^.!?;]*, (?:and|but|yet) (?:did(?: not|n['’]t)|never|forgot|failed|broke|kept silent)\b|"
     r"\bthough (?:it|this|that) had been promised\b",
-    re.I,
-)
-#: What came of one, in a reflection: "I kept the promise that I had given Ada: …", "I let Ada down: I had promised …".
-_OUTCOME_TOLD = re.compile(
-    r"(?<!not )(?<!yet )\b(?P<kept>kept the promise)\b|\bbroke the promise\b|^I let .{1,80} down: I had promised\b",
     re.I,
 )
 #: "I have carried …", "Here are your …": what a promise that is kept sounds like.
@@ -63,35 +52,44 @@ _CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might)\b", re.I)
 
 @dataclass(frozen=True)
 class Promise:
-    """A promise to another, in the words of the one who remembers it: "repair my gate"."""
+    """A promise to another, in the words in which it was given or told of."""
 
     giver: str  # owner
     taker: str  # owner; "" if the memory does not say
-    deed: str  # "" where it leaves to other sentences what is meant
+    said: str  # the sentence, as the entry has it
+    deed: str  # the part of it that tells what is promised
     minute: int
     evidence: tuple[int, ...]
-    outcome: Outcome = "open"
-    settled: int = 0  # game time of the outcome
-    words: str = ""  # of the deed, as they were said
+    spoken: bool = False  # the giver said so itself; otherwise the memory tells of it
+    settled: bool = False
+    settled_by: str = ""  # the sentence that states in so many words what came of it
+
+    @property
+    def reminder(self) -> str:
+        """Return what is to be done, as it was said or told of, with the day on which "tomorrow" was said."""
+        dated = anchor_days(self.deed, self.minute)
+        if not self.spoken:
+            return dated.strip(" .!,;:")
+        day = f" (day {day_number(self.minute)})" if dated != self.deed else ""
+        return f'"{shorten(self.said, MOST_QUOTED)}"{day}'
 
 
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
-    """Return the promises that an owner gave or was given, by the game time of their making, with their outcomes."""
+    """Return the promises that an owner gave or was given, by the time of their making.
+
+    A promise that is given or told of again is the same promise.
+    """
     ids = {resolve_name(s, names): s for e in entries for s in e.subjects}
     found: list[Promise] = []
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
-        if entry.type == "plan":
+        if entry.type in ("plan", "reflection"):
             continue
-        if entry.type == "reflection":
-            _settle_as_told(entry, found)
-            continue
-        _settle(owner, entry, names, found)
-        for made in _made(owner, entry, names, ids):
-            if not any(
-                made.giver == p.giver and _alike(made.words or made.deed, p.words or p.deed) and p.outcome == "open"
-                for p in found
-            ):
-                found.append(made)
+        made = list(_made(owner, entry, names, ids))
+        if not made:  # who promises, or hears of a promise again, has not done it yet
+            _settle(owner, entry, names, found)
+        for promise in made:
+            if not any(promise.giver == p.giver and _alike(promise.deed, p.deed) and not p.settled for p in found):
+                found.append(promise)
     return found
 
 
@@ -121,8 +119,7 @@ def _told(owner: str, entry: Entry, sentence: str, names: Mapping[str, str], ids
         taker = others[0]
     if owner not in (giver, taker) or not giver or giver == taker:
         return None
-    deed = _without_name(match["deed"], resolve_name(taker, names) if taker else "")
-    return Promise(giver, taker, _anchored(deed, entry), entry.minute, (entry.number,))
+    return Promise(giver, taker, sentence, match["deed"], entry.minute, (entry.number,))
 
 
 def _given(
@@ -133,85 +130,38 @@ def _given(
     giver = ids.get(speaker, "")
     if len(others) != 1 or not giver or owner not in (giver, others[0]) or _CONDITION.search(sentence):
         return None
-    match, vow = _VOW.search(sentence), True
-    if match is None:
-        match, vow = _WILL.search(sentence), False
+    match = _VOW.search(sentence)
     if match is None:
         return None
-    said = match["deed"] or (match["before"] if vow else "") or ""
-    if len(said.split()) > LONGEST_DEED or not (vow or _FOR_YOU.search(said)):
-        return None
-    other = others[0] if giver == owner else giver
-    deed = deed_in_own_words(said, mine=giver == owner, other=resolve_name(other, names))
-    if not deed:
-        return None
-    known = "" if leans_on_others(said) else _anchored(deed, entry)
-    return Promise(giver, others[0], known, entry.minute, (entry.number,), words=deed)
+    deed = match["deed"] or match["before"] or ""
+    return Promise(giver, others[0], sentence, deed, entry.minute, (entry.number,), spoken=True)
 
 
 def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise]) -> None:
-    """Note what an entry says of promises made before it."""
+    """Note what an entry says of a promise made before it.
+
+    An account of a deed like the promised one settles it, too, so that nobody is reminded of what seems to be done;
+    only a sentence that says so in so many words is told.
+    """
     told = parse_line(entry, names)
-    kept, broken = _KEPT.search(told.text), _BROKEN.search(told.text)
+    stated = _KEPT.search(told.text) or _BROKEN.search(told.text)
     present = {*entry.subjects, owner}
     for index in range(len(found) - 1, -1, -1):
         promise = found[index]
-        if promise.outcome != "open" or not {promise.giver, promise.taker} - {""} <= present:
+        if promise.settled or not {promise.giver, promise.taker} - {""} <= present:
             continue
         by_giver = told.speaker in ("", resolve_name(promise.giver, names))
-        alike = (
-            entry.minute > promise.minute and _alike(promise.words or promise.deed, told.text) and not is_vow(told.text)
-        )
-        if broken:
-            outcome: Outcome = "broken"
-        elif kept or (alike and by_giver and _past(told.text)):
-            outcome = "kept"
-        else:
+        alike = entry.minute > promise.minute and _alike(promise.deed, told.text)
+        if not (stated or (alike and by_giver and _DONE.search(told.text))):
             continue
         if entry.minute - promise.minute < 30 and not alike:
             continue  # still the talk in which it was promised
+        said = next((s for s in split_sentences(told.text) if _KEPT.search(s) or _BROKEN.search(s)), "")
         numbers = tuple(sorted({*promise.evidence, entry.number}))
-        found[index] = replace(promise, outcome=outcome, settled=entry.minute, evidence=numbers)
+        found[index] = replace(promise, settled=True, settled_by=said, evidence=numbers)
         return
-
-
-def _settle_as_told(reflection: Entry, found: list[Promise]) -> None:
-    """Note what a reflection says of promises: what showed it may be archived by now."""
-    for match in filter(None, map(_OUTCOME_TOLD.search, split_sentences(reflection.text))):
-        outcome: Outcome = "kept" if match["kept"] else "broken"
-        for index, promise in enumerate(found):
-            before = promise.outcome == "open" and promise.minute < reflection.minute
-            if before and _alike(promise.deed, match.string):
-                numbers = (*promise.evidence, reflection.number)
-                found[index] = replace(promise, outcome=outcome, settled=reflection.minute, evidence=numbers)
-
-
-def _without_name(deed: str, name: str) -> str:
-    """Return a deed for somebody who is named before it with pronouns: "bring Ada her book" is "bring her her book"."""
-    if not name:
-        return deed
-    theirs = pronouns_of(name)
-    found = re.escape(name)
-    deed = re.sub(rf"{found}['’]s?(?= )", theirs.possessive, deed)
-    for one, several in (("is", "are"), ("was", "were"), ("has", "have")):
-        deed = re.sub(rf"{found} {one}\b", f"{theirs.subject} {several if theirs.plural else one}", deed)
-    return re.sub(rf"{found}(?!\w)", theirs.object, deed)
-
-
-def _past(text: str) -> bool:
-    return _DONE.search(text) is not None
-
-
-def is_vow(text: str) -> bool:
-    """Return whether somebody promises something in these words."""
-    will = _WILL.search(text)
-    return _VOW.search(text) is not None or (will is not None and _FOR_YOU.search(will[0]) is not None)
 
 
 def _alike(deed: str, text: str) -> bool:
     wanted = set(stems(deed))
     return bool(wanted) and len(wanted & set(stems(text))) >= _ALIKE * len(wanted)
-
-
-def _anchored(deed: str, entry: Entry) -> str:
-    return anchor_days(deed.strip(" .!,;:"), entry.minute)

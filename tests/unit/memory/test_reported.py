@@ -19,7 +19,7 @@ NAMES = {"Benali", "Ann"}
         ("Sorry to hear you lost", "was sorry to hear she lost", "was sorry to hear you lost"),
         ("So sorry about your cat", "was sorry about her cat", "was sorry about your cat"),
         ("Good luck with my cat", "wished Gina good luck with his cat", "wished good luck with his cat"),
-        ("Look at my cat", "showed Gina his cat", "showed his cat"),
+        ("Look at my cat", "told Gina to look at his cat", "mentioned look at his cat"),
         ("Let's meet you", "suggested that they meet Gina", "suggested that they meet you"),
         ("lets go", "suggested that they go", "suggested that they go"),
         # what is exclaimed before a statement is no part of it
@@ -27,9 +27,9 @@ NAMES = {"Benali", "Ann"}
         ("Oh dear! I lost my cat", "lost his cat", "lost his cat"),
         ("Of course, I go", "goes", "goes"),
         ("Thanks, Ann", "mentioned thanks, Ann", "mentioned thanks, Ann"),
-        ("Thanks a lot, you came", "reported that thanks a lot, Gina came", "reported that thanks a lot, you came"),
+        ("Thanks a lot, you came", "said that thanks a lot, Gina came", "said that thanks a lot, you came"),
         # requests, which need somebody who is asked
-        ("Look at how I do", "told Gina to look at how he does", "noticed that look at how he does"),
+        ("Look at how I do", "told Gina to look at how he does", "said that look at how he does"),
         ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
         ("Don't eat my cat", "told Gina not to eat his cat", "doesn't eat his cat"),
         ("Never eat", "told Gina to never eat", "mentioned never eat"),
@@ -39,7 +39,7 @@ NAMES = {"Benali", "Ann"}
         # what spoken English leaves out
         ("Going to work", "is going to work", "is going to work"),
         ("Looking forward to you", "is looking forward to Gina", "is looking forward to you"),
-        ("Looking to be loved", "reported that it is looking to be loved", "reported that it is looking to be loved"),
+        ("Looking to be loved", "said that it is looking to be loved", "said that it is looking to be loved"),
         ("Going home", "mentioned going home", "mentioned going home"),
         ("Excited for you", "is excited for Gina", "is excited for you"),
         ("Excited", "is excited", "is excited"),
@@ -48,18 +48,18 @@ NAMES = {"Benali", "Ann"}
         ("Very", "mentioned very", "mentioned very"),
         ("Lucky you", "mentioned lucky Gina", "mentioned lucky you"),
         ("Lucky with it", "is lucky with it", "is lucky with it"),
-        ("Been a while", "mentioned that it has been a while", "mentioned that it has been a while"),
+        ("Been a while", "said that it has been a while", "said that it has been a while"),
         ("Been to Rome", "has been to Rome", "has been to Rome"),
         ("Hope for you to win", "hopes for Gina to win", "hopes for you to win"),
         ("Hope you win", "hopes Gina wins", "hopes you win"),
-        ("Hope", "remarked that hope", "remarked that hope"),
+        ("Hope", "said that hope", "said that hope"),
         ("Just saw a cat", "just saw a cat", "just saw a cat"),
         ("Just a cat", "mentioned just a cat", "mentioned just a cat"),
-        ("Got me a cat", "reported that it got him a cat", "reported that it got him a cat"),
-        ("Got for me a cat", "reported that it got for him a cat", "reported that it got for him a cat"),
+        ("Got me a cat", "said that it got him a cat", "said that it got him a cat"),
+        ("Got for me a cat", "said that it got for him a cat", "said that it got for him a cat"),
         ("Made a day for me", "made a day for him", "made a day for him"),
-        ("Sounds good", "noticed that it sounds good", "noticed that it sounds good"),
-        ("Sounds", "noticed that sounds", "noticed that sounds"),
+        ("Sounds good", "said that it sounds good", "said that it sounds good"),
+        ("Sounds", "said that sounds", "said that sounds"),
         # the speaker's own
         ("i know", "knows", "knows"),
         ("My cat", "'s cat", "'s cat"),
@@ -68,31 +68,31 @@ NAMES = {"Benali", "Ann"}
         # the rest is mentioned, if it is a thing, or told by what it is
         ("The cat", "mentioned the cat", "mentioned the cat"),
         ("A cat on the mat", "mentioned a cat on the mat", "mentioned a cat on the mat"),
-        ("A cat on the old mat", "mentioned that a cat on the old mat", "mentioned that a cat on the old mat"),
+        ("A cat on the old mat", "said that a cat on the old mat", "said that a cat on the old mat"),
         ("Cat on the old mat here", "mentioned cat on the old mat here", "mentioned cat on the old mat here"),
-        ("The cat is on it", "remarked that the cat is on it", "remarked that the cat is on it"),
-        ("That is good", "thought that it is good", "thought that it is good"),
-        ("That's good", "thought that it's good", "thought that it's good"),
-        ("That cat is good", "thought that the cat is good", "thought that the cat is good"),
+        ("The cat is on it", "said that the cat is on it", "said that the cat is on it"),
+        ("That is good", "said that it is good", "said that it is good"),
+        ("That's good", "said that it's good", "said that it's good"),
+        ("That cat is good", "said that the cat is good", "said that the cat is good"),
         ("You win", "said that Gina wins", "said that You win"),
         ("Your cat", "mentioned Gina's cat", "mentioned Your cat"),
-        ("NASA is big", "remarked that NASA is big", "remarked that NASA is big"),
-        ("Is it", "remarked that it is it", "remarked that it is it"),
-        ("Fatima Benali is in", "remarked that Fatima Benali is in", "remarked that Fatima Benali is in"),
-        ("Fatima's Benali is in", "remarked that Fatima's Benali is in", "remarked that Fatima's Benali is in"),
-        ("Fatima, Benali is in", "remarked that fatima, Benali is in", "remarked that fatima, Benali is in"),
-        ("Fatima was Benali", "reported that fatima was Benali", "reported that fatima was Benali"),
-        ("Fatima Lopez is in", "remarked that fatima Lopez is in", "remarked that fatima Lopez is in"),
+        ("NASA is big", "said that NASA is big", "said that NASA is big"),
+        ("Is it", "said that it is it", "said that it is it"),
+        ("Fatima Benali is in", "said that Fatima Benali is in", "said that Fatima Benali is in"),
+        ("Fatima's Benali is in", "said that Fatima's Benali is in", "said that Fatima's Benali is in"),
+        ("Fatima, Benali is in", "said that fatima, Benali is in", "said that fatima, Benali is in"),
+        ("Fatima was Benali", "said that fatima was Benali", "said that fatima was Benali"),
+        ("Fatima Lopez is in", "said that fatima Lopez is in", "said that fatima Lopez is in"),
         ("That", "mentioned the", "mentioned the"),
-        ("The Benali is in", "remarked that the Benali is in", "remarked that the Benali is in"),
-        ("Loved Benali is", "reported that loved Benali is", "reported that loved Benali is"),
-        ("Check Benali is in", "told Gina to check Benali is in", "remarked that check Benali is in"),
-        ("Ann is in", "remarked that Ann is in", "remarked that Ann is in"),
-        ("Ann's cat is in", "remarked that Ann's cat is in", "remarked that Ann's cat is in"),
-        ("(Dune) is good", "thought that (Dune) is good", "thought that (Dune) is good"),
-        ("... The cat is in", "remarked that the cat is in", "remarked that the cat is in"),
-        ("It Benali is", "remarked that it Benali is", "remarked that it Benali is"),
-        ("Lucky you and me", "remarked that lucky Gina and him", "remarked that lucky you and him"),
+        ("The Benali is in", "said that the Benali is in", "said that the Benali is in"),
+        ("Loved Benali is", "said that loved Benali is", "said that loved Benali is"),
+        ("Check Benali is in", "told Gina to check Benali is in", "said that check Benali is in"),
+        ("Ann is in", "said that Ann is in", "said that Ann is in"),
+        ("Ann's cat is in", "said that Ann's cat is in", "said that Ann's cat is in"),
+        ("(Dune) is good", "said that (Dune) is good", "said that (Dune) is good"),
+        ("... The cat is in", "said that the cat is in", "said that the cat is in"),
+        ("It Benali is", "said that it Benali is", "said that it Benali is"),
+        ("Lucky you and me", "said that lucky Gina and him", "said that lucky you and him"),
     ],
 )
 def test_speech_is_told_of_its_speaker(said: str, to_gina: str, to_nobody: str) -> None:
@@ -132,21 +132,20 @@ def test_what_cannot_be_reworded_is_told_as_it_was_said() -> None:
     assert third_person("", "Jon") == ""
     assert third_person("uno dos tres quatro", "Jon") == "Jon: uno dos tres quatro"
     assert (
-        third_person("Zoë is at the cafe, and I know it", "Jon")
-        == "Jon remarked that Zoë is at the cafe, and he knows it"
+        third_person("Zoë is at the cafe, and I know it", "Jon") == "Jon said that Zoë is at the cafe, and he knows it"
     )
 
 
 @pytest.mark.parametrize("opening", ["The", "A", "These", "Some", "It", "There", "If", "When"])
 def test_what_opens_a_sentence_is_no_name_though_a_title_begins_with_it(opening: str) -> None:
     told = third_person(f"{opening} cat is in", "Jon", names={opening, "Ann"})
-    assert told == f"Jon remarked that {opening.lower()} cat is in"
+    assert told == f"Jon said that {opening.lower()} cat is in"
 
 
 def test_whose_sentence_it_is_shows_within_four_words() -> None:
     assert third_person("Sadly badly madly I know", "Jon", "Gina") == "Sadly badly madly Jon knows"
     assert third_person("Sadly badly madly gladly I know", "Jon", "Gina") == (
-        "Jon remarked that sadly badly madly gladly he knows"
+        "Jon said that sadly badly madly gladly he knows"
     )
 
 
@@ -154,28 +153,28 @@ def test_whose_sentence_it_is_shows_within_four_words() -> None:
     ("said", "to_gina", "to_nobody"),
     [
         # of several, the listener is one
-        ("You sat together", "reported that they sat together", "said that You sat together"),
+        ("You sat together", "said that they sat together", "said that You sat together"),
         # advice and reminders are only for a listener, and only if they are the listener's
-        ("You should rest", "advised Gina to rest", "argued that You should rest"),
-        ("You know where your cat is", "reminded Gina where her cat is", "said that You know where your cat is"),
-        ("We should rest", "argued that they should rest", "argued that they should rest"),
+        ("You should rest", "said that Gina should rest", "said that You should rest"),
+        ("You know where your cat is", "said that Gina knows where her cat is", "said that You know where your cat is"),
+        ("We should rest", "said that they should rest", "said that they should rest"),
         # what opens a sentence
         ("Just really I know", "just really he knows", "just really he knows"),
-        ("that was good", "thought that it was good", "thought that it was good"),
-        ("(Ann and I sang", "reported that (Ann and he sang", "reported that (Ann and he sang"),
-        ("Bob and I sang", "reported that bob and he sang", "reported that bob and he sang"),
+        ("that was good", "said that it was good", "said that it was good"),
+        ("(Ann and I sang", "said that (Ann and he sang", "said that (Ann and he sang"),
+        ("Bob and I sang", "said that bob and he sang", "said that bob and he sang"),
         ("Your cat will win", "said that Gina's cat will win", "said that Your cat will win"),
-        ("Ann will win", "announced that Ann will win", "announced that Ann will win"),
-        ("It will win", "predicted that it will win", "predicted that it will win"),
+        ("Ann will win", "said that Ann will win", "said that Ann will win"),
+        ("It will win", "said that it will win", "said that it will win"),
         # names of two words
-        ("Fatima von Benali is in", "remarked that fatima von Benali is in", "remarked that fatima von Benali is in"),
-        ("With Benali it is in", "remarked that with Benali it is in", "remarked that with Benali it is in"),
+        ("Fatima von Benali is in", "said that fatima von Benali is in", "said that fatima von Benali is in"),
+        ("With Benali it is in", "said that with Benali it is in", "said that with Benali it is in"),
         # feelings
         ("Cat glad of it", "mentioned cat glad of it", "mentioned cat glad of it"),
         ("Just met Gina", "just met Gina", "just met Gina"),
-        ("UK is big", "remarked that UK is big", "remarked that UK is big"),
+        ("UK is big", "said that UK is big", "said that UK is big"),
         ("Bob !", "mentioned bob !", "mentioned bob !"),
-        ("A is a letter", "remarked that a is a letter", "remarked that a is a letter"),
+        ("A is a letter", "said that a is a letter", "said that a is a letter"),
     ],
 )  # fmt: skip
 def test_speech_is_told_as_what_it_is_to_whom_it_is_said(said: str, to_gina: str, to_nobody: str) -> None:

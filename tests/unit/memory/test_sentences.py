@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
-from memory.language.courtesies import acts, is_small_talk, tell_acts
+from memory.language.courtesies import is_small_talk
 from memory.language.entities import is_number, is_time, name_words
 from memory.language.pronouns import HE, SHE, THEY, pronouns_of
 from memory.language.reported import is_english, third_person
@@ -63,24 +61,24 @@ def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str
         ("I don't have time.", "Jon doesn't have time."),
         ("My crew won.", "Jon's crew won."),
         ("Excited for the future.", "Jon is excited for the future."),
-        ("You'd be great at it.", "Jon thought that Gina would be great at it."),
+        ("You'd be great at it.", "Jon said that Gina would be great at it."),
         ("You found the spot for your store.", "Jon said that Gina found the spot for her store."),
         ("I'd love to help you.", "Jon would love to help Gina."),
-        ("It suits the people you work with.", "Jon remarked that it suits the people Gina works with."),
+        ("It suits the people you work with.", "Jon said that it suits the people Gina works with."),
         ("Let's go to a class.", "Jon suggested that they go to a class."),
         ("Don't give up on your dreams.", "Jon told Gina not to give up on her dreams."),
         ("Thanks for your advice.", "Jon thanked Gina for her advice."),
-        ("Here's a pic of Oliver.", "Jon showed Gina a pic of Oliver."),
-        ("When I was young, I sang.", "Jon recalled that when he was young, he sang."),
-        ("Oscar is my pet.", "Jon remarked that Oscar is his pet."),
+        ("Here's a pic of Oliver.", "Jon said that here's a pic of Oliver."),
+        ("When I was young, I sang.", "Jon said that when he was young, he sang."),
+        ("Oscar is my pet.", "Jon said that Oscar is his pet."),
         ("A photo of our trip.", "Jon mentioned a photo of their trip."),
         ("Мы ходили в парк вчера.", "Jon: Мы ходили в парк вчера."),
         ("Fuimos juntos al parque ayer.", "Jon: Fuimos juntos al parque ayer."),
         ("I 100% agree with you.", "Jon 100% agrees with Gina."),
-        ("Really made me proud.", "Jon reported that it really made him proud."),
-        ("That was fun.", "Jon thought that it was fun."),
-        ("That sign reminds me of you.", "Jon remarked that the sign reminds him of Gina."),
-        ("'Embracing' is all about love.", "Jon observed that 'Embracing' is all about love."),
+        ("Really made me proud.", "Jon said that it really made him proud."),
+        ("That was fun.", "Jon said that it was fun."),
+        ("That sign reminds me of you.", "Jon said that the sign reminds him of Gina."),
+        ("'Embracing' is all about love.", "Jon said that 'Embracing' is all about love."),
         ("Feel free to call.", "Jon told Gina to feel free to call."),
         ("…", "…"),
     ],
@@ -120,9 +118,7 @@ def test_names_are_known_by_capitals_inside_sentences() -> None:
     assert not is_number("often")
 
 
-def test_courtesies_are_recognised_and_told_together() -> None:
-    assert acts("Congrats, so proud of you! Keep going!") == ["congratulated", "praised", "encouraged"]
-    assert acts("I bought 12 chairs.") == []
+def test_courtesies_are_recognised() -> None:
     assert is_small_talk("Hey Mel, good to see you!", Speakers(["Melanie"]))
     assert not is_small_talk("Good to see you in Paris", Speakers(["Melanie"]))
 
@@ -142,15 +138,6 @@ def test_courtesies_are_recognised_and_told_together() -> None:
 )
 def test_formulas_of_meeting_and_parting_say_nothing(sentence: str, empty: bool) -> None:
     assert is_small_talk(sentence, Speakers(["Jon", "Ann Lee"])) is empty
-
-
-def test_the_closing_sentence_names_who_did_what() -> None:
-    counts = {"Jon": Counter({"thanked": 2}), "Gina": Counter({"praised": 1, "encouraged": 3})}
-    assert tell_acts(counts, ["Jon", "Gina"]) == "Gina praised and encouraged Jon, who thanked her."
-    both = {"Jon": Counter({"thanked": 1, "praised": 1}), "Gina": Counter({"praised": 1})}
-    assert tell_acts(both, ["Jon", "Gina"]) == "Jon and Gina praised each other; Jon thanked Gina."
-    assert tell_acts(counts, ["Jon", "Gina", "Ann"]) == ""
-    assert tell_acts({}, ["Jon", "Gina"]) == ""
 
 
 @pytest.mark.parametrize(

@@ -50,24 +50,9 @@ def test_facts_keep_the_entities_where_room_is_short() -> None:
     assert "12 flyers" in text
 
 
-def test_courtesies_are_told_in_one_sentence() -> None:
+def test_courtesies_are_left_out_and_nobody_is_said_to_praise_or_to_thank() -> None:
     text = summarise(TALK, max_words=80)
-    assert text.endswith("Gina consoled, praised and encouraged Jon, who thanked her.")
-
-
-def test_the_sentence_on_courtesies_takes_at_most_a_fourth_of_the_room() -> None:
-    talk = [Utterance("Jon", "Thanks! I sold 7 goats.", 1), Utterance("Gina", "I met Zoe.", 2)]
-    told = "Jon sold 7 goats. Gina met Zoe."
-    for room, text in ((7, told), (11, told), (12, f"{told} Jon thanked Gina.")):
-        assert summarise(talk, max_words=room) == text
-        assert summarise(talk, max_words=room + 2, header="At noon.") == f"At noon. {text}"
-
-
-def test_what_is_told_leaves_room_for_the_sentence_on_courtesies() -> None:
-    talk = [Utterance("Jon", "Thanks! I sold 7 goats.", 1), Utterance("Gina", "I met Zoe in Paris. I saw Max.", 2)]
-    texts = [summarise(talk, max_words=room) for room in range(30)]
-    assert all(len(text.split()) <= room for room, text in enumerate(texts))
-    assert texts[-1].endswith("Jon thanked Gina.")
+    assert not [word for word in ("praise", "encourage", "thank", "console", "agree") if word in text]
 
 
 def test_a_further_clause_of_a_line_that_is_told_counts_less() -> None:
@@ -96,10 +81,10 @@ def test_a_talk_of_two_townspeople_reads_well() -> None:
         Utterance("Bo", "So had I. Have a good day, Ann Lee.", 6),
     ]
     assert summarise(talk, max_words=80) == (
-        "Ann Lee announced that Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. "
+        "Ann Lee said that Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. "
         "Bo promised to lend Ann Lee the tall ladder. "
         "Ann Lee asked what Bo thinks of Henrik Vestergaard. "
-        "Bo thought that Björn is the first they would ask for help."
+        "Bo said that Björn is the first they would ask for help."
     )
 
 

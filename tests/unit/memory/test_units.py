@@ -48,16 +48,16 @@ def test_what_was_seen_ends_with_one_full_stop(seen: str, ended: str) -> None:
         ("Is Gina at home?", []),  # Gina is no news
         ("Is the kettle on?", []),
         ("If it rains.", []),
-        ("If it rains, I stay.", ["Jon remarked that if it rains, he stays."]),
+        ("If it rains, I stay.", ["Jon said that if it rains, he stays."]),
         ("The garden.", []),
         ("Louvre.", []),
         ("In Louvre.", ["Jon mentioned in Louvre."]),
         ("The 9 gardens.", ["Jon mentioned the 9 gardens."]),
-        ("The garden is old.", ["Jon remarked that the garden is old."]),
+        ("The garden is old.", ["Jon said that the garden is old."]),
         ("I say thank you to Zoe.", ["Jon says thank you to Zoe."]),
         ("It broke.", []),  # what broke, nobody knows
-        ("It broke in Louvre.", ["Jon reported that it broke in Louvre."]),
-        ("It cost 9 silver.", ["Jon remarked that it cost 9 silver."]),
+        ("It broke in Louvre.", ["Jon said that it broke in Louvre."]),
+        ("It cost 9 silver.", ["Jon said that it cost 9 silver."]),
     ],
 )
 def test_speech_is_reported_where_it_says_something(said: str, reported: list[str]) -> None:
@@ -67,7 +67,7 @@ def test_speech_is_reported_where_it_says_something(said: str, reported: list[st
 def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
     assert texts(("Jon", "I trust you."), ("Gina", "Thanks!"))[0] == "Jon trusts Gina."
     assert texts(("Jon", "I trust you. The mill is old."), ("Gina", "Thanks!"), ("Ann", "Thanks!")) == [
-        "Jon remarked that the mill is old."
+        "Jon said that the mill is old."
     ]
     (alone,) = units([Utterance("Jon", "I trust you.", 1, "Gina")], "facts")
     assert alone.text == "Jon trusts Gina.", "the one spoken to need not answer"
@@ -86,7 +86,7 @@ def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
         ("I am Jon, I sell boats.", ["Jon sells boats."]),
         ("My name is Jon.", []),
         ("I can imagine.", []),
-        ("Captain, the winch is broken.", ["Jon remarked that the winch is broken."]),
+        ("Captain, the winch is broken.", ["Jon said that the winch is broken."]),
     ],
 )
 def test_what_is_left_to_others_is_explained_or_left_out(said: str, reported: list[str]) -> None:
@@ -121,7 +121,7 @@ def test_a_word_weighs_by_its_lines_and_by_what_it_is(style: Style, name: float)
 
 def test_speakers_and_words_of_reporting_weigh_nothing() -> None:
     (unit,) = told(("Jon", "It was Gina who mentioned the cat."), ("Gina", "Thanks!"))
-    assert unit.text == "Jon reported that it was Gina who mentioned the cat."
+    assert unit.text == "Jon said that it was Gina who mentioned the cat."
     assert unit.weights == {"cat": 1.0}
 
 
@@ -167,7 +167,7 @@ def test_a_long_name_is_cut() -> None:
     [
         ("You have kept your word, Ada Pike.", "Bo said that Ada Pike has kept their word."),
         ("I sold the plough, Ada: a farmer bought it.", "Bo sold the plough: a farmer bought it."),
-        ("A vote is a vote, and so we open the mine.", "Bo explained that they open the mine."),
+        ("A vote is a vote, and so we open the mine.", "Bo said that they open the mine."),
     ],
 )
 def test_a_call_by_name_says_who_is_meant_and_is_left_out(said: str, told: str) -> None:
@@ -176,12 +176,12 @@ def test_a_call_by_name_says_who_is_meant_and_is_left_out(said: str, told: str) 
 
 @pytest.mark.parametrize("said", ["A vote is a vote.", "Boys will be boys.", "The rules are the rules!"])
 def test_what_is_true_by_its_words_alone_says_nothing(said: str) -> None:
-    assert texts(("Bo", said), ("Ada", "The mine is old.")) == ["Ada remarked that the mine is old."]
+    assert texts(("Bo", said), ("Ada", "The mine is old.")) == ["Ada said that the mine is old."]
 
 
 def test_you_of_several_who_are_not_called_is_left_out() -> None:
     assert texts(("Bo", "You opened the mine."), ("Ada", "The mine is old."), ("Cy", "The mine is deep.")) == [
-        "Ada remarked that the mine is old.", "Cy remarked that the mine is deep.",
+        "Ada said that the mine is old.", "Cy said that the mine is deep.",
     ]  # fmt: skip
 
 

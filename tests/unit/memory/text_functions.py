@@ -18,10 +18,10 @@ from pydantic import ValidationError
 from memory.appointments import appointments, find_place
 from memory.entry import Character
 from memory.importance import Ratings, rate_by_rule
-from memory.language.courtesies import acts, is_small_talk
+from memory.language.courtesies import is_small_talk
 from memory.language.entities import name_words
 from memory.language.hidden_characters import without_hidden
-from memory.language.own_view import deed_in_own_words, in_own_words, told_to
+from memory.language.own_view import in_own_words
 from memory.language.persons import replace_persons, tokens_of
 from memory.language.references import leans_on_others, names_person, resolved
 from memory.language.reported import is_english, third_person
@@ -166,7 +166,7 @@ def _noticed(text: str) -> Any:
     striking = [msgspec.structs.replace(entry, importance=8) for entry in recent]
     recalled = Recalled(
         owner=KLAUS, recent=striking, before=recent, names=NAMES, minute=900, repeats={}, places=PLACES,
-        plan=[PlanOutcome(description=text, done=False)], summary=text,
+        plan=[PlanOutcome(description=text, done=False)],
     )  # fmt: skip
     return find_insight(recalled)
 
@@ -181,7 +181,6 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "sentences.split_clauses": split_clauses,
     "sentences.without_own_name": lambda text: without_own_name(text, "Melanie Smith"),
     "sentences.clean": lambda text: clean(text, ["Melanie Smith", "Jon"]),
-    "courtesies.acts": acts,
     "speakers.addressee": lambda text: SPEAKERS.addressee(text, "Jon"),
     "courtesies.is_small_talk": lambda text: is_small_talk(text, SPEAKERS),
     "persons.tokens_of": tokens_of,
@@ -191,9 +190,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "own_view.in_own_words": lambda text: in_own_words(text, "Klaus"),
     "own_view.in_own_words of names after it": lambda text: in_own_words(text + " Klaus" * (len(text) // 6), "Klaus"),
     "own_view.in_own_words by a name": lambda text: in_own_words(f"{text} b {text}", text[:60]),
-    "own_view.deed_in_own_words": lambda text: deed_in_own_words(text, mine=True, other="Maria"),
-    "own_view.told_to": lambda text: told_to(text, "Jon", "Gina", "Gina", {"Gina"}),
-    "own_view.told_to by oneself": lambda text: told_to(text, "Jon", "Gina", "Jon"),
+    "own_view.in_own_words among longer names": lambda text: in_own_words(text, "Klaus", ["Klaus Maria", "Big Klaus"]),
     "references.leans_on_others": leans_on_others,
     "references.resolved": lambda text: resolved("He sang.", text),
     "references.resolved of an it": lambda text: resolved(text, "The gallery is dry."),

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+import structlog
 
 from memory.checks import MAX_LABEL, MAX_NAMES
 from memory.entry import MAX_TEXT
@@ -16,6 +17,7 @@ from memory.stream import Stream
 from scheduler.budget.briefs import KEYS, MAX_METER, check_brief, checked_brief, checked_tier
 from tasks.job import Request
 from tasks.kind import Moment, WorldFacts
+from tasks.meters import Meter
 from tests.unit.scheduler.scheduler_case import ANN, Thinker
 
 
@@ -73,11 +75,26 @@ def test_a_brief_of_known_keys_is_used_as_it_is(said: Any) -> None:
         ({"status": {"energy": math.nan}}, "energy is nan"),
         ({"status": {"energy": MAX_METER * 1.1}}, "energy is 1100000000000000"),
         ({"status": {"energy": -(10**400)}}, "energy is"),
+        ({"status": {"energy": {"valu": 3}}}, "energy is .*; a meter takes value, low, high, need, least, most"),
+        ({"status": {"energy": {"value": 3, "need": "both"}}}, "energy is .*need"),
+        ({"status": {"energy": {"value": 3, "least": 9, "most": 9}}}, "most must be larger"),
+        ({"status": {"energy": Meter(math.nan)}}, "energy is nan"),
+        ({"status": {"energy": Meter(3, low="x" * 101)}}, "energy: low"),
+        ({"status": {"energy": Meter(3, need="both")}}, "energy is"),  # type: ignore[arg-type]
     ],
 )
 def test_a_brief_that_nobody_could_use_is_refused(said: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         checked_brief(lambda owner: said, [])(ANN)
+
+
+def test_a_meter_whose_meaning_is_not_stated_is_warned_of_once() -> None:
+    stated = Meter(5, low="sated", high="starving")
+    brief = checked_brief(lambda owner: {"status": {"hunger": 95, "thirst": stated}}, [])
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(3):
+            brief(ANN)
+    assert [(line["event"], line["meter"]) for line in logs] == [("brief.meter_without_meaning", "'hunger'")]
 
 
 def test_one_name_is_proposed_and_a_key_of_any_length_is_compared_by_its_beginning() -> None:

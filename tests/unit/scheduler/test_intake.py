@@ -224,7 +224,7 @@ def test_a_request_is_copied() -> None:
         ({"params": {"x": "y" * MAX_PARAMS}}, "at most 20,000"),
         ({"params": {"x": "\ud800"}}, "surrogates"),
         ({"kind": "plan", "params": {"replaces": True}}, "unknown field `replaces`; plan takes status, unfinished"),
-        ({"kind": "plan", "params": {"status": {"energy": "high"}}}, "Expected `float`, got `str`"),
+        ({"kind": "plan", "params": {"status": {"energy": "high"}}}, "Expected `float | object`, got `str`"),
         ({"kind": "plan", "params": {"unfinished": [{"priority": 3}]}}, "description"),
         ({"kind": "reflect", "params": {"since": True}}, "Expected `int`, got `bool`"),
         ({"kind": "act", "params": {"activty": "sweeping"}}, "act takes location, activity, status"),

@@ -159,10 +159,10 @@ def test_needs_change_and_are_met() -> None:
         town.step(tick, tick)
         meters.append(town.brief(owner)["status"])
     for meter in ("energy", "hunger"):
-        values = [m[meter] for m in meters]
+        values = [m[meter].value for m in meters]
         assert min(values) > 0
         assert max(values) - min(values) > 30
-    assert len({m["mood"] for m in meters}) > 3
+    assert len({m["mood"].value for m in meters}) > 3
 
 
 def test_at_night_everybody_sleeps_at_home() -> None:

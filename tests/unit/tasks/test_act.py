@@ -9,14 +9,17 @@ import msgspec
 import pytest
 
 from memory.apply import apply, unmet
+from memory.clock import DAY
 from memory.effects import MarkAccessed, SetPlanStatus, Tell
 from memory.entry import Entry, PlanItem, PlanStatus
 from memory.profile import Location
 from memory.stream import Stream
 from prompts.answers import ActionAnswer
 from prompts.render import Templates
+from simulation.meters import energy, fed
 from tasks.act import MOST_ACTIONS, MOST_NEAR, Act, by_rule
 from tasks.kind import WorldFacts
+from tasks.meters import Meter
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, moment_of, observation, stream_of
 
 KIND = Act(Templates())
@@ -62,10 +65,10 @@ def answer(**fields: Any) -> ActionAnswer:
 @pytest.mark.parametrize(
     ("situation", "minute", "kind", "location"),
     [
-        ({"status": {"energy": 19}, "location": "cafe"}, NOON, "move_to", "dorm"),
-        ({"status": {"energy": 19}, "location": "dorm"}, NOON, "sleep", "dorm"),
-        ({"status": {"hunger": 19}, "location": "dorm"}, NOON, "move_to", "cafe"),
-        ({"status": {"hunger": 19, "energy": 5}, "location": "cafe"}, NOON, "move_to", "dorm"),
+        ({"status": {"energy": energy(19)}, "location": "cafe"}, NOON, "move_to", "dorm"),
+        ({"status": {"energy": energy(19)}, "location": "dorm"}, NOON, "sleep", "dorm"),
+        ({"status": {"hunger": fed(19)}, "location": "dorm"}, NOON, "move_to", "cafe"),
+        ({"status": {"hunger": fed(19), "energy": energy(5)}, "location": "cafe"}, NOON, "move_to", "dorm"),
         ({"item": {"id": "1", "location": "library"}, "location": "cafe"}, NOON, "move_to", "library"),
         ({"item": {"id": "1", "location": "cafe"}, "location": "dorm"}, 1380, "move_to", "cafe"),
         ({"location": "cafe"}, 1320, "move_to", "dorm"),
@@ -84,8 +87,8 @@ def test_rules_come_first(situation: dict[str, Any], minute: int, kind: str, loc
     [
         ({"location": "park"}, 1380, "sleep", "park"),
         ({}, 1380, "sleep", ""),
-        ({"status": {"energy": 5}, "location": "park"}, NOON, "sleep", "park"),
-        ({"status": {"hunger": 5}, "location": "park"}, NOON, "stay", "park"),
+        ({"status": {"energy": energy(5)}, "location": "park"}, NOON, "sleep", "park"),
+        ({"status": {"hunger": fed(5)}, "location": "park"}, NOON, "stay", "park"),
     ],
 )
 def test_who_has_neither_home_nor_a_place_to_eat_stays(
@@ -100,7 +103,7 @@ def test_who_has_neither_home_nor_a_place_to_eat_stays(
     "situation",
     [
         {},
-        {"status": {"energy": 20, "hunger": 20}, "location": "cafe"},
+        {"status": {"energy": energy(20), "hunger": fed(20)}, "location": "cafe"},
         {"item": {"id": "1", "location": "cafe"}, "location": "cafe"},
         {"item": {"id": "1"}, "location": "cafe"},
     ],
@@ -129,7 +132,7 @@ def test_an_agent_is_asked_at_its_own_turns_only() -> None:
 
 @pytest.mark.parametrize(
     "brief",
-    [{"free": False}, {"free": None}, {"status": {"energy": 3}}, {"location": "cafe"}],
+    [{"free": False}, {"free": None}, {"status": {"energy": energy(3)}}, {"location": "cafe"}],
     ids=["busy", "not offered", "a need decides", "the plan decides"],
 )
 def test_nobody_is_asked_where_something_else_decides(brief: dict[str, Any]) -> None:
@@ -206,7 +209,7 @@ def test_without_a_model_the_plan_goes_on() -> None:
 def test_without_a_model_what_a_rule_says_goes_before_the_plan() -> None:
     stream = lived(plan())
     ((tick, params),) = turn(stream)
-    hungry = {**params, "status": {"hunger": 5, "energy": 90, "mood": "glad"}}
+    hungry = {**params, "status": {"hunger": fed(5), "energy": energy(90), "mood": "glad"}}
     (told,) = KIND.heuristic(case_of(KIND, stream, tick, params=hungry, world=ACTING))
     assert isinstance(told, Tell)
     assert (told.data["type"], told.data["location"]) == ("move_to", "cafe")
@@ -320,6 +323,37 @@ def test_without_a_model_a_named_action_is_chosen_too() -> None:
     assert (told.data["type"], told.data["doing"]) == ("stay", "humming")
 
 
+SHIP = ["repair the hull", "eat a ration", "run diagnostics"]
+
+
+@pytest.mark.parametrize(
+    ("params", "chosen"),
+    [
+        ({}, "run diagnostics"),  # the plan's item
+        ({"status": {"hunger": Meter(95, low="sated", high="starving", need="high")}}, "eat a ration"),
+        ({"status": {"hunger": 95}}, "run diagnostics"),  # nobody said what 95 means
+        ({"status": {"hunger": Meter(3, low="sated", high="starving", need="high")}}, "run diagnostics"),
+    ],
+)
+def test_of_named_actions_a_need_and_then_the_plan_choose(params: dict[str, Any], chosen: str) -> None:
+    items = (PlanItem(id="1-0", description="Run the diagnostics of module B", minute=600),)
+    stream = lived(Entry(type="plan", text="Plan.", minute=360, items=items, valid_until=DAY + 360))
+    ((_, situation),) = turn(stream)
+    (tell, *_) = KIND.heuristic(act(stream, **{**situation, "actions": SHIP, **params}))
+    assert isinstance(tell, Tell)
+    assert tell.data["doing"] == chosen
+
+
+def test_a_named_action_is_chosen_by_day_and_by_night_whatever_a_rule_would_say() -> None:
+    chosen = set()
+    for minute in range(0, DAY, 60):
+        case = case_of(KIND, stream_of(), minute, params={"actions": SHIP, "location": "library"})
+        (tell, *_) = KIND.heuristic(case)
+        assert isinstance(tell, Tell)
+        chosen.add(tell.data["doing"])
+    assert chosen == set(SHIP)
+
+
 def test_a_request_carries_who_is_near_and_what_may_be_done() -> None:
     ((_, params),) = turn(lived(plan()), near=("agent:maria",), actions=["read"])
     assert (params["near"], params["actions"]) == (["agent:maria"], ["read"])
@@ -335,7 +369,7 @@ def test_a_request_carries_the_meters_in_one_order_and_nothing_that_is_no_number
 
 def test_the_prompt_shows_meters_with_unit_and_direction_and_the_stage_of_the_story() -> None:
     vote = replace_tags(observation("Voting initiated.", 700), ("phase:council", "stage:voting", "round:2"))
-    user = KIND.prompt(act(lived(plan(), vote), status={"hunger": 12, "gold": 3_000})).user
+    user = KIND.prompt(act(lived(plan(), vote), status={"hunger": fed(12), "gold": 3_000})).user
     assert "Condition: gold 3000; hunger 12 of 100, 0 is starving\n" in user or (
         "Condition: hunger 12 of 100, 0 is starving; gold 3000\n" in user
     )

@@ -12,6 +12,7 @@ from memory.effects import Tell
 from memory.entry import Entry
 from memory.profile import Location
 from prompts.render import Templates
+from simulation.meters import fed
 from tasks.act import MOST_ACTIONS, MOST_NEAR, SHOWN, Act, _company, _situation, by_rule
 from tests.unit.tasks.kind_cases import WORLD, case_of, moment_of, observation, stream_of
 
@@ -39,7 +40,7 @@ def test_the_night_is_from_ten_to_six(minute: int, asleep: bool) -> None:
 def test_who_is_hungry_goes_to_the_best_kind_of_place_and_of_equals_to_the_first_by_id() -> None:
     def eats(*places: tuple[str, str]) -> str:
         locations = tuple(Location(id=name, name=name.title(), type=kind) for name, kind in places)
-        return str(told(places=locations, status={"hunger": 5})["location"])
+        return str(told(places=locations, status={"hunger": fed(5)})["location"])
 
     kinds = ["restaurant", "cafe", "café", "diner", "pub"]
     for best in range(len(kinds)):

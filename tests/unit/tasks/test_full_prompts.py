@@ -16,8 +16,10 @@ from memory.routing.scopes import WORLD
 from memory.stream import Stream
 from prompts.render import VALUES, Rendered, Templates, neutral
 from scheduler.engine.triggers import location_left, recounts, story_event
+from simulation.meters import energy
 from tasks.job import Job, JobKey, Reads
 from tasks.kind import Case, Kind
+from tasks.meters import Meter
 from tasks.plan import Plan
 from tasks.rate import RateImportance
 from tasks.recount import Recount
@@ -28,7 +30,7 @@ from tests.unit.tasks.kind_cases import WORLD as TOWN
 FULL = msgspec.structs.replace(PROFILE, background="Klaus grew up in Bremen.")
 CHARACTER = Character(objectives=("finish the paper",), relationships={"Maria Lopez": "a close friend"})
 NOW = 1440 + 400  # the morning of day 2
-STATUS = {"energy": 35.0, "mood": 62.5}
+STATUS = {"energy": energy(35.0), "mood": Meter(62.5, low="miserable")}
 ITEMS = tuple(
     PlanItem(id=f"1-{index}", description=text, minute=minute)
     for index, (text, minute) in enumerate(

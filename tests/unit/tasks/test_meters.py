@@ -1,26 +1,59 @@
-"""Meters as prompts show them, at both ends of their scale and beyond."""
+"""Meters: as prompts show them, and when they are a need."""
 
 from __future__ import annotations
 
 import pytest
 
-from tasks.meters import LOWEST, format_meters
+from tasks.meters import Meter, format_meters, meter_params, read_meters
+
+HUNGER = Meter(95, low="sated", high="starving", need="high")
+
+
+@pytest.mark.parametrize("value", [-1, 0, 62.5, 95, 100.5, 1_000_000])
+def test_a_bare_number_is_shown_as_a_number_and_is_never_a_need(value: float) -> None:
+    (meter,) = read_meters({"hunger": value}).values()
+    assert format_meters({"hunger": meter}) == [f"hunger {value:g}"]
+    assert not meter.presses
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("meter", "shown"),
     [
-        (-1, "energy -1"), (-0.5, "energy -0.5"), (0, "energy 0 of 100, 0 is exhausted"),
-        (62.5, "energy 62.5 of 100, 0 is exhausted"), (100, "energy 100 of 100, 0 is exhausted"),
-        (100.5, "energy 100.5"), (1_000_000, "energy 1e+06"),
+        (HUNGER, "hunger 95 of 100, 0 is sated, 100 is starving"),
+        (Meter(12, low="starving"), "hunger 12 of 100, 0 is starving"),
+        (Meter(7, high="starving", least=1, most=10), "hunger 7 of 10, 10 is starving"),
+        (Meter(101, low="starving"), "hunger 101, 0 is starving"),
     ],
-)  # fmt: skip
-def test_a_meter_within_its_scale_is_shown_with_it(value: float, shown: str) -> None:
-    assert format_meters({"energy": value}) == [shown]
+)
+def test_a_meter_is_shown_with_what_its_ends_mean(meter: Meter, shown: str) -> None:
+    assert format_meters({"hunger": meter}) == [shown]
 
 
-def test_each_meter_of_the_design_says_what_its_end_means_and_a_hosts_own_says_nothing() -> None:
-    assert format_meters(dict.fromkeys((*LOWEST, "fame"), 7)) == [
-        "energy 7 of 100, 0 is exhausted", "hunger 7 of 100, 0 is starving", "mood 7 of 100, 0 is miserable",
-        "health 7 of 100, 0 is dying", "thirst 7 of 100, 0 is parched", "fame 7 of 100",
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("meter", "presses"),
+    [
+        (HUNGER, True),
+        (Meter(80, high="starving", need="high"), False),
+        (Meter(3, low="sated", high="starving", need="high"), False),
+        (Meter(19.9, low="exhausted", need="low"), True),
+        (Meter(20, low="exhausted", need="low"), False),
+        (Meter(95, low="sated", high="starving"), False),
+        (Meter(2, low="dry", need="low", least=1, most=11), True),
+    ],
+)
+def test_the_last_fifth_of_the_scale_is_a_need(meter: Meter, presses: bool) -> None:
+    assert meter.presses is presses
+
+
+def test_meters_pass_through_json_and_what_is_none_is_left_out() -> None:
+    stated = {"value": 95.0, "low": "sated", "high": "starving", "need": "high"}
+    assert meter_params({"hunger": HUNGER, "gold": 7, "name": "Bo"}) == {"gold": 7, "hunger": stated}
+    assert read_meters({"hunger": stated, "bad": {"valu": 3}, "worse": {"value": 1, "least": 5, "most": 5}}) == {
+        "hunger": HUNGER
+    }
+    assert read_meters("low") == {}
+
+
+def test_a_scale_has_an_extent() -> None:
+    with pytest.raises(ValueError, match="most must be larger"):
+        Meter(5, least=5, most=5)

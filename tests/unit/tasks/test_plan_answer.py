@@ -8,6 +8,7 @@ import pytest
 
 from memory.clock import DAY
 from prompts.answers import DailyPlan
+from simulation.meters import energy
 from tasks.kind import Case
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, WORLD, appended, case_of, observation, stream_of
 from tests.unit.tasks.plan_case import KIND, MORNING
@@ -148,7 +149,7 @@ def test_items_have_ids_of_their_own_and_an_ordinary_priority_where_none_is_give
 
 
 def test_the_prompt_asks_for_five_to_eight_activities_of_somebody_with_traits_and_a_condition() -> None:
-    prompt = KIND.prompt(case_of(KIND, stream_of(), MORNING, params={"status": {"energy": 55.0}}))
+    prompt = KIND.prompt(case_of(KIND, stream_of(), MORNING, params={"status": {"energy": energy(55.0)}}))
     assert "5 to 8 different activities" in prompt.system
     assert f"Traits: {', '.join(PROFILE.traits)}\n" in prompt.user
     assert "Condition: energy 55 of 100, 0 is exhausted\n" in prompt.user

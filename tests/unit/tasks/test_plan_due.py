@@ -13,6 +13,7 @@ from memory.effects import Append
 from memory.entry import Entry, PlanItem
 from memory.stream import Stream
 from prompts.answers import Activity, DailyPlan
+from simulation.meters import energy
 from tasks import timing
 from tasks.job import Request
 from tasks.kind import WorldFacts
@@ -84,14 +85,14 @@ def test_what_the_head_knows_goes_into_the_request() -> None:
     stream = stream_of(Entry(type="plan", text="Plan.", minute=400, valid_until=DAY + MORNING, items=items))
     stream.set_plan_status("1-0", "completed")
     stream.set_plan_status("1-1", "active")
-    (request,) = KIND.due(moment_of(stream, DAY + MORNING, status={"energy": 12.5, "hunger": 80, "mood": "fine"}))
+    (request,) = KIND.due(moment_of(stream, DAY + MORNING, status={"energy": energy(12), "hunger": 80, "mood": "fine"}))
     assert request.params == {
         "unfinished": [
             {"description": "Errand 1", "location": "cafe", "priority": 2},
             {"description": "Errand 2", "location": "cafe", "priority": 3},
         ],
         "ended": {"1-0": "completed"},
-        "status": {"energy": 12.5, "hunger": 80},
+        "status": {"energy": {"value": 12.0, "low": "exhausted", "need": "low"}, "hunger": 80},
     }
     plan = made(stream, DAY + MORNING, request=request)
     assert [i.description for i in plan.items if "Errand" in i.description] == [

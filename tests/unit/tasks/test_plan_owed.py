@@ -54,7 +54,7 @@ def test_what_goes_on_is_never_done() -> None:
 
 def test_a_promise_of_the_day_before_is_planned_once() -> None:
     given = message("I promise: I will mend your gate.", 900, speaker=KLAUS, hearer=MARIA)
-    owed = "Keep the promise to Maria Lopez: mend her gate"
+    owed = 'Keep the promise to Maria Lopez: "I promise: I will mend your gate."'
     assert owed in planned(stream_of(given))
     kept = message("I kept my word: I mended your gate.", 1200, speaker=KLAUS, hearer=MARIA)
     assert owed not in planned(stream_of(given, kept))

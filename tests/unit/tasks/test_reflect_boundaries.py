@@ -103,10 +103,10 @@ def plan_of(*described: str, minute: int) -> Entry:
 @pytest.mark.parametrize(
     ("earlier", "ended", "told"),
     [
-        ([CAT], {"360-0": True}, "I found the time to repaint the front door, as I had planned."),
-        ([CAT], {"360-0": False}, "I had planned to repaint the front door, but did not get to it."),
+        ([CAT], {"360-0": True}, "I did what I had planned: Repaint the front door."),
+        ([CAT], {"360-0": False}, "I gave up what I had planned: Repaint the front door."),
         ([DOOR], {"360-0": True}, None),  # as on other days
-        ([DOOR], {"360-0": False}, "I had planned to repaint the front door, but did not get to it."),
+        ([DOOR], {"360-0": False}, None),
         (None, {"360-0": True}, None),  # nobody knows what is usual
         ([CAT], {}, None),
         ([CAT], {"359-0": True}, None),
@@ -130,7 +130,7 @@ def test_what_passes_before_the_reflection_is_due_is_not_coming(begins: int, com
     said = message(f"I am holding a party at Hobbs Cafe today at {begins // 60}:{begins % 60:02}.", 600, importance=8)
     stream = stream_of(said, *(observation(f"Read page {n}.", 700 + n, importance=1) for n in range(3)))
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200)))
-    assert ("I am to attend the party at Hobbs Cafe" in entry.text) is coming
+    assert ("For today at 8:11 PM:" in entry.text) is coming
 
 
 def insightful(text: str, **fields: Any) -> ReflectionAnswer:
@@ -171,7 +171,7 @@ def test_a_heuristic_names_only_those_in_what_it_tells() -> None:
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200)))
     assert (entry.text, entry.importance, entry.subjects, entry.evidence) == (
-        "I was at Oak Hill Library when the mill burned.", 6, ("agent:zoe",), (1,),
+        "The mill burned.", 6, ("agent:zoe",), (1,),
     )  # fmt: skip
 
 
@@ -181,12 +181,11 @@ def test_three_observations_that_show_nothing_make_a_quiet_period_of_little_impo
     assert (entry.text, entry.importance) == (QUIET, 4)
 
 
-@pytest.mark.parametrize("repeats", [None, "x", ["1"], {"one": 9}, {"1": "nine"}, {"1": None}, {"-1": 9}, {"2": 9}])
+@pytest.mark.parametrize("repeats", [None, "x", ["1"], {"one": 9}, {"1": "nine"}, {"1": None}, {"-1": 9}, {"3": 9}])
 def test_repeats_that_nobody_can_read_count_for_nothing(repeats: Any) -> None:
     stream = stream_of(*(observation(f"The door {n} creaks.", 500, subjects=()) for n in range(3)))
-    case = case_of(KIND, stream, 1_200, params={"repeats": repeats})
-    told = appended(KIND.heuristic(case))[0].text
-    assert ("ten times" in told) is (repeats == {"2": 9})
+    told = appended(KIND.heuristic(case_of(KIND, stream, 1_200, params={"repeats": repeats})))[0].text
+    assert told == f"The door {2 if repeats == {'3': 9} else 0} creaks."
 
 
 def test_a_prompt_shows_how_often_each_was_seen_and_names_no_stranger_nor_its_owner() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from memory.appointments import Appointment
 from memory.profile import Location
+from simulation.meters import energy, fed
 
 PLACES = (
     Location(id="cafe", name="Hobbs Cafe", type="cafe", tags=("social",)),
@@ -134,13 +135,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         {"name": "Ann"},
         {"places": ()},
         """
-        7:00 Get up and have breakfast at home | - 4 3
-        8:00 See to the day's errands | - 5 1
-        12:00 Have lunch | - 4 3
-        13:00 Continue working | - 5 2
-        17:30 Relax and meet people | - 3 5
-        19:00 Have dinner at home | - 4 3
-        22:00 Go to bed | - 4 1
+        6:00 See to what comes up | - 3 5
         """,
     ),
     (
@@ -158,8 +153,24 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         """,
     ),
     (
+        "a robot",
+        {"name": "R7", "occupation": "maintenance robot", "currently": "R7 is checking the seals."},
+        {"owed": ("Mend the gate",), "unfinished": ({"description": "Charge"},)},
+        """
+        6:00 Work as a maintenance robot | - 4 1
+        10:30 Mend the gate | - 4 2
+        12:00 Spend time checking the seals | - 4 1
+        15:00 Take up again: Charge | - 3 2
+        """,
+    ),
+    (
         "a student without a place",
-        {"name": "Ann", "occupation": "Student", "currently": "Ann is writing a thesis."},
+        {
+            "name": "Ann",
+            "occupation": "Student",
+            "currently": "Ann is writing a thesis.",
+            "routine": "Ann lives by the day.",
+        },
         {},
         """
         7:00 Get up and have breakfast at home | - 4 3
@@ -276,7 +287,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (
         "hunger and weariness",
         BAKER,
-        {"status": {"hunger": 19, "energy": 19.5}},
+        {"status": {"hunger": fed(19), "energy": energy(19.5)}},
         """
         6:00 Eat something, being very hungry, at Hobbs Cafe | cafe 5 0
         6:30 Rest at home to recover energy | dorm 5 0
@@ -291,7 +302,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (
         "weariness alone",
         BAKER,
-        {"status": {"hunger": 20, "energy": 19}},
+        {"status": {"hunger": fed(20), "energy": energy(19)}},
         """
         6:00 Rest at home to recover energy | dorm 5 0
         7:00 Get up and have breakfast at home | dorm 4 3
@@ -306,7 +317,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (
         "neither, at the limit",
         BAKER,
-        {"status": {"hunger": 20, "energy": 20}},
+        {"status": {"hunger": fed(20), "energy": energy(20)}},
         """
         7:00 Get up and have breakfast at home | dorm 4 3
         9:00 Go to work at Hobbs Cafe as a baker | cafe 5 1
@@ -461,7 +472,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ),
     (
         "fillers without a place",
-        {"name": "Ann"},
+        {"name": "Ann", "routine": "Ann lives by the day."},
         {"start": 1170, "places": ()},
         """
         20:00 Read and rest at home | - 2 6

@@ -148,7 +148,7 @@ def test_the_evening_is_free_after_work_and_around_dinner_until_bed(hours: str, 
 def test_what_the_day_is_spent_on_follows_from_role_place_and_occupation(
     profile: dict[str, Any], working: str, continuing: str
 ) -> None:
-    ann = {"name": "Ann", "currently": "Ann is painting a wall."} | profile
+    ann = {"name": "Ann", "currently": "Ann is painting a wall.", "routine": "Ann lives by the day."} | profile
     begins = "9:00" if "work" in profile and profile["work"] != "dorm" else "8:00"
     assert (at(ann, begins), at(ann, "13:00")) == (working, continuing)
 

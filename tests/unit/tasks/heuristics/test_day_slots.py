@@ -6,6 +6,7 @@ import pytest
 
 from memory.clock import DAY
 from memory.profile import Location, Profile
+from simulation.meters import energy, fed
 from tasks.heuristics.day_plan import (
     Slot,
     _article,
@@ -21,6 +22,7 @@ from tasks.heuristics.day_plan import (
     _working,
 )
 from tasks.heuristics.identity import Routine
+from tasks.meters import Meter
 
 
 def slot(minute: int, text: str = "x") -> Slot:
@@ -169,10 +171,15 @@ def test_a_student_without_a_place_still_has_a_pursuit() -> None:
 
 
 def test_what_one_needs_is_done_nowhere_in_particular_by_one_without_a_home() -> None:
-    (rest,) = _needs(Profile(name="K"), [], 600, {"energy": 19, "hunger": 20}, None)
-    assert (rest.minute, rest.text, rest.location) == (600, "Rest at home to recover energy", None)
-    hungry, tired = _needs(Profile(name="K", home="house"), [], 600, {"energy": 0, "hunger": 0}, "cafe")
+    (rest,) = _needs(Profile(name="K"), [], 600, {"energy": energy(19), "hunger": fed(20)}, None)
+    assert (rest.minute, rest.text, rest.location) == (600, "Rest to recover energy", None)
+    hungry, tired = _needs(Profile(name="K", home="house"), [], 600, {"energy": energy(0), "hunger": fed(0)}, "cafe")
     assert (hungry.minute, hungry.location, tired.minute, tired.location) == (600, "cafe", 630, "house")
+
+
+def test_a_need_that_has_no_remedy_of_its_own_is_seen_to() -> None:
+    (see,) = _needs(Profile(name="R7"), [], 600, {"battery": Meter(9, low="dead", need="low"), "heat": Meter(99)}, None)
+    assert see.text == "See to it: battery 9 of 100, 0 is dead"
 
 
 def test_what_fills_a_day_matters_least_and_a_pursuit_more() -> None:

@@ -14,6 +14,7 @@ from memory.clock import DAY, next_morning
 from memory.entry import Entry, PlanItem
 from memory.language.times import find_times, parse_clock
 from memory.profile import Location, Profile
+from simulation.meters import energy, fed
 from tasks.heuristics.identity import pursuit_of, read_routine, role_of, work_of
 from tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import PLACES, appended, case_of, message, observation, stream_of
@@ -45,7 +46,12 @@ def test_an_hour_at_a_place_is_one_visit_however_much_was_seen_there() -> None:
 
     def eats(*seen: Entry) -> str | None:
         world = WorldFacts(locations=places)
-        plan = made(stream_of(*seen), DAY + MORNING, profile=Profile(name="Ann Lee"), world=world)
+        plan = made(
+            stream_of(*seen),
+            DAY + MORNING,
+            profile=Profile(name="Ann Lee", routine="Ann lives by the day."),
+            world=world,
+        )
         (lunch,) = [item.location for item in plan.items if "lunch" in item.description]
         return lunch
 
@@ -76,7 +82,7 @@ def test_lunch_is_at_noon_or_an_hour_before_work_that_begins_about_then(begin: i
 
 
 def test_needs_come_first() -> None:
-    plan = made(stream_of(), MORNING, params={"status": {"hunger": 5, "energy": 10}})
+    plan = made(stream_of(), MORNING, params={"status": {"hunger": fed(5), "energy": energy(10)}})
     assert plan.items[0].minute == MORNING
     assert plan.items[0].location == "cafe"
     assert any("Rest at home" in i.description and i.priority == 5 for i in plan.items[:3])
@@ -214,22 +220,22 @@ left_over = st.fixed_dictionaries({"description": text, "location": st.none() | 
     places=st.lists(place, max_size=3),
     said=st.lists(st.tuples(st.integers(0, 3 * DAY), remark), max_size=8),
     unfinished=st.lists(left_over, max_size=8),
-    energy=st.integers(0, 100),
+    rested=st.integers(0, 100),
 )
 @settings(max_examples=150, deadline=None)
-def test_any_agent_gets_five_to_eight_items_in_order(
+def test_any_agent_gets_items_in_order_and_five_to_eight_if_it_has_usual_days(
     minute: int, morning: int, routine: str, currently: str, occupation: str, home: str, places: list[Location],
-    said: list[tuple[int, str]], unfinished: list[dict[str, Any]], energy: int,
+    said: list[tuple[int, str]], unfinished: list[dict[str, Any]], rested: int,
 ) -> None:  # fmt: skip
     profile = Profile(name="A", routine=routine, currently=currently, occupation=occupation, home=home)
     world = WorldFacts(locations=tuple(places), morning=morning)
     stream = stream_of(*(observation(words, when) for when, words in said))
-    params = {"unfinished": unfinished, "status": {"energy": energy, "hunger": 100 - energy}}
+    params = {"unfinished": unfinished, "status": {"energy": energy(rested), "hunger": fed(100 - rested)}}
     case = case_of(KIND, stream, minute, world=world, profile=profile, params=params)
     effects = KIND.heuristic(case)
     assert effects == KIND.heuristic(case)
     (plan,) = appended(effects)
-    assert 5 <= len(plan.items) <= 8
+    assert (5 if home or routine.strip() else 1) <= len(plan.items) <= 8
     minutes = [item.minute or 0 for item in plan.items]
     assert minutes == sorted(minutes)
     assert minute <= minutes[0]

@@ -1,0 +1,105 @@
+"""The typed findings of an insight: what became of a promise, what is coming, what was promised, what was planned.
+
+Each rests on what an entry says in so many words, or on the status of a plan's item, and quotes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from memory.appointments import appointments
+from memory.clock import DAY, clock_time, day_number, day_of
+from memory.entry import Entry, is_dialogue
+from memory.language.sentences import split_sentences
+from memory.language.times import anchor_days, find_times
+from memory.summaries.conversations import first_person, parse_line
+from tasks.heuristics.day_plan import AGAIN
+from tasks.heuristics.promises import KEEP, find_promises
+from tasks.heuristics.recalled import Finding, Recalled, ended, tell
+
+AHEAD = 2 * DAY  # game minutes in which appointments are looked for
+_REFUSAL = re.compile(
+    r"\b(?:cannot|can['’]t|not sure|won['’]t|will not|would rather not|unfortunately|what a pity|already promised|"
+    r"some other time|maybe|perhaps)\b",
+    re.I,
+)
+
+
+def typed_findings(recalled: Recalled) -> Iterator[Finding]:
+    """Yield what an insight may tell beside its theme, what matters most first."""
+    entries = {e.number: e for e in (*recalled.before, *recalled.recent)}
+    promises = find_promises(recalled.owner, list(entries.values()), recalled.names)
+    recent = {e.number for e in recalled.recent}
+    for promise in promises:
+        if promise.settled_by and promise.evidence[-1] in recent:
+            yield Finding(tell(recalled, entries[promise.evidence[-1]], promise.settled_by), promise.evidence)
+    yield from _coming(recalled)
+    for mine in (True, False):
+        for promise in promises:
+            open_ = not promise.settled and promise.taker and not _is_over(promise.said, recalled.minute)
+            if open_ and (promise.giver == recalled.owner) == mine:
+                yield Finding(tell(recalled, entries[promise.evidence[0]], promise.said), promise.evidence)
+    yield from _plan(recalled)
+
+
+def _coming(recalled: Recalled) -> Iterable[Finding]:
+    """Yield what is to come within two days, the soonest first; what is over, or was declined, is not coming."""
+    told = {e.number: e for e in (*recalled.before, *recalled.recent) if e.type not in ("plan", "reflection")}
+    dated = [e for e in told.values() if find_times(e.text)]
+    if not dated:
+        return
+    entries = [first_person(e, recalled.owner, recalled.names) for e in dated]
+    declined = _declined(recalled, told.values())
+    end = recalled.minute + AHEAD
+    for item in appointments(entries, recalled.places, recalled.minute + recalled.delay + 1, end):
+        entry = told[item.number]
+        spoken = parse_line(entry, recalled.names).text
+        said = next((s for s in split_sentences(spoken) if find_times(s) and not s.endswith("?")), "")
+        same_day = day_of(item.minute) == day_of(entry.minute)
+        is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
+        if said and is_dated and item.number not in declined:
+            when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
+            quote = tell(recalled, entry, said)
+            told_so = f"day {day_number(item.minute)} at {clock_time(item.minute)}" in quote
+            yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
+
+
+def _declined(recalled: Recalled, entries: Iterable[Entry]) -> set[int]:
+    """Return the invitations that the owner did not accept in the same talk."""
+    ordered = sorted(entries, key=lambda e: (e.minute, e.number))
+    found: set[int] = set()
+    for entry, answer in pairwise(ordered):
+        if (
+            is_dialogue(entry)
+            and is_dialogue(answer)
+            and find_times(entry.text)
+            and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
+            and _REFUSAL.search(answer.text)
+        ):
+            found.add(entry.number)
+    return found
+
+
+def _plan(recalled: Recalled) -> Iterable[Finding]:
+    """Yield what of the plan was done or given up, as its items say; what came of a promise, others say better."""
+    for item in sorted(recalled.plan, key=lambda item: item.done):
+        deed = item.description.removeprefix(AGAIN)
+        if deed.startswith(KEEP) or item.usual:
+            continue
+        yield Finding(ended(f"I {'did what' if item.done else 'gave up what'} I had planned: {deed}"), ())
+
+
+def _day(minute: int, now: int) -> str:
+    """Return the day of a game time as one says it now: "day 2", and "today" on that day."""
+    return "today" if day_of(minute) == day_of(now) else f"day {day_number(minute)}"
+
+
+def _is_over(text: str, minute: int) -> bool:
+    """Return whether a text names a day, and this day or its hour is over."""
+    days = [int(day) for day in re.findall(r"\bday (\d{1,6})\b", text)]
+    if not days:
+        return False
+    times = find_times(text)
+    return (max(days) - 1) * DAY + (max(t.minute for t in times) if times else DAY - 1) <= minute
