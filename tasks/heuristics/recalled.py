@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memory.clock import day_number, day_of
 from memory.entry import Entry
-from memory.language.endings import with_end
+from memory.language.endings import QUESTIONS, has_end, with_end
 from memory.language.languages import ENGLISH, is_english
 from memory.language.own_view import in_own_words
 from memory.language.times import anchor_days
