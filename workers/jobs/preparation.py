@@ -15,7 +15,6 @@ from celery import signals
 from celery.worker import state
 from redis.exceptions import RedisError
 
-from scheduler.budget.rules import use_prompts
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.ledger.connect import connect
 from scheduler.ledger.worker_signs import WorkerTrouble, give_sign
@@ -34,7 +33,7 @@ def _prepare(sender: str, instance: Any, **_: object) -> None:
     """Load what jobs need, which takes a second, or end."""
     try:
         if _forks(instance):
-            use_prompts(Settings())  # threads do not survive a fork: each child makes its runner
+            _check_prompts()  # threads do not survive a fork: each child makes its runner
         else:
             _warm_up()
     except (RedisError, OSError):  # the server is away: the first job tries again
@@ -51,8 +50,14 @@ def _forks(worker: Any) -> bool:
     return "prefork" in getattr(worker.pool_cls, "__module__", str(worker.pool_cls))
 
 
+def _check_prompts() -> None:
+    from scheduler.budget.rules import use_prompts  # here, as neither publishing nor Flower needs it
+
+    use_prompts(Settings())
+
+
 def _warm_up(**_: object) -> None:
-    from workers.jobs.runner import warm_up  # here, as neither publishing nor Flower needs the model's client
+    from workers.jobs.runner import warm_up  # here, for the same reason
 
     warm_up()
 
