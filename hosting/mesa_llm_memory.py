@@ -12,6 +12,7 @@ from mesa_llm.memory.memory import Memory
 
 from memory.entry import MAX_TEXT
 from memory.errors import InputError
+from memory.language.hidden_characters import visible
 
 if TYPE_CHECKING:
     from hosting.mesa_minds import Minds
@@ -80,7 +81,8 @@ class CogitateMemory(Memory):  # type: ignore[misc]
         """Begin or end a step of the agent. What it brought is remembered already."""
         if not pre_step:
             if self.display and self.step_content:
-                print(f"{type(self.agent).__name__} {self.agent.unique_id}:", *self._lines(), sep="\n  ")
+                lines = "\n  ".join([f"{type(self.agent).__name__} {self.agent.unique_id}:", *self._lines()])
+                print(visible(lines))
             self.step_content = {}
 
     def get_prompt_ready(self) -> str:

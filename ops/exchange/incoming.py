@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -122,7 +123,7 @@ def owner_named(name: str) -> tuple[str, Profile]:
 
 
 def read_bytes(file: Path) -> bytes:
-    """Return a file's bytes.
+    """Return a file's bytes, without a byte order mark.
 
     Raises:
         InputError: when it is too large or cannot be read.
@@ -131,7 +132,7 @@ def read_bytes(file: Path) -> bytes:
         size = file.stat().st_size
         if size > MAX_FILE:
             raise InputError(f"{file}: it has {size:,} bytes, at most {MAX_FILE:,} are read: split it")
-        return file.read_bytes()
+        return file.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror or error}") from error
 

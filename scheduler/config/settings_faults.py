@@ -24,6 +24,7 @@ SECRET = ("redis_url", "broker_url", "api_key", "gateway_token", "endpoints")  #
 
 
 LARGEST = 1_000_000  # bytes of the file
+LONGEST_NAME = 100  # characters of a name, as a message shows it
 NAMED = 5  # faults that a message names; it counts the rest
 
 
@@ -121,7 +122,7 @@ def refusal(error: Exception, given: Mapping[str, object], known: Mapping[str, o
 
 
 def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[str]) -> Fault:
-    field, *rest = (str(part) for part in found["loc"]) if found["loc"] else ("settings",)
+    field, *rest = (str(part)[:LONGEST_NAME] for part in found["loc"]) if found["loc"] else ("settings",)
     name = ".".join([field, *rest])
     if found["type"] == "extra_forbidden":
         near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(field, known, 1) if not rest)

@@ -175,7 +175,7 @@ def read_recording(path: Path | str) -> Recording:
 
 def _json(file: Path) -> Any:
     try:
-        return json.loads(file.read_bytes().decode())
+        return json.loads(file.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise RecordingError(f"{file}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -67,13 +67,16 @@ def gateway(
     start = ["-m", "ops"] if dies is None else ["-c", DYING, dies[0], str(dies[1])]
     process = subprocess.Popen(
         [sys.executable, *start, "gateway", "--port", str(port), "--workers", "1", "--data-dir", str(data_dir)],
-        env=clean | ({"COGITATE_GATEWAY_TOKEN": token} if token else {}), text=True, stderr=subprocess.PIPE,
+        env=clean | ({"COGITATE_GATEWAY_TOKEN": token} if token else {}), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
         assert process.stderr is not None
         line = process.stderr.readline()
         found = re.search(r"at (http://\S+);", line)
         assert found is not None, line + process.stderr.read()
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"{found[1]}\n", "it is not held back, though stdout is no terminal"
         yield Running(Client(found[1], token or None), process)
         if process.poll() is None:
             process.terminate()
@@ -82,5 +85,6 @@ def gateway(
     finally:
         process.kill()
         process.wait()
-        if process.stderr is not None:
-            process.stderr.close()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()

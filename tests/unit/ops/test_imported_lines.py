@@ -274,3 +274,10 @@ def test_a_dialogue_that_is_no_json_is_refused_with_its_name(tmp_path: Path) -> 
     file.write_text("{")
     with pytest.raises(InputError, match=r"talk\.json: not valid JSON"):
         read_dialogue(file)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "memories.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"owner": "agent:ada", "text": "I saw Ben.", "minute": 5}\r\n')
+    found = read_jsonl(file)
+    assert (found.count, found.left_out.total()) == (1, 0)
