@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from memory.clock import clock_time, day_and_time
 from memory.entry import Character, Entry, PlanItem
 from memory.language.text import normal
+from memory.language.word_count import count_tokens
 from memory.policies.window import format_character
 from memory.summaries.conversations import resolve_name
-from memory.summaries.long_term import cut_oldest, estimate_tokens
+from memory.summaries.long_term import cut_oldest
 
 SUMMARY_SHARE = 0.25  # share of the room that the long-term summary may take
 
@@ -40,13 +41,13 @@ def context_lines(
     lines += [f"{when}: {_planned(item, names)}" for when, item in items if item is not None]
     kept = []
     for line in lines:
-        if (size := estimate_tokens(line)) <= room:
+        if (size := count_tokens(line)) <= room:
             room -= size
             kept.append(line)
     shown: dict[str, Entry] = {}
     for entry in memories:
         text = normal(entry.text)
-        if text not in shown and (size := estimate_tokens(_line(entry))) <= room:
+        if text not in shown and (size := count_tokens(_line(entry))) <= room:
             room -= size
             shown[text] = entry
     return "\n".join([*kept, *map(_line, sorted(shown.values(), key=lambda e: (e.minute, e.number)))])

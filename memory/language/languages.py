@@ -10,9 +10,8 @@ import re
 from collections import Counter
 from functools import cache, lru_cache
 
-from memory.language.scripts import KANA_AND_HAN
 from memory.language.tables import read_table
-from memory.language.text import FUNCTION_WORDS, normalized
+from memory.language.text import FUNCTION_WORDS, KANA_AND_HAN, normalized
 
 ENGLISH = "en"
 UNDETERMINED = "und"  # nothing in the text tells its language

@@ -17,7 +17,6 @@ from snowballstemmer.english_stemmer import EnglishStemmer
 from snowballstemmer.russian_stemmer import RussianStemmer
 
 from memory.language.irregular import BASE_FORMS
-from memory.language.scripts import UNSPACED
 
 _SPEC_STOP_WORDS = """
 a an the is was were be been being have has had do does did will would could should may might must shall can to of in
@@ -37,6 +36,10 @@ STOP_WORDS: frozenset[str] = frozenset(_SPEC_STOP_WORDS.split())
 #: Further English function words, and the ends of contractions (`words` splits "don't" into "don" and "t").
 #: They carry no topic, so `stems` leaves them out; the design's keywords keep those longer than two letters.
 FUNCTION_WORDS: frozenset[str] = STOP_WORDS | frozenset(_FURTHER_FUNCTION_WORDS.split())
+
+#: Scripts that write no spaces between words, as halves of a character class: kana and Han, and Thai to Khmer.
+KANA_AND_HAN = "\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+UNSPACED = KANA_AND_HAN + "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 
 #: Combining marks within words, as part of a character class.
 MARKS = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e"
@@ -77,6 +80,11 @@ def _with_sorted_marks(text: str) -> str:
     """Return the text with the marks on each letter in canonical order."""
     runs = groupby(text.translate(_MARKS_IN_ONE), key=lambda char: unicodedata.combining(char) > 0)
     return "".join(char for _, run in runs for char in sorted(run, key=unicodedata.combining))
+
+
+def is_unspaced(char: str) -> bool:
+    """Return whether a character belongs to a script that writes no spaces between words."""
+    return _UNSPACED_RUN.match(char) is not None
 
 
 def words(text: str) -> list[str]:

@@ -13,8 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from memory.language.scripts import UNSPACED, is_unspaced
-from memory.language.text import WHITE_SPACE
+from memory.language.text import UNSPACED, WHITE_SPACE, is_unspaced
 
 Content = Literal["statement", "reasoning", "result", "other"]
 

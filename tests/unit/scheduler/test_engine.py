@@ -132,8 +132,8 @@ def test_what_is_odd_about_an_end_is_counted(run: Run, result: dict[str, Any], w
 @pytest.mark.parametrize("saved", [False, True])
 def test_estimates_learn_from_each_end_that_tells_its_prompts_tokens(run: Run, saved: bool) -> None:
     run.turn(rows=[row(run.asked(), count=PromptCount(100, 130), saved=saved)])
-    assert run.state.estimates.correction("default") == 1_365
-    assert run.state.estimates.correction("other") == 1_000
+    assert run.state.estimates.correction("default").plain == 1_365
+    assert run.state.estimates.correction("other").plain == 1_000
 
 
 @pytest.mark.parametrize(("end", "learns"), [("applied", True), ("stale", False)])

@@ -203,7 +203,7 @@ def test_a_context_length_that_was_learned_counts_if_it_is_shorter_than_the_conf
 def test_estimates_of_another_model_are_never_lowered(correction: int, of_another: int) -> None:
     job = msgspec.structs.replace(JOB, correction=correction)
     found = candidates_of(Own(output_cap=50), claim(SMALL, job=job), ENDPOINTS)
-    assert [c.correction for c in found] == [correction, of_another]
+    assert [c.correction.plain for c in found] == [correction, of_another]
 
 
 MODELS = {name: {"model": name} for name in ("small", "large", "spare")}
