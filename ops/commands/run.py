@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 import typer
+from redis import Redis
 from redis.exceptions import RedisError
 
 from hosting import logs
@@ -43,6 +44,7 @@ from scheduler.config.settings import ConfigurationError, Settings, check_run_na
 from scheduler.inspection.summary import RunSummary, summarise_run
 from scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld
 from scheduler.ledger.real_day import RealDay
+from scheduler.ledger.run_store import run_exists
 from scheduler.tick.loop import Tick
 from simulation.world import World
 from workers.llm.requests.address import servers_of
@@ -143,7 +145,7 @@ def run(
                     else:
                         made = resumed_run(client, name or "", days, ticks, take_over)
                     try:
-                        loop = _host_run(made, settings, interruption, err, audit)
+                        loop = _host_run(client, made, settings, interruption, err, audit)
                     except RunExists:
                         if name is not None:
                             raise  # otherwise another process took the same free name: try the next
@@ -172,8 +174,11 @@ def run(
         )  # a drained run ended as requested
 
 
-def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, err: Terminal, audit: bool) -> TickLoop:
+def _host_run(
+    client: Redis, made: RunChoice, settings: Settings, interruption: Interruption, err: Terminal, audit: bool
+) -> TickLoop:
     """Host the run to its end, or until it is interrupted, and return its closed loop."""
+    there = made.resume
     try:
         with TickLoop(
             run=made.name, owners=made.world.owners(), settings=settings, locations=made.world.locations,
@@ -181,7 +186,7 @@ def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, e
             take_over=made.take_over, event_types=event_types_of(made.world),
             describe=made.describe,
         ) as loop:  # fmt: skip
-            loop.tells = False
+            loop.tells, there = False, True
             warn_of_missing_models(loop.settings)
             for line in paced_lines(
                 loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
@@ -199,9 +204,18 @@ def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, e
                 drive(loop, made.world, on_tick=watch)
             return loop
     except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
-        if not isinstance(error, RunExists | RunHeld | Fenced):  # a fenced host must not take the run back on its own
+        # A fenced host must not take the run back on its own.
+        if not isinstance(error, RunExists | RunHeld | Fenced) and (there or _exists(client, made.name)):
             error.add_note(_resume_hint(made.name, settings))
         raise
+
+
+def _exists(client: Redis, run: str) -> bool:
+    """Return whether a run was created, as far as the server tells."""
+    try:
+        return run_exists(client, run)
+    except RedisError:
+        return False
 
 
 def _with_warnings(summary: RunSummary, world: World) -> RunSummary:

@@ -14,9 +14,9 @@ from ops.estimate.estimates import estimate
 from ops.report.estimate_section import KEPT
 from ops.world_choice import WorldChoice, default_days
 from scheduler.config.settings import Settings
-from scheduler.ledger.errors import RunExists, RunMissing
+from scheduler.ledger.errors import RunExists
 from scheduler.ledger.presence import check_unheld
-from scheduler.ledger.run_store import RunStore, run_names
+from scheduler.ledger.run_store import RunStore, missing_run, run_exists, run_names
 from simulation.world import World
 from tasks.registry import kinds
 
@@ -74,9 +74,8 @@ def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, t
         RunHeld: when a host holds it, and `take_over` is False.
         LedgerError: when it is cancelled.
     """
-    names = run_names(client)
-    if name not in names:
-        raise RunMissing(f"there is no run {name!r} to resume; there are: {', '.join(names) or 'none'}")
+    if not run_exists(client, name):
+        raise missing_run(client, name, " to resume")
     check_not_cancelled(RunStore.open(client, name), name)
     if not take_over:
         check_unheld(RunStore.open(client, name), name, "take it over (--take-over)")
