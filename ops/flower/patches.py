@@ -1,4 +1,4 @@
-"""Three changes to flower 2.2.0 itself, which has no hook for any of them.
+"""Changes to flower 2.2.0 itself, which has no hook for any of them.
 
 Without the first, a user of Redis that may read and subscribe but send workers nothing gets no events: Flower asks
 workers to show themselves before it listens, and starts over for ever when it may not ask. With it Flower listens all
@@ -9,6 +9,8 @@ Without the second, Flower ends in a traceback where its address is taken.
 
 Without the third, a signal does not end Flower while Redis does not answer: the interpreter waits for threads that wait
 for Redis. They hold nothing that must be kept.
+
+Without the fourth, another site can show Flower's pages in a frame, and have a visitor click their buttons unawares.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import structlog
 from celery.events import EventReceiver
 from flower import events
 from flower.app import Flower
+from flower.views import BaseHandler
 from kombu.exceptions import OperationalError
 from redis.exceptions import NoPermissionError
 
@@ -28,6 +31,7 @@ log = structlog.get_logger()
 
 _start_http_server = Flower.start_http_server
 _start = Flower.start
+_set_default_headers = BaseHandler.set_default_headers
 
 
 class ReadOnlyReceiver(EventReceiver):  # type: ignore[misc]  # celery is untyped
@@ -65,8 +69,16 @@ def _start_and_leave(self: Any) -> Never:
     os._exit(0)
 
 
+def _with_frame_headers(self: Any) -> None:
+    """Set Flower's headers, and those by which no other page may show this one in a frame."""
+    _set_default_headers(self)
+    self.set_header("X-Frame-Options", "DENY")
+    self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
+
+
 def apply() -> None:
     """Patch Flower in this process."""
     events.EventReceiver = ReadOnlyReceiver
     Flower.start_http_server = _start_or_exit
     Flower.start = _start_and_leave
+    BaseHandler.set_default_headers = _with_frame_headers

@@ -10,6 +10,7 @@ import msgspec
 from redis.client import Pipeline
 
 from scheduler.budget.budget_lines import Accounts, accounts_of
+from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.run_store import RunStore
 
 TRIES = 50  # the run would have to advance between two reads as often
@@ -57,6 +58,8 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
         ) = store.read_at_once(partial(_queue_accounts, store, ticks, listed, named))  # fmt: skip
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # it has advanced meanwhile
+        if state[0] is None:
+            raise RunMissing("the run was deleted meanwhile")
         return AccountsSnapshot(
             tick=int(state[0]),
             digest=state[1].decode(),

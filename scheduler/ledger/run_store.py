@@ -83,7 +83,10 @@ class RunStore:
         if incarnation is None:
             raise missing_run(client, run)
         store = cls.of(client, run, incarnation)
-        check_schema(run, store.field("state", "schema"))
+        schema = store.field("state", "schema")
+        if schema is None and not client.exists(store.key("state")):
+            raise RunMissing(f"run {run!r} was deleted meanwhile{why_keys_vanish(client)}")
+        check_schema(run, schema)
         return store
 
     @classmethod
@@ -138,10 +141,18 @@ class RunStore:
         Raises:
             RunMissing: when the run was deleted meanwhile.
         """
-        tick = self.field("state", "tick")
-        if tick is None:
-            raise RunMissing("the run was deleted meanwhile")
-        return int(tick)
+        return int(self.state_field("tick"))
+
+    def state_field(self, field: str) -> bytes:
+        """Return a field of the state that every run has.
+
+        Raises:
+            RunMissing: when the run was deleted meanwhile.
+        """
+        found = self.field("state", field)
+        if found is None:
+            raise RunMissing(f"the run was deleted meanwhile{why_keys_vanish(self.client)}")
+        return found
 
     def job(self, key: str) -> bytes | None:
         """Return an open job, named by the text of its `JobKey`; None where no such job is open."""

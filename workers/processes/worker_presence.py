@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.ledger.connect import connect
 from scheduler.ledger.presence import process_of
-from scheduler.ledger.worker_signs import EVERY, forget_workers, give_sign, remove_sign
+from scheduler.ledger.worker_signs import EVERY, SETTLED, forget_workers, give_sign, remove_sign, take_place
 from workers.processes import lifeline
 
 log = structlog.get_logger()
@@ -45,13 +45,17 @@ class WorkerPresence:
             remove_sign(self._client, self._worker)
 
     def _run(self) -> None:
-        first = True
+        began: int | None = None
         while True:
             try:
-                give_sign(self._client, self._worker, self._supervisor, self._kinds)
+                first, began = (
+                    began is None,
+                    give_sign(self._client, self._worker, self._supervisor, self._kinds, began),
+                )
                 if first:
                     forget_workers(self._client)
-                    first = False
+                if take_place(self._client, self._worker):
+                    began = SETTLED
             except (RedisError, OSError) as error:  # jobs meet it too, and say so
                 log.debug("worker.sign_missed", error=type(error).__name__)
             if self._over.wait(EVERY):
