@@ -10,7 +10,7 @@ import typer
 from hosting import logs
 from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from ops.commands.confirmation import Yes, is_confirmed
+from ops.confirmation import Yes, is_confirmed
 from ops.open_state import open_state
 from scheduler.journal.exported import remove_exported
 from scheduler.ledger.deletion import delete_run

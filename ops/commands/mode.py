@@ -5,8 +5,8 @@ from __future__ import annotations
 from hosting import logs
 from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, RunName, Verbose
-from ops.commands.confirmation import Yes, is_confirmed
 from ops.commands.control_requests import NoWait, request_controls
+from ops.confirmation import Yes, is_confirmed
 from scheduler.config.controls import SetMode
 
 PAUSE = "Example: cogitate pause town-1"
