@@ -15,7 +15,7 @@ import pytest
 import trustme
 
 from cogitate import Settings, TickLoop
-from scheduler.config.controls import SetMode, read_asked
+from scheduler.config.controls import Control, SetMode, read_asked
 from scheduler.ledger.run_store import RunStore
 from tests.live_flower import flower, post
 from tests.ports import free_ports
@@ -87,7 +87,7 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
         yield server
 
 
-def asked(server: EmbeddedServer) -> list[object]:
+def asked(server: EmbeddedServer) -> list[Control]:
     """What waits for the run's host, which is then forgotten."""
     with server.client() as client:
         store = RunStore.open(client, "r")
