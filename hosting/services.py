@@ -8,8 +8,10 @@ from typing import NamedTuple
 from pydantic import SecretStr
 from redis import Redis
 
+from scheduler.config.secret_urls import redact_url
 from scheduler.config.settings import Settings
 from scheduler.ledger.connect import check, connect
+from scheduler.ledger.eviction import check_keeps_runs
 from scheduler.tick.result_collector import Publish
 from workers.processes.embedded import EmbeddedServer
 from workers.processes.server_keeper import ServerKeeper
@@ -30,7 +32,7 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     """Start the embedded server unless a URL is set, then the worker processes; `resources` stops them.
 
     Raises:
-        ConfigurationError: when no server can be started or reached.
+        ConfigurationError: when no server can be started or reached, or it would evict a run.
     """
     if settings.redis_url is None:
         server = resources.enter_context(EmbeddedServer(settings.data_dir))
@@ -40,6 +42,7 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     client = connect(url, settings.socket_timeout, retries=0)
     resources.callback(client.close)
     check(client, url)
+    check_keeps_runs(client, redact_url(url))
     port = settings.metrics_port
     theirs = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
     pool = resources.enter_context(WorkerPool(theirs, settings.workers)) if settings.workers else None

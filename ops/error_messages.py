@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from typer.exceptions import TyperException
 
 from memory.errors import CogitateError, printable, quoted, text_of
@@ -18,8 +18,10 @@ from ops.fake_llm.faults import FaultError
 from prompts.render import TemplateError
 from scheduler.config.settings import ConfigurationError
 from scheduler.config.settings_faults import Fault, SettingsRefused, called
+from scheduler.inspection.redis_problems import format_error
 from scheduler.intake.checks import InputError
 from scheduler.ledger.errors import NewerSchema, RunExists, RunHeld, RunMissing
+from scheduler.ledger.outage import is_outage
 from scheduler.steering.operators import RunCancelled, TooManyRequests
 from simulation.recorded.recording import RecordingError
 
@@ -66,7 +68,9 @@ def error_message(error: Exception) -> ErrorMessage | None:
                 f"this Redis user lacks a permission ({error}): use another user, see docs/how-to/operating.md", FAILED
             )
         case RedisError():
-            message = ErrorMessage(f"Redis stopped answering: {type(error).__name__}: {error}", FAILED)
+            refuses = isinstance(error, ResponseError) and is_outage(error)
+            said = format_error(error) if refuses else f"stopped answering: {type(error).__name__}: {error}"
+            message = ErrorMessage(f"Redis {said}", FAILED)
         case UnicodeEncodeError() if str(error.object) != _without_surrogates(str(error.object)):
             message = ErrorMessage(f"{quoted(error.object)} holds a byte that is not UTF-8: correct it", USAGE)
         case FileNotFoundError() if not _is_anywhere():

@@ -382,11 +382,7 @@ def _owed(case: Case, start: int, names: Mapping[str, str]) -> list[str]:
     owed = [
         f"{KEEP}{resolve_name(p.taker, names)}: {p.reminder}"
         for p in found
-        if p.giver == owner
-        and p.taker
-        and is_english(p.deed)
-        and not p.settled
-        and day_of(p.minute) < day_of(start)
+        if p.giver == owner and p.taker and is_english(p.deed) and not p.settled and day_of(p.minute) < day_of(start)
     ]
     return [text for text in owed if text not in earlier]
 

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 #: What only tests that are marked `system` may look for.
-SYSTEM_PROGRAMS = frozenset(
-    {"chromium", "docker-compose", "prometheus", "promtool", "redis-cli", "redis-server", "valkey-cli", "valkey-server"}
-)
+_SERVERS = {"redis-cli", "redis-server", "valkey-cli", "valkey-server"}
+SYSTEM_PROGRAMS = frozenset({"chromium", "docker-compose", "nginx", "prometheus", "promtool"} | _SERVERS)
 
 
 def path_without_system_programs(path: str, folder: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Annotated
 
 import typer
@@ -11,8 +10,8 @@ import typer
 from hosting import logs
 from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
+from ops.confirmation import Yes, is_confirmed
 from ops.open_state import open_state
-from scheduler.config.settings import ConfigurationError
 from scheduler.journal.exported import remove_exported
 from scheduler.ledger.deletion import delete_run
 
@@ -21,7 +20,7 @@ EXAMPLE = "Example: cogitate delete town-1 --yes"
 
 def delete(
     run: RunName,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     force: Annotated[
         bool, typer.Option("--force", help="Remove it even while a host holds it; that host stops.")
     ] = False,
@@ -35,12 +34,9 @@ def delete(
     """
     logs.configure(verbose)
     console = Terminal(stderr=True)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise ConfigurationError(f"delete asks before it removes run {run!r}, and this is no terminal: give --yes")
-        if not _agreed(run):
-            console.print("nothing was removed")
-            return 1
+    if not yes and not is_confirmed("delete", run, f"Remove run {run}, its memories and its journal?"):
+        console.print("nothing was removed")
+        return 1
     settings = read_settings(data_dir=data_dir)
     with open_state(settings) as client:
         keys = delete_run(client, run, force=force)
@@ -49,11 +45,3 @@ def delete(
     if as_json:
         print(json.dumps({"run": run, "keys": keys, "files": files}), flush=True)
     return 0
-
-
-def _agreed(run: str) -> bool:
-    """Ask the user. Ctrl-C and the end of the input mean no."""
-    try:
-        return typer.confirm(f"Remove run {run}, its memories and its journal?", err=True)
-    except typer.Abort:
-        return False

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from hosting import logs
+from hosting.terminal import Terminal
 from ops.command_options import AsJson, DataDir, RunName, Verbose
 from ops.commands.control_requests import NoWait, request_controls
+from ops.confirmation import Yes, is_confirmed
 from scheduler.config.controls import SetMode
 
 PAUSE = "Example: cogitate pause town-1"
 RESUME = "Example: cogitate resume town-1"
 DRAIN = "Example: cogitate drain town-1"
-CANCEL = "Example: cogitate cancel town-1"
+CANCEL = "Example: cogitate cancel town-1 --yes"
 
 
 def pause(
@@ -41,9 +43,20 @@ def drain(
 
 
 def cancel(
-    run: RunName, no_wait: NoWait = False, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
+    run: RunName,
+    yes: Yes = False,
+    no_wait: NoWait = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
 ) -> int:
-    """End a run for good after its present tick and cancel its open jobs. What these cost stays charged."""
+    """End a run for good after its present tick and cancel its open jobs. What these cost stays charged.
+
+    This cannot be undone: nothing resumes a cancelled run. The exit code is 1 when you answer no.
+    """
+    if not yes and not is_confirmed("cancel", run, f"End run {run} for good, so that nothing resumes it?"):
+        Terminal(stderr=True).print("the run goes on", highlight=False)
+        return 1
     return _set(run, SetMode("cancelled"), "cancel", no_wait, data_dir, as_json, verbose)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 import typer
+from redis import Redis
 from redis.exceptions import RedisError
 
 from hosting import logs
@@ -44,6 +45,7 @@ from scheduler.config.settings import ConfigurationError, Settings, check_run_na
 from scheduler.inspection.summary import RunSummary, summarise_run
 from scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld
 from scheduler.ledger.real_day import RealDay
+from scheduler.ledger.run_store import run_exists
 from scheduler.tick.loop import Tick
 from simulation.world import World
 from workers.llm.requests.address import servers_of
@@ -130,6 +132,7 @@ def run(
         minutes_per_tick=settings.minutes_per_tick,
         unchanged=settings.perceive_unchanged_after,
     )
+    again = _options(data_dir_option(settings), workers=workers, wait=wait, tick_rate=tick_rate, audit=audit)
     world = None if resume else choice.open()  # an invalid world is refused before anything starts
     if world is not None:
         settings = settings_for(world, settings)
@@ -142,11 +145,11 @@ def run(
             with open_state(settings, create=True) as client:
                 while loop is None:
                     if world is not None:
-                        made = new_run(client, choice, world, settings, name, days, ticks)
+                        made = new_run(client, choice, world, settings, name, days, ticks, again)
                     else:
                         made = resumed_run(client, name or "", days, ticks, take_over)
                     try:
-                        loop = _host_run(made, settings, interruption, err, audit)
+                        loop = _host_run(client, made, settings, interruption, err, audit, again)
                     except RunExists:
                         if name is not None:
                             raise  # otherwise another process took the same free name: try the next
@@ -156,7 +159,7 @@ def run(
                 day = RealDay(client, loop.settings).spending()
         except KeyboardInterrupt as stopped:
             if loop is not None and loop.tick < made.ticks:  # the loop had closed after the first signal
-                stopped.add_note(_resume_hint(made.name, settings))
+                stopped.add_note(_resume_hint(made.name, again))
             err.print(
                 "; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]), highlight=False, soft_wrap=True
             )
@@ -167,7 +170,7 @@ def run(
         print_summary(out, summary, took, servers_of(loop.settings))
         if day.limited and any(line.failure == "real_day_spent" for line in summary.shortfalls):
             out.print(real_day_line(day), highlight=False, soft_wrap=True)
-        _print_next_steps(out.print, summary, loop.settings, min(made.world.owners()))
+        _print_next_steps(out.print, summary, loop.settings, min(made.world.owners()), again)
         if as_json:
             print(json.dumps(report_json(summary, took)), flush=True)
         return (
@@ -175,8 +178,17 @@ def run(
         )  # a drained run ended as requested
 
 
-def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, err: Terminal, audit: bool) -> TickLoop:
+def _host_run(
+    client: Redis,
+    made: RunChoice,
+    settings: Settings,
+    interruption: Interruption,
+    err: Terminal,
+    audit: bool,
+    again: str,
+) -> TickLoop:
     """Host the run to its end, or until it is interrupted, and return its closed loop."""
+    there = made.resume
     try:
         with TickLoop(
             run=made.name, owners=made.world.owners(), settings=settings, locations=made.world.locations,
@@ -184,7 +196,7 @@ def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, e
             take_over=made.take_over, event_types=event_types_of(made.world),
             describe=made.describe,
         ) as loop:  # fmt: skip
-            loop.tells = False
+            loop.tells, there = False, True
             warn_of_missing_models(loop.settings)
             for line in paced_lines(
                 loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
@@ -202,9 +214,18 @@ def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, e
                 drive(loop, made.world, on_tick=watch)
             return loop
     except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
-        if not isinstance(error, RunExists | RunHeld | Fenced):  # a fenced host must not take the run back on its own
-            error.add_note(_resume_hint(made.name, settings))
+        # A fenced host must not take the run back on its own.
+        if not isinstance(error, RunExists | RunHeld | Fenced) and (there or _exists(client, made.name)):
+            error.add_note(_resume_hint(made.name, again))
         raise
+
+
+def _exists(client: Redis, run: str) -> bool:
+    """Return whether a run was created, as far as the server tells."""
+    try:
+        return run_exists(client, run)
+    except RedisError:
+        return False
 
 
 def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
@@ -213,20 +234,29 @@ def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
     return msgspec.structs.replace(summary, warnings=dict(sorted(found.items())))
 
 
-def _resume_command(name: str, settings: Settings) -> str:
-    return f"{program_name()} run --run {name} --resume{data_dir_option(settings)}"
+def _options(data_dir: str, **given: object) -> str:
+    """Return the options with which a run goes on as it began, each after a space; its ledger keeps all others."""
+    flags = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value is not None}
+    texts = [flag if value is True else f"{flag} {value}" for flag, value in flags.items() if value is not False]
+    return "".join(f" {text}" for text in texts) + data_dir
 
 
-def _resume_hint(name: str, settings: Settings) -> str:
-    return f"resume it with: {_resume_command(name, settings)}"
+def _resume_command(name: str, again: str) -> str:
+    return f"{program_name()} run --run {name} --resume{again}"
 
 
-def _print_next_steps(print_line: Callable[..., object], summary: RunSummary, settings: Settings, owner: str) -> None:
+def _resume_hint(name: str, again: str) -> str:
+    return f"resume it with: {_resume_command(name, again)}"
+
+
+def _print_next_steps(
+    print_line: Callable[..., object], summary: RunSummary, settings: Settings, owner: str, again: str
+) -> None:
     """Print commands to try next."""
     name = program_name()
     lines = []
     if summary.status == "stopped":
-        lines.append(("resume it", _resume_command(summary.run, settings)))
+        lines.append(("resume it", _resume_command(summary.run, again)))
     lines.append(("read a mind", f"{name} memory {summary.run} {owner}{data_dir_option(settings)}"))
     lines.append(("verify it", f"{name} replay {summary.run} --verify{data_dir_option(settings)}"))
     if settings.llm == "heuristic":

@@ -14,9 +14,10 @@ from ops.estimate.estimates import estimate
 from ops.report.estimate_section import KEPT
 from ops.world_choice import WorldChoice, default_days
 from scheduler.config.settings import Settings
-from scheduler.ledger.errors import RunExists, RunMissing
+from scheduler.inspection.overview import RESUME
+from scheduler.ledger.errors import RunExists
 from scheduler.ledger.presence import check_unheld
-from scheduler.ledger.run_store import RunStore, run_names
+from scheduler.ledger.run_store import RunStore, missing_run, run_exists, run_names
 from simulation.world import World
 from tasks.registry import kinds
 
@@ -41,10 +42,14 @@ def new_run(
     name: str | None,
     days: int | None,
     ticks: int | None,
+    options: str,
 ) -> RunChoice:
     """Return a run that does not exist yet; without a name it gets the first free one of town-1, town-2, …
 
-    The run stores its estimate, so that a report can compare it with what the run took.
+    The run stores its estimate, so that a report can compare it with what the run took, and how to go on with it.
+
+    Args:
+        options: of the command line, which a resumed run needs again.
 
     Raises:
         RunExists: when there is a run of this name.
@@ -59,10 +64,10 @@ def new_run(
     agents = sum(owner.startswith("agent:") for owner in world.owners())
     begun = -(-ticks // world.ticks_per_day)
     expected = estimate(settings, kinds(), demand_of(client, settings), agents=max(1, agents), days=begun)
-    describe = choice.describe() | {"ticks": str(ticks), KEPT: msgspec.json.encode(expected).decode()}
-    return RunChoice(
-        name=name or _free_name(choice.stem, names), world=world, ticks=ticks, resume=False, describe=describe
-    )
+    name = name or _free_name(choice.stem, names)
+    command = f"cogitate run --run {name} --resume{options}"
+    describe = choice.describe() | {"ticks": str(ticks), KEPT: msgspec.json.encode(expected).decode(), RESUME: command}
+    return RunChoice(name=name, world=world, ticks=ticks, resume=False, describe=describe)
 
 
 def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, take_over: bool) -> RunChoice:
@@ -74,9 +79,8 @@ def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, t
         RunHeld: when a host holds it, and `take_over` is False.
         LedgerError: when it is cancelled.
     """
-    names = run_names(client)
-    if name not in names:
-        raise RunMissing(f"there is no run {name!r} to resume; there are: {', '.join(names) or 'none'}")
+    if not run_exists(client, name):
+        raise missing_run(client, name, " to resume")
     check_not_cancelled(RunStore.open(client, name), name)
     if not take_over:
         check_unheld(RunStore.open(client, name), name, "take it over (--take-over)")

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError, ResponseError
 from hosting.finding import Finding, failed, ok, warning
 from scheduler.inspection.redis_problems import redis_problems
 from scheduler.ledger.connect import SILENT
+from scheduler.ledger.eviction import KEEPS, REMEDY, eviction_of
 
 OLDEST = (6, 2)  # version of Redis; every Valkey is newer
 PINGS = 20
@@ -73,15 +74,15 @@ def _config(client: Redis, setting: str) -> str | None:
 
 
 def _eviction(name: str, client: Redis) -> Finding:
-    policy = _config(client, "maxmemory-policy")
-    if policy is None:
-        return warning(f"{name} eviction", "cannot be read", "make sure that maxmemory-policy is noeviction")
-    if policy != "noeviction":
-        return failed(
-            f"{name} eviction", f"maxmemory-policy {policy}",
-            "set maxmemory-policy noeviction: an evicted key damages a run",
-        )  # fmt: skip
-    return ok(f"{name} eviction", policy)
+    found = eviction_of(client)
+    if not found.policy:
+        return warning(f"{name} eviction", "cannot be read", f"make sure that maxmemory-policy is {KEEPS}")
+    if found.policy == KEEPS:
+        return ok(f"{name} eviction", found.policy)
+    said = f"maxmemory-policy {found.policy}" + (f", {found.evicted:,} keys evicted" if found.evicted else "")
+    if found.threatens_runs:
+        return failed(f"{name} eviction", said, f"{REMEDY}: an evicted key damages a run, so hosts begin none here")
+    return warning(f"{name} eviction", said, f"{REMEDY}, before it evicts the figures of a real day, or more")
 
 
 def _memory(name: str, info: dict[str, Any]) -> Finding:

@@ -179,7 +179,7 @@ def _sample(client: Redis, run: str) -> _Sample | None:
     """Return the first days of a run; None without a full day. The lines are not verified here."""
     store = RunStore.open(client, run)
     owners = store.fields("owners")
-    settings = kept_settings(store.field("state", "settings") or b"")
+    settings = kept_settings(store.state_field("settings"))
     agents = sum(owner.startswith(b"agent:") for owner in owners)
     lines = store.items("journal", 0, DAYS * DAY // settings.minutes_per_tick - 1)
     full_days = min(DAYS, len(lines) * settings.minutes_per_tick // DAY)

@@ -1,7 +1,9 @@
 """Acting from the pages: an operator's request to a run, sent as the command line sends it.
 
 Only where Flower asks its visitors who they are, and only for a page of Flower's own: the request names the token of
-the visitor's cookie, and the browser says that it comes from the same origin.
+the visitor's cookie, and the browser says that it comes from the same origin. Where it says so itself (Sec-Fetch-Site)
+nothing else counts, since a proxy that hands on requests under another host hides from Flower where visitors see it. A
+browser that does not, as over plain HTTP, is judged by Origin.
 """
 
 from __future__ import annotations
@@ -38,6 +40,10 @@ READ_ONLY = "Flower was started with --read-only: nobody may act from its pages"
 NOT_ALLOWED = (
     "Flower's user of Redis may only look on: give it the user `operator` in COGITATE_REDIS_URL (ops/acl/users.acl)"
 )
+OTHER_SITE = (
+    "a request of another site is refused; behind a proxy over plain HTTP, start Flower with --origin=http://HOST, the "
+    "address that the browser shows"
+)
 UNKNOWN = "Redis does not answer (%s): whether the run was asked is in its history, once Redis does"
 MODES: dict[str, Literal["paused", "running", "draining"]] = {
     "pause": "paused", "resume": "running", "drain": "draining",
@@ -65,6 +71,20 @@ def why_not(options: Any) -> str:
     if not (options.basic_auth or options.auth):
         return SWITCH_ON
     return READ_ONLY if getattr(options, "read_only", False) else ""
+
+
+def is_same_origin(site: str | None, origin: str | None, host: str, configured: str) -> bool:
+    """Return whether a request may come from a page of this Flower.
+
+    Args:
+        site: Sec-Fetch-Site, which no page can set; None where the browser does not send it.
+        origin: Origin; None from programs that are no browser.
+        host: under which the request reached Flower.
+        configured: the origin under which visitors see Flower; "" for that host.
+    """
+    if site is not None:
+        return site == "same-origin"
+    return origin is None or origin.rstrip("/") == configured.rstrip("/") or urlparse(origin).netloc == host
 
 
 def control_of(client: Redis, act: Act) -> Control:
@@ -110,8 +130,8 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         if refused:
             raise web.HTTPError(403, "%s", refused)
         site, origin = self.request.headers.get("Sec-Fetch-Site"), self.request.headers.get("Origin")
-        if (site or "same-origin") != "same-origin" or (origin and urlparse(origin).netloc != self.request.host):
-            raise web.HTTPError(403, "a request of another site is refused")
+        if not is_same_origin(site, origin, self.request.host, self.application.options.origin):
+            raise web.HTTPError(403, "%s", OTHER_SITE)
         web.RequestHandler.check_xsrf_cookie(self)
 
     @web.authenticated

@@ -23,6 +23,7 @@ LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the a
 SHOWN = 2  # kinds that the card explains
 SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only say: not so fast
+OWN_PROGRAM = "start the program that hosts it again, with resume=True"
 OF_ENDED = "of the jobs that ended in the last game hour"
 
 
@@ -110,7 +111,7 @@ def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
         lines = ["no tick is committed: Redis takes no writes", f"the last was tick {run.tick:,}, by {run.host}"]
         return Card(name="host", label="Host", value="cannot write", grade="bad", lines=lines, figures=figures)
     if run.status in HELD and not run.held:
-        lines = [f"no host is at work: cogitate run --resume --run {run.run}", f"the last was {run.host}"]
+        lines = [f"no host is at work: {run.resume or OWN_PROGRAM}", f"the last was {run.host}"]
         return Card(name="host", label="Host", value="gone", grade="bad", lines=lines, figures=figures)
     if run.status not in HELD:
         return Card(

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any, ClassVar, get_args
 
 from celery import Celery
@@ -21,6 +22,7 @@ from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from tornado import web
 from tornado.ioloop import IOLoop
+from tornado.options import define
 
 from ops.flower import patches, task_states
 from ops.flower.acting import Asking, why_not
@@ -49,6 +51,11 @@ GONE = (
 )
 WHAT_TO_DO = "runs wait or go on by heuristic until it does. See whether its process and machine live: cogitate doctor"
 
+POLICY = (
+    "default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
 
 class Unreadable(web.HTTPError):
     """An answer that the runs cannot be read, and what to do about it."""
@@ -68,6 +75,12 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
     """A handler that reads what a page shows."""
 
     page: ClassVar[str]
+
+    def set_default_headers(self) -> None:
+        """Allow the page its own scripts and styles, and those of the files of Flower and this package."""
+        super().set_default_headers()
+        self.nonce = token_urlsafe(16)
+        self.set_header("Content-Security-Policy", POLICY.format(nonce=self.nonce))
 
     def initialize(self, page: str) -> None:
         """Set the page, a key of `TABS`."""
@@ -170,6 +183,7 @@ class PageView(PageHandler):
             title=TITLES[self.page],
             interval=INTERVAL,
             patience=NO_ANSWER,
+            nonce=self.nonce,
         )
 
 
@@ -222,6 +236,8 @@ def register() -> None:
     """Add the pages to Flower in this process, before it reads its options. A second call changes nothing."""
     if "template_loader" in urls.settings:
         return
+    define("origin", type=str, default="", help="where visitors see Flower behind a proxy: https://ops.example.com")
+    urls.settings["xsrf_cookie_kwargs"] = {"samesite": "Strict"}
     urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], TABS)
     ours = [
         web.url(path, handler, {"page": page}, name=name)

@@ -1,4 +1,4 @@
-"""Four changes to flower 2.2.0 itself, which has no hook for any of them.
+"""Changes to flower 2.2.0 itself, which has no hook for any of them.
 
 Without the first, a user of Redis that may read and subscribe but send workers nothing gets no events: Flower asks
 workers to show themselves before it listens, and starts over for ever when it may not ask. With it Flower listens all
@@ -11,6 +11,8 @@ Without the third, a signal does not end Flower while Redis does not answer: the
 for Redis. They hold nothing that must be kept.
 
 Without the fourth, Flower ignores the value in "--port 5577" and listens at its usual port.
+
+Without the fifth, another site can show Flower's pages in a frame, and have a visitor click their buttons unawares.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import structlog
 from celery.events import EventReceiver
 from flower import command, events
 from flower.app import Flower
+from flower.views import BaseHandler
 from kombu.exceptions import OperationalError
 from redis.exceptions import NoPermissionError
 
@@ -34,6 +37,7 @@ log = structlog.get_logger()
 _apply_options = command.apply_options
 _start_http_server = Flower.start_http_server
 _start = Flower.start
+_set_default_headers = BaseHandler.set_default_headers
 
 
 class ReadOnlyReceiver(EventReceiver):  # type: ignore[misc]  # celery is untyped
@@ -76,9 +80,17 @@ def _apply_joined_options(program: str, arguments: Iterable[str]) -> None:
     _apply_options(program, with_values(arguments))
 
 
+def _with_frame_headers(self: Any) -> None:
+    """Set Flower's headers, and those by which no other page may show this one in a frame."""
+    _set_default_headers(self)
+    self.set_header("X-Frame-Options", "DENY")
+    self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
+
+
 def apply() -> None:
     """Patch Flower in this process."""
     command.apply_options = _apply_joined_options
     events.EventReceiver = ReadOnlyReceiver
     Flower.start_http_server = _start_or_exit
     Flower.start = _start_and_leave
+    BaseHandler.set_default_headers = _with_frame_headers

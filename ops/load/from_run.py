@@ -30,7 +30,7 @@ def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
         ConfigurationError: when nothing of it can be repeated.
     """
     store = RunStore.open(client, run)
-    settings = kept_settings(store.field("state", "settings") or b"")
+    settings = kept_settings(store.state_field("settings"))
     owners: set[str] = set()
     reflections: Counter[int] = Counter()
     ratings: Counter[int] = Counter()

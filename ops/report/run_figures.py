@@ -173,7 +173,7 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
         JournalError: when its journal was changed.
     """
     store = RunStore.open(client, run)
-    tick, settings = store.tick(), kept_settings(store.field("state", "settings") or b"")
+    tick, settings = store.tick(), kept_settings(store.state_field("settings"))
     minutes = tick * settings.minutes_per_tick
     width = next((w for w in _WIDTHS if minutes <= w * STEPS), DAY * -(-minutes // (DAY * STEPS)))
     figures = RunFigures(width=width, minutes_per_tick=settings.minutes_per_tick)

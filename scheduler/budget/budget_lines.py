@@ -75,8 +75,7 @@ class Limits(Protocol):
 
 def pools_of(store: RunStore) -> Pools:
     """Return the parts of its limits that a run keeps for retries."""
-    state = store.state("settings", "created")
-    return Pools(_kept_share(state[0]), least_pool(state[1]))
+    return Pools(_kept_share(store.state_field("settings")), least_pool(store.field("state", "created")))
 
 
 @lru_cache(maxsize=8)  # a watcher reads it at every tick, and settings take milliseconds to create

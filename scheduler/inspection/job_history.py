@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 from redis import Redis
+from redis.client import Pipeline
 
 from memory.effects import Effect
 from scheduler.config.versions import CORRECTS_VIEW
@@ -214,11 +215,13 @@ class JobHistory:
         members = self._store.members("jobs")
         keys = sorted(raw.decode() for raw in members)
         keys = [key for key in keys if only is None or key in only]
-        pipeline = self._client.pipeline(transaction=True)
-        pipeline.hgetall(self._store.key("attempts"))
-        for text in keys:
-            pipeline.hmget(self._store.job_key(text), "job", "state", "claims", "cells", "failure", "empty")
-        attempts, *rows = pipeline.execute()
+
+        def queue(pipeline: Pipeline) -> None:
+            pipeline.hgetall(self._store.key("attempts"))
+            for text in keys:
+                pipeline.hmget(self._store.job_key(text), "job", "state", "claims", "cells", "failure", "empty")
+
+        attempts, *rows = self._store.read_at_once(queue)
         running: dict[str, list[str]] = {}
         for attempt in map(msgspec.json.decode, attempts.values()):
             running.setdefault(attempt["job"], []).append(attempt["worker"])

@@ -26,6 +26,7 @@ from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost
 
 HOUR = 60  # game minutes
+RESUME = "resume"  # the command that goes on with a run, in what its host keeps of it
 SHORT = ("denied", "too_slow", "late", "failed", "dead")  # why a job that was to ask a model had no answer of one
 
 
@@ -36,6 +37,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
     status: str  # as its host left it
     held: bool  # a host is at work on it, as far as can be seen from here
     host: str  # the last that took it: machine and process id
+    resume: str = ""  # the command that goes on with it; "" where a program of the user's hosts it
     tick: int
     minute: int  # game time, total minutes
     asks_model: bool
@@ -112,7 +114,7 @@ def run_overview(client: Redis, run: str) -> RunOverview:
         JournalError: when a line of its journal cannot be read.
     """
     store = RunStore.open(client, run)
-    status, host, tick, kept = store.state("status", "host", "tick", "settings")
+    status, host, tick, kept, described = store.state("status", "host", "tick", "settings", "describe")
     if tick is None or kept is None:
         raise RunMissing("the run was deleted meanwhile")
     settings, limits = kept_settings(kept), limits_of(store)
@@ -133,6 +135,7 @@ def run_overview(client: Redis, run: str) -> RunOverview:
         status=(status or b"").decode(),
         held=host_of(store) is not None,
         host=(host or b"").decode(),
+        resume=str(msgspec.json.decode(described or b"{}").get(RESUME, "")),
         tick=int(tick),
         minute=hour.minute,
         asks_model=settings.llm != "heuristic",

@@ -39,7 +39,7 @@ def redis_problems(client: Redis) -> list[str]:
         except RedisTimeoutError:
             return [f"does not answer within {PATIENCE:g} s: {SILENT}"]
         except RedisError as error:
-            return [_format_error(error)]
+            return [format_error(error)]
         found = [f"is slow: {1000 * median(took):,.0f} ms a round trip"] if median(took) > SLOW else []
         return [*found, *filter(None, [refused_writes(probing)])]
 
@@ -57,7 +57,7 @@ def refused_writes(client: Redis) -> str:
         waited = client.connection_pool.connection_kwargs["socket_timeout"]
         return f"takes no writes within {waited:g} s: they are paused (CLIENT PAUSE), or its disk is slow"
     except RedisError as error:
-        return _format_error(error)
+        return format_error(error)
     return ""
 
 
@@ -71,7 +71,8 @@ def _full_or_failed(client: Redis) -> str:
     return FULL if 0 < memory.get("maxmemory", 0) <= memory.get("used_memory", 0) else ""
 
 
-def _format_error(error: RedisError) -> str:
+def format_error(error: RedisError) -> str:
+    """Return what an error says of a server, as the rest of a sentence that begins with its name."""
     if isinstance(error, OutOfMemoryError):
         return FULL
     if isinstance(error, ReadOnlyError):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
+from redis.client import Pipeline
 
 from scheduler.budget.budget_lines import Accounts, accounts_of
+from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.run_store import RunStore
 
 TRIES = 50  # the run would have to advance between two reads as often
@@ -49,36 +52,14 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
     for _ in range(TRIES):
         listed, named = _members(store.members("jobs")), _members(store.members("windows"))
         ticks = _due_ticks(store, listed)
-        pipeline = store.pipeline(transaction=True)
-        pipeline.smembers(store.key("jobs"))
-        pipeline.smembers(store.key("windows"))
-        pipeline.hmget(store.key("state"), ["tick", "digest", "chain", "trimmed", "checkpointing"])
-        pipeline.smembers(store.key("unclaimed"))
-        pipeline.smembers(store.key("staged"))
-        pipeline.hgetall(store.key("waiting"))
-        pipeline.hgetall(store.key("attempts"))
-        pipeline.hgetall(store.key("lost"))
-        pipeline.llen(store.key("journal"))
-        pipeline.hkeys(store.key("journal_checkpoints"))
-        pipeline.hgetall(store.key("open"))
-        pipeline.hgetall(store.key("view"))
-        pipeline.hgetall(store.key("awaited"))
-        pipeline.hgetall(store.key("offered"))
-        pipeline.hgetall(store.key("charged"))
-        pipeline.hgetall(store.key("unsettled"))
-        pipeline.hgetall(store.key("corrections"))
-        for tick in ticks:
-            pipeline.smembers(store.due_key(tick))
-        for key in listed:
-            pipeline.hgetall(store.job_key(key))
-        for window in named:
-            pipeline.hgetall(store.window_key(window))
         (
             jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, checkpoints, opens, view, awaited,
             offered, charged, unsettled, corrections, *records,
-        ) = pipeline.execute()  # fmt: skip
+        ) = store.read_at_once(partial(_queue_accounts, store, ticks, listed, named))  # fmt: skip
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # it has advanced meanwhile
+        if state[0] is None:
+            raise RunMissing("the run was deleted meanwhile")
         return AccountsSnapshot(
             tick=int(state[0]),
             digest=state[1].decode(),
@@ -104,6 +85,34 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
             corrections={key.decode(): raw for key, raw in corrections.items()},
         )
     raise TimeoutError(f"the run advanced {TRIES} times while its accounts were read; pause it first")
+
+
+def _queue_accounts(
+    store: RunStore, ticks: Sequence[str], jobs: Sequence[str], windows: Sequence[str], pipeline: Pipeline
+) -> None:
+    pipeline.smembers(store.key("jobs"))
+    pipeline.smembers(store.key("windows"))
+    pipeline.hmget(store.key("state"), ["tick", "digest", "chain", "trimmed", "checkpointing"])
+    pipeline.smembers(store.key("unclaimed"))
+    pipeline.smembers(store.key("staged"))
+    pipeline.hgetall(store.key("waiting"))
+    pipeline.hgetall(store.key("attempts"))
+    pipeline.hgetall(store.key("lost"))
+    pipeline.llen(store.key("journal"))
+    pipeline.hkeys(store.key("journal_checkpoints"))
+    pipeline.hgetall(store.key("open"))
+    pipeline.hgetall(store.key("view"))
+    pipeline.hgetall(store.key("awaited"))
+    pipeline.hgetall(store.key("offered"))
+    pipeline.hgetall(store.key("charged"))
+    pipeline.hgetall(store.key("unsettled"))
+    pipeline.hgetall(store.key("corrections"))
+    for tick in ticks:
+        pipeline.smembers(store.due_key(tick))
+    for key in jobs:
+        pipeline.hgetall(store.job_key(key))
+    for window in windows:
+        pipeline.hgetall(store.window_key(window))
 
 
 def _due_ticks(store: RunStore, keys: list[str]) -> list[str]:

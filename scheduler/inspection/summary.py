@@ -96,8 +96,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def limits_of(store: RunStore) -> LimitHistory:
     """Return the limits of a run, past and present."""
-    raw = store.field("state", "settings")
-    return limit_history(_kept_limits(raw), read_steering(store))
+    return limit_history(_kept_limits(store.state_field("settings")), read_steering(store))
 
 
 @lru_cache(maxsize=8)  # whoever watches a run asks at every tick, and settings take milliseconds to make

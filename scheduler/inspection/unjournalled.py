@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from redis.client import Pipeline
+
 from scheduler.journal.lines import Correction, EndNote, Retried
 from scheduler.ledger.answers import read_learned, read_retries
 from scheduler.ledger.presence import HELD
@@ -27,12 +29,14 @@ class Unjournalled(NamedTuple):
 
 def unjournalled(store: RunStore) -> Unjournalled:
     """Return what no tick has journalled, of jobs that have their end; nothing of a run that a host has not left."""
-    with store.pipeline(transaction=True) as pipe:
+
+    def queue(pipe: Pipeline) -> None:
         pipe.hmget(store.key("state"), "status", "tick")
         pipe.hgetall(store.key("corrections"))
         pipe.hgetall(store.key("retries"))
         pipe.smembers(store.key("jobs"))
-        state, corrections, retries, jobs = pipe.execute()
+
+    state, corrections, retries, jobs = store.read_at_once(queue)
     if state[0] is None or state[0].decode() in HELD:
         return Unjournalled()
     learned = sorted(read_learned(_flat(corrections)), key=lambda known: known.key)

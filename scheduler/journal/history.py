@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
+from redis.client import Pipeline
 
 from memory.apply import apply, unmet
 from memory.effects import Append, Effect
@@ -77,11 +78,7 @@ def pass_journal(store: RunStore, first: int, last: int) -> Iterator[JournalStep
     digest, chain = hashes_before(store, first, trimmed)
     tick = first
     while tick <= last:
-        pipeline = store.pipeline(transaction=True)
-        pipeline.hget(store.key("state"), "trimmed")
-        pipeline.lrange(store.key("journal"), tick - 1 - trimmed, min(tick - 1 + PAGE, last) - 1 - trimmed)
-        pipeline.hkeys(store.key("journal_checkpoints"))
-        found, page, checkpoints = pipeline.execute()
+        found, page, checkpoints = _read_page(store, tick - 1 - trimmed, min(tick - 1 + PAGE, last) - 1 - trimmed)
         if int(found or 0) != trimmed:
             trimmed = int(found)
             if tick <= trimmed:
@@ -100,6 +97,17 @@ def pass_journal(store: RunStore, first: int, last: int) -> Iterator[JournalStep
                     checkpoint, chain = read_checkpoint(entry, tick, chain)
             yield JournalStep(line, checkpoint, chain)
             tick += 1
+
+
+def _read_page(store: RunStore, first: int, last: int) -> list[Any]:
+    """Return up to where the journal is trimmed, a range of its list, and the ticks of its checkpoints."""
+
+    def queue(pipeline: Pipeline) -> None:
+        pipeline.hget(store.key("state"), "trimmed")
+        pipeline.lrange(store.key("journal"), first, last)
+        pipeline.hkeys(store.key("journal_checkpoints"))
+
+    return store.read_at_once(queue)
 
 
 def hashes_before(store: RunStore, first: int, trimmed: int) -> tuple[str, str]:

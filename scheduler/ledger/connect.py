@@ -5,11 +5,13 @@ redis-py types a text in a reply as bytes or str, for clients that decode. Ours 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from redis import ConnectionPool, Redis
 from redis.backoff import ExponentialBackoff, NoBackoff
-from redis.exceptions import AuthenticationError, RedisError, ResponseError
+from redis.client import Pipeline
+from redis.exceptions import AuthenticationError, OutOfMemoryError, RedisError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
@@ -111,6 +113,30 @@ def scan_keys(client: Redis, pattern: str, batch: int) -> Iterator[list[bytes]]:
             yield keys  # type: ignore[misc]
         if cursor == 0:
             return
+
+
+def read_at_once(client: Redis, queue: Callable[[Pipeline], object]) -> list[Any]:
+    """Return the replies to several reads, all as of one instant.
+
+    A full Redis 7 queues no command of a transaction, not even a read. Without one, two readings in a row that are
+    equal are those of an instant between them.
+
+    Args:
+        queue: queues the reads in a pipeline, the same each time.
+    """
+    while True:
+        try:
+            return _replies(client, queue, transaction=True)
+        except OutOfMemoryError:
+            found = _replies(client, queue, transaction=False)
+            if _replies(client, queue, transaction=False) == found:
+                return found
+
+
+def _replies(client: Redis, queue: Callable[[Pipeline], object], *, transaction: bool) -> list[Any]:
+    with client.pipeline(transaction=transaction) as pipeline:
+        queue(pipeline)
+        return pipeline.execute()
 
 
 def check(client: Redis, url: str) -> None:

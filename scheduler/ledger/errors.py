@@ -63,13 +63,13 @@ class RunAltered(RunUnreadable):
     `cogitate audit` names them. Restore the data of the Redis server from a copy, or begin the run anew.
     """
 
-    def __init__(self, run: str, tick: int, parts: Sequence[str]) -> None:
+    def __init__(self, run: str, tick: int, parts: Sequence[str], cause: str = "") -> None:
         more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
         LedgerError.__init__(
             self,
             f"run {run!r} cannot go on: Redis does not hold what its host wrote up to tick {tick}, but something else: "
             f"{', '.join(parts[:NAMED])}{more}; `cogitate audit {run}` says more; put the server's data back from a "
-            "copy, or begin the run anew",
+            f"copy, or begin the run anew{cause}",
         )
 
 

@@ -42,6 +42,7 @@ from scheduler.ledger.errors import (
     RunRolledBack,
     RunUnreadable,
 )
+from scheduler.ledger.eviction import why_keys_vanish
 from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.scripts import Reply, script
@@ -369,8 +370,13 @@ class HostLedger:
                 f"run {self.run!r}: the ledger has forgotten what it had taken: it stands at tick {int(tick or 0)}, "
                 f"this host had come to tick {self._tick}; it stops, the world goes back to where the ledger stands"
             )
+        if answer[0] == b"gone":
+            return Fenced(
+                f"run {self.run!r}: the server has lost it, or it was deleted; this host stops"
+                f"{why_keys_vanish(self.client)}"
+            )
         return Fenced(
-            f"run {self.run!r}: another host has taken it, or it was deleted; this host stops "
+            f"run {self.run!r}: another host has taken it; this host stops "
             f"(epoch {self.epoch}, step {seq}; the ledger says {[str(part, 'ascii') for part in answer]})"
         )
 

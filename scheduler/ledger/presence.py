@@ -149,6 +149,11 @@ class Presence:
             return True
 
 
+def is_here(process: HostProcess) -> bool:
+    """Return whether a process is of this machine, and exists."""
+    return process.machine == _machine() and exists(process)
+
+
 def exists(process: HostProcess) -> bool:
     """Return whether a process exists, as far as this machine can tell."""
     if process.machine != _machine():

@@ -5,18 +5,20 @@ Every module outside this room reads a run through its `RunStore`; no other code
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from redis import Redis
 from redis.client import Pipeline
 
 from scheduler.config.versions import SCHEMA
-from scheduler.ledger.connect import read_fields, read_hash, read_members, read_value
+from scheduler.ledger.connect import read_at_once, read_fields, read_hash, read_members, read_value
 from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
+from scheduler.ledger.eviction import why_keys_vanish
 from scheduler.ledger.keys import RUNS, OwnerKey, RunKey, incarnation_key, run_prefix
 
-__all__ = ["OwnerKey", "RunKey", "RunStore", "check_schema", "incarnation_of", "run_exists", "run_names"]
+__all__ = ["OwnerKey", "RunKey", "RunStore", "check_schema", "incarnation_of", "missing_run", "run_exists", "run_names"]
 
 
 def run_names(client: Redis) -> list[str]:
@@ -33,6 +35,17 @@ def incarnation_of(client: Redis, run: str) -> str | None:
 def run_exists(client: Redis, run: str) -> bool:
     """Return whether a server holds a run of this name."""
     return bool(client.exists(incarnation_key(run)))
+
+
+def missing_run(client: Redis, run: str, to_do: str = "") -> RunMissing:
+    """Return the error that names the runs there are, and why a server may have lost this one.
+
+    Args:
+        to_do: what the run was wanted for, such as " to resume".
+    """
+    names = run_names(client)
+    lost = why_keys_vanish(client) if not names or client.sismember(RUNS, run) else ""
+    return RunMissing(f"there is no run {run!r}{to_do}; there are: {', '.join(names) or 'none'}{lost}")
 
 
 def check_schema(run: str, found: bytes | None) -> None:
@@ -68,10 +81,12 @@ class RunStore:
         """
         incarnation = incarnation_of(client, run)
         if incarnation is None:
-            there = ", ".join(run_names(client)) or "none"
-            raise RunMissing(f"there is no run {run!r}; there are: {there}")
+            raise missing_run(client, run)
         store = cls.of(client, run, incarnation)
-        check_schema(run, store.field("state", "schema"))
+        schema = store.field("state", "schema")
+        if schema is None and not client.exists(store.key("state")):
+            raise RunMissing(f"run {run!r} was deleted meanwhile{why_keys_vanish(client)}")
+        check_schema(run, schema)
         return store
 
     @classmethod
@@ -126,10 +141,18 @@ class RunStore:
         Raises:
             RunMissing: when the run was deleted meanwhile.
         """
-        tick = self.field("state", "tick")
-        if tick is None:
-            raise RunMissing("the run was deleted meanwhile")
-        return int(tick)
+        return int(self.state_field("tick"))
+
+    def state_field(self, field: str) -> bytes:
+        """Return a field of the state that every run has.
+
+        Raises:
+            RunMissing: when the run was deleted meanwhile.
+        """
+        found = self.field("state", field)
+        if found is None:
+            raise RunMissing(f"the run was deleted meanwhile{why_keys_vanish(self.client)}")
+        return found
 
     def job(self, key: str) -> bytes | None:
         """Return an open job, named by the text of its `JobKey`; None where no such job is open."""
@@ -179,6 +202,10 @@ class RunStore:
         """Return the length of a list."""
         return self.client.llen(self.key(name))
 
-    def pipeline(self, *, transaction: bool = False) -> Pipeline:
-        """Return a pipeline on the run's server."""
-        return self.client.pipeline(transaction=transaction)
+    def pipeline(self) -> Pipeline:
+        """Return a pipeline on the run's server, whose commands others may come between."""
+        return self.client.pipeline(transaction=False)
+
+    def read_at_once(self, queue: Callable[[Pipeline], object]) -> list[Any]:
+        """Return the replies to several reads, all as of one instant."""
+        return read_at_once(self.client, queue)

@@ -2,26 +2,31 @@
 
 A worker renews its sign while it lives, whether or not it has a job, and removes it when it ends in order. One that was
 killed leaves its sign behind, so that whoever looks learns that it is missing; a worker that its supervisor starts
-again has the same name and renews the same sign. Nobody misses a worker whose supervisor is gone too.
+again has the same name and renews the same sign. Nobody misses a worker whose supervisor is gone too, or whose place
+another has taken: a container that comes back has another name, and from elsewhere nobody sees whether its old
+supervisor lives. So a worker that came after the last sign of a dead one, and takes its kinds, takes its place.
 
 A sign tells of a worker that fails before it has a job. One that has ended for that reason leaves its last sign behind
-as a mark, which is shown for as long as a worker is missed.
+as a mark, which is shown until another takes its place, and no longer than a worker is missed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from redis import Redis
 
+from scheduler.config.versions import SCHEMA
 from scheduler.ledger.connect import read_hash
 from scheduler.ledger.keys import WORKERS
-from scheduler.ledger.presence import HostProcess, exists
+from scheduler.ledger.presence import HostProcess, exists, is_here
 
 EVERY = 2.0  # seconds between two signs
 GOOD_FOR = 6.0  # seconds
 MISSED_FOR = 3600.0  # seconds after which nobody misses a worker any more
+SETTLED = 0  # began as nobody's successor: it has taken a place, or is of an older version
 _SECOND = 1_000_000  # microseconds
 
 
@@ -41,6 +46,8 @@ class _Sign(msgspec.Struct, frozen=True):
     supervisor: HostProcess | None  # which starts it again if it dies
     kinds: tuple[str, ...] = ()  # whose jobs it takes
     trouble: WorkerTrouble = NO_TROUBLE
+    schema: int = 0  # of the runs that it reads at most; 0 from older versions
+    began: int = 0  # when its name came, by which it takes the place of one that died before; or SETTLED
 
 
 class MissingWorker(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +73,7 @@ class WorkersSeen(msgspec.Struct, frozen=True, kw_only=True):
     missing: list[MissingWorker]
     kinds: list[str]  # whose jobs at least one of those alive takes
     failing: list[FailingWorker] = []  # alive or ended
+    older: list[str] = []  # those alive that do not read runs of this version
 
     @property
     def expected(self) -> int:
@@ -84,9 +92,35 @@ def give_sign(
     supervisor: HostProcess | None,
     kinds: Sequence[str],
     trouble: WorkerTrouble = NO_TROUBLE,
-) -> None:
-    """Renew a worker's sign of life, and say whose jobs it takes and whether it can claim any."""
-    client.hset(WORKERS, worker, msgspec.json.encode(_Sign(_now(client), supervisor, tuple(kinds), trouble)))
+    began: int | None = None,
+) -> int:
+    """Renew a worker's sign of life, and say whose jobs it takes and whether it can claim any.
+
+    Args:
+        began: what its last sign returned; None with its first. A name that is known already has begun before.
+
+    Returns:
+        When the worker began, in microseconds of Redis's clock.
+    """
+    now = _now(client)
+    if began is None:
+        known = _signs(client).get(worker)
+        began = known.began if known is not None and not known.trouble.ended else now
+    sign = _Sign(now, supervisor, tuple(kinds), trouble, SCHEMA, began)
+    client.hset(WORKERS, worker, msgspec.json.encode(sign))
+    return began
+
+
+def take_place(client: Redis, worker: str) -> bool:
+    """Remove the sign of the dead worker whose place a worker takes; returns whether there is one.
+
+    Its next sign says `SETTLED`, so that it takes no second place.
+    """
+    for gone, successor in _successors(_signs(client), _now(client)).items():
+        if successor == worker:
+            client.hdel(WORKERS, gone)
+            return True
+    return False
 
 
 def remove_sign(client: Redis, worker: str) -> None:
@@ -96,28 +130,65 @@ def remove_sign(client: Redis, worker: str) -> None:
 
 def workers_seen(client: Redis) -> WorkersSeen:
     """Return the workers that are alive, those that died and were not replaced, and those that fail, by name."""
-    alive, missing, failing = [], [], []
-    kinds: set[str] = set()
-    signs = read_hash(client, WORKERS)
-    now = _now(client)
-    for name, raw in sorted(signs.items()):
-        try:
-            sign = msgspec.json.decode(raw, type=_Sign)
-        except msgspec.DecodeError:
-            continue  # no version writes it so
-        age = max(0.0, (now - sign.at) / _SECOND)
-        worker, trouble = name.decode(errors="replace"), sign.trouble
-        told = FailingWorker(worker=worker, failures=trouble.failures, why=trouble.why, ended=trouble.ended)
-        missed = age <= MISSED_FOR and (sign.supervisor is None or exists(sign.supervisor))
-        if trouble.ended:
-            failing += [told] if missed else []
-        elif age <= GOOD_FOR:
-            alive.append(worker)
-            kinds.update(sign.kinds)
-            failing += [told] if trouble.failures else []
-        elif missed:
-            missing.append(MissingWorker(worker=worker, seconds=round(age, 1)))
-    return WorkersSeen(alive=alive, missing=missing, kinds=sorted(kinds), failing=failing)
+    signs, now = _signs(client), _now(client)
+    alive = [worker for worker, sign in signs.items() if _is_alive(sign, now)]
+    replaced = _successors(signs, now)
+    gone = [worker for worker, sign in signs.items() if _is_missed(sign, now) and worker not in replaced]
+    return WorkersSeen(
+        alive=alive,
+        missing=[
+            MissingWorker(worker=worker, seconds=round(_age(signs[worker], now), 1))
+            for worker in gone
+            if not signs[worker].trouble.ended
+        ],
+        kinds=sorted({kind for worker in alive for kind in signs[worker].kinds}),
+        failing=[
+            FailingWorker(worker=worker, failures=trouble.failures, why=trouble.why, ended=trouble.ended)
+            for worker in sorted([*alive, *gone])
+            if (trouble := signs[worker].trouble).ended or (worker in alive and trouble.failures)
+        ],
+        older=[worker for worker in alive if signs[worker].schema < SCHEMA],
+    )
+
+
+def _signs(client: Redis) -> dict[str, _Sign]:
+    """Return the signs by worker, sorted; those that no version writes are left out."""
+    found = {}
+    for name, raw in sorted(read_hash(client, WORKERS).items()):
+        with contextlib.suppress(msgspec.DecodeError):
+            found[name.decode(errors="replace")] = msgspec.json.decode(raw, type=_Sign)
+    return found
+
+
+def _age(sign: _Sign, now: int) -> float:
+    """Return the seconds since a sign."""
+    return max(0.0, (now - sign.at) / _SECOND)
+
+
+def _is_alive(sign: _Sign, now: int) -> bool:
+    return _age(sign, now) <= GOOD_FOR and not sign.trouble.ended
+
+
+def _is_missed(sign: _Sign, now: int) -> bool:
+    supervised = sign.supervisor is None or exists(sign.supervisor)
+    return not _is_alive(sign, now) and _age(sign, now) <= MISSED_FOR and supervised
+
+
+def _successors(signs: Mapping[str, _Sign], now: int) -> dict[str, str]:
+    """Return the dead workers whose places are taken, each with the worker that took it; a worker takes one place."""
+    supervisors = {sign.supervisor for sign in signs.values() if _is_alive(sign, now)}
+    free = sorted((sign.began, worker) for worker, sign in signs.items() if _is_alive(sign, now))
+    found: dict[str, str] = {}
+    for gone in sorted((worker for worker in signs if _is_missed(signs[worker], now)), key=lambda one: signs[one].at):
+        sign = signs[gone]
+        if sign.supervisor is not None and (sign.supervisor in supervisors or is_here(sign.supervisor)):
+            continue  # it lives, and starts its worker again
+        for began, worker in free:
+            if began > sign.at and set(sign.kinds) <= set(signs[worker].kinds):
+                free.remove((began, worker))
+                found[gone] = worker
+                break
+    return found
 
 
 def forget_workers(client: Redis) -> None:

@@ -21,6 +21,7 @@ from scheduler.journal.checkpoint import load_base, load_checkpoint_streams
 from scheduler.journal.history import pass_journal, redo
 from scheduler.journal.run_totals import RunTotals, wrong_facts
 from scheduler.ledger.errors import RunAltered
+from scheduler.ledger.eviction import why_keys_vanish
 from scheduler.ledger.ledger import Value, Write
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import chunked, differences
@@ -67,7 +68,7 @@ class Seals:
             self._kept = {name.decode(): text.decode() for name, text in kept.items()}
             wrong = list(self._broken(state))
         if wrong:
-            raise RunAltered(state.run, tick, wrong)
+            raise RunAltered(state.run, tick, wrong, why_keys_vanish(store.client))
 
     def _broken(self, state: RunState) -> Iterator[str]:
         if self._kept.get(FACTS) != _seal_of_facts(state):

@@ -136,6 +136,8 @@ def _told(slot: Slot, phrases: Phrases, profile: Profile, places: Sequence[Locat
     place = "" if at_home or slot.phrase == "again" else _name(slot.location or "", places)
     said = phrases.to_do(slot.phrase, what, place)
     return said or _name(slot.location or profile.home, places) or profile.occupation or profile.name
+
+
 def _work(profile: Profile, places: Sequence[Location], start: int, end: int, pursuit: str) -> list[Slot]:
     """Return the slots of an agent that has no usual day: its work, and what occupies it."""
     working = _working(profile, places, "") if role_of(profile) else ""

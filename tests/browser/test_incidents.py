@@ -304,7 +304,7 @@ def test_names_of_any_text_stay_text(page: Any, incidents: Incidents) -> None:
 def test_a_host_that_was_killed_is_named(page: Any, incidents: Incidents) -> None:
     incidents.scene.host.kill()
     incidents.scene.host.wait()
-    named(page, "#card-host.is-bad", r"(?s)gone.*cogitate run --resume --run town-1", "incident-host-killed")
+    named(page, "#card-host.is-bad", r"(?s)gone.*cogitate run --run town-1 --resume --workers", "incident-host-killed")
     named(page, "#rows tr[data-key=town-1]", "no host", "incident-host-killed")
     assert page.locator("#live").inner_text() == "Run is running, no host"
     assert not page.locator(".status-dot-live").count()

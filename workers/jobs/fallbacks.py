@@ -49,7 +49,7 @@ class FallbackStaging:
     def stage(self, claim: Claim) -> None:
         """Compute and stage the fallback of one job. If the ledger is away, the host computes it.
 
-        An exit that a kind's heuristic asks for does not end the thread: the host meets it, should it need the heuristic.
+        A `SystemExit` of a kind's heuristic does not end the thread: the host meets it if it needs the heuristic.
         """
         with suppress(RedisError, UnknownKind, SystemExit):
             fallback = self._fallbacks.make(kind_of(claim.job.key.kind), claim.case)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 
 import structlog
 from redis.exceptions import RedisError
@@ -31,6 +32,7 @@ OTHERS = 1.0  # the same for workers that should run already
 ALL = 1.0  # seconds after the first answer in which every worker has said whose jobs it takes
 TRIED = 6.0  # seconds after that in which an endpoint is probed
 EVERY = 0.02  # seconds between two checks while the host waits for nothing else
+NAMED = 5  # workers in one warning, at most
 RARELY = 0.5  # the same while it waits for results
 
 log = structlog.get_logger()
@@ -124,6 +126,25 @@ class Readiness:
         return self._answered.issuperset(hint.key for hint in self._tries) or self._clock() - self._asked >= limit
 
     def _look(self) -> None:
+        told = self._told
+        self._look_for_answers()
+        if self._told and not told:
+            self._say_older()
+
+    def _say_older(self) -> None:
+        """Log that all workers are of an older version, which does not take this run's jobs."""
+        with contextlib.suppress(RedisError):
+            seen = workers_seen(self._ledger.client)
+            if seen.alive and seen.older == seen.alive:
+                log.warning(
+                    "workers.older_version",
+                    run=self._ledger.run,
+                    workers=seen.older[:NAMED],
+                    then="they do not take its jobs, which are late and done by heuristic",
+                    check=f"install cogitate {version('cogitate')} where they run, and start them anew",
+                )
+
+    def _look_for_answers(self) -> None:
         keys = [hint.key for hint in (*self._tries, *self._hints) if hint.key not in self._answered]
         self._answered |= self._ledger.answered(keys)
         now = self._looked = self._clock()

@@ -14,7 +14,16 @@ from redis.exceptions import RedisError
 
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.ledger.connect import connect
-from scheduler.ledger.worker_signs import EVERY, NO_TROUBLE, WorkerTrouble, forget_workers, give_sign, remove_sign
+from scheduler.ledger.worker_signs import (
+    EVERY,
+    NO_TROUBLE,
+    SETTLED,
+    WorkerTrouble,
+    forget_workers,
+    give_sign,
+    remove_sign,
+    take_place,
+)
 from workers.processes import lifeline
 from workers.processes.before_claim import BEFORE_CLAIM
 
@@ -46,20 +55,21 @@ class WorkerPresence:
             else:
                 remove_sign(self._client, self._worker)
 
-    def _give_sign(self, *, ended: bool = False) -> None:
+    def _give_sign(self, began: int | None = None, *, ended: bool = False) -> int:
         failures, trouble = BEFORE_CLAIM.in_turn, NO_TROUBLE
         if failures:
             trouble = WorkerTrouble(failures=failures, why=BEFORE_CLAIM.why, ended=ended)
-        give_sign(self._client, self._worker, self._supervisor, self._kinds, trouble)
+        return give_sign(self._client, self._worker, self._supervisor, self._kinds, trouble, began)
 
     def _run(self) -> None:
-        first = True
+        began: int | None = None
         while True:
             try:
-                self._give_sign()
+                first, began = began is None, self._give_sign(began)
                 if first:
                     forget_workers(self._client)
-                    first = False
+                if take_place(self._client, self._worker):
+                    began = SETTLED
             except (RedisError, OSError) as error:  # jobs meet it too, and say so
                 log.debug("worker.sign_missed", error=type(error).__name__)
             if self._over.wait(EVERY):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 from redis import Redis
+from redis.client import Pipeline
 
 from memory.profile import Profile
 from memory.snapshot import dump
@@ -156,11 +157,13 @@ class _Walk:
 
     def _wrong_state(self) -> list[str]:
         """Check the profiles, the facts and the state of the loop, from which a resumed host begins."""
-        pipeline = self._store.pipeline(transaction=True)
-        pipeline.hmget(self._store.key("state"), "tick", "loop")
-        pipeline.hgetall(self._store.key("owners"))
-        pipeline.hgetall(self._store.key("facts"))
-        (tick, loop), owners, facts = pipeline.execute()
+
+        def queue(pipeline: Pipeline) -> None:
+            pipeline.hmget(self._store.key("state"), "tick", "loop")
+            pipeline.hgetall(self._store.key("owners"))
+            pipeline.hgetall(self._store.key("facts"))
+
+        (tick, loop), owners, facts = self._store.read_at_once(queue)
         self._follow(int(tick))
         if not self._totals.tick:
             return []

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import urllib.error
+import urllib.request
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
@@ -417,16 +421,48 @@ def test_a_job_without_its_answer_can_be_retried_from_its_page(
         (LOGIN, {"Cookie": SENT["Cookie"], "Sec_Fetch_Site": "same-origin"}),
         (LOGIN, SENT | {"Sec_Fetch_Site": "cross-site"}),
         (LOGIN, SENT | {"Sec_Fetch_Site": "same-site"}),
-        (LOGIN, SENT | {"Origin": "http://elsewhere.example"}),
+        (LOGIN, {"Cookie": SENT["Cookie"], "X_XSRFToken": TOKEN, "Origin": "http://elsewhere.example"}),
+        (LOGIN, {"Cookie": SENT["Cookie"], "X_XSRFToken": TOKEN, "Origin": "null"}),
     ],
-    ids=["nobody", "wrong password", "nothing", "other token", "cookie only", "cross-site", "same-site", "origin"],
-)
+    ids=[
+        "nobody",
+        "wrong password",
+        "nothing",
+        "other token",
+        "cookie only",
+        "cross-site",
+        "same-site",
+        "origin",
+        "hidden",
+    ],
+)  # fmt: skip
 def test_what_no_page_of_this_flower_sends_is_refused(
     address: str, asked: Callable[[], list[ControlRequest | None]], login: str, headers: dict[str, str]
 ) -> None:
     status, _ = post(f"{address}/steering/ask", PAUSE, login, **headers)
     assert status in (401, 403)
     assert asked() == []
+
+
+def test_no_other_site_shows_a_page_in_a_frame_or_runs_a_script_in_it(address: str) -> None:
+    for page in ("overview", "budgets", "cadence", "charts", "steering", "job?id=town-1", "workers", "tasks"):
+        request = urllib.request.Request(f"{address}/{page}")
+        request.add_header("Authorization", "Basic " + b64encode(LOGIN.encode()).decode())
+        try:
+            answer = urllib.request.urlopen(request, timeout=20)
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
+            headers, text = answer.headers, answer.read().decode()
+        assert headers["X-Frame-Options"] == "DENY"
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        assert "samesite=strict" in headers["Set-Cookie"].lower()
+        if page in ("workers", "tasks") or answer.status == 404:
+            continue  # Flower's own scripts stand in its pages
+        (nonce,) = re.findall(r"script-src 'self' 'nonce-([\w-]+)'", headers["Content-Security-Policy"])
+        inline = re.findall(r"<(?:script|style)(?![^>]*(?:src=|application/json))[^>]*>", text)
+        assert len(inline) == 2
+        assert all(f'nonce="{nonce}"' in tag for tag in inline)
 
 
 @pytest.mark.parametrize(

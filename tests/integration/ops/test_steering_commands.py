@@ -130,7 +130,10 @@ def test_an_operator_steers_a_run(
 
 
 def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[bytes]) -> None:
-    applied(server, "cancel", RUN)
+    asked = typed("cancel", RUN, data_dir=server.data_dir)
+    assert (asked.returncode, "no terminal: give --yes" in asked.stderr) == (2, True)
+    assert host.poll() is None
+    applied(server, "cancel", RUN, "--yes")
     assert host.wait(60) == 0
     status = facts(server, "status", RUN)
     assert (status["status"], status["steering"]["asked"]) == ("cancelled", 0)

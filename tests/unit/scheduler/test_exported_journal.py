@@ -105,7 +105,7 @@ def test_a_journal_that_is_trimmed_while_it_is_read_goes_on_behind_that(
 
 
 class Interrupted:
-    """A run's store whose journal is trimmed between two commands of a pipeline that is no transaction."""
+    """A run's store whose journal is trimmed between two commands of a pipeline."""
 
     def __init__(self, store: RunStore) -> None:
         self._store, self.trimmed = store, False
@@ -113,13 +113,11 @@ class Interrupted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def pipeline(self, *, transaction: bool = False) -> Any:
-        found = self._store.pipeline(transaction=transaction)
+    def pipeline(self) -> Any:
+        found = self._store.pipeline()
         execute, asked = found.execute, found.hget
 
         def hget(*given: Any) -> Any:
-            if transaction:
-                return asked(*given)
             asked(*given)
             first = execute()
             trim(self._store, 4)

@@ -20,7 +20,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from scheduler.inspection import redis_problems as module
-from scheduler.inspection.redis_problems import FULL, PATIENCE, redis_problems, refused_writes
+from scheduler.inspection.redis_problems import FULL, redis_problems, refused_writes
+from scheduler.ledger.connect import PATIENCE
 
 Failure = RedisError | None
 

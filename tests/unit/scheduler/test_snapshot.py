@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -73,13 +74,13 @@ class Advancing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def pipeline(self, *, transaction: bool = False) -> Pipeline:
-        if transaction and self.left:
+    def read_at_once(self, queue: Callable[[Pipeline], object]) -> list[Any]:
+        if self.left:
             self.left -= 1
             key = self._store.prefix + self._name
             if not self._store.client.srem(key, "new"):
                 self._store.client.sadd(key, "new")
-        return self._store.pipeline(transaction=transaction)
+        return self._store.read_at_once(queue)
 
 
 @pytest.mark.parametrize("name", ["jobs", "windows"])

@@ -277,19 +277,19 @@ def test_of_a_run_that_its_host_has_not_left_nothing_is_added(status: str) -> No
 
 
 def test_what_became_known_is_read_at_one_instant() -> None:
-    store, transactions = learned(whole()), list[bool]()
+    store, together = learned(whole()), list[Any]()
 
     class Noting:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(store, name)
+        def read_at_once(self, queue: Any) -> Any:
+            together.append(queue)
+            return store.read_at_once(queue)
 
-        def pipeline(self, *, transaction: bool = False) -> Any:
-            transactions.append(transaction)
-            return store.pipeline(transaction=transaction)
+        def key(self, name: Any) -> str:
+            return store.key(name)
 
     noting: Any = Noting()
     assert unjournalled(noting) == unjournalled(store) != Unjournalled()
-    assert transactions == [True], "a correction is not missed between two reads"
+    assert len(together) == 1, "a correction is not missed between two reads"
 
 
 def test_a_run_that_was_deleted_has_nothing_to_add() -> None:

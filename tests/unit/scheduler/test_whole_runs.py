@@ -133,11 +133,11 @@ class Advancing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def pipeline(self, *, transaction: bool = False) -> Any:
-        if transaction and self.left:
+    def read_at_once(self, queue: Any) -> Any:
+        if self.left:
             self.left -= 1
             self._store.client.sadd(self._store.key("jobs"), f"1/plan/agent:ann/{self.left}/0")
-        return self._store.pipeline(transaction=transaction)
+        return self._store.read_at_once(queue)
 
 
 @pytest.mark.parametrize(("times", "whole"), [(0, True), (1, True), (TRIES - 1, True), (TRIES, False)])

@@ -12,12 +12,14 @@ from scheduler.ledger.presence import HostProcess, this_process
 from scheduler.ledger.worker_signs import (
     GOOD_FOR,
     MISSED_FOR,
+    SETTLED,
     FailingWorker,
     MissingWorker,
     WorkerTrouble,
     forget_workers,
     give_sign,
     remove_sign,
+    take_place,
     workers_seen,
 )
 
@@ -127,3 +129,40 @@ def test_what_is_long_gone_or_unreadable_is_forgotten(clock: Clock) -> None:
     forget_workers(clock.client)
     assert clock.client.hkeys(WORKERS) == [b"here"]
     assert worker_signs.EVERY * 2 < GOOD_FOR, "one sign may be lost"
+
+
+ELSEWHERE = HostProcess(name="pod-one", machine="another", pid=1, began="1")
+
+
+def test_a_container_that_comes_back_under_another_name_takes_the_place_of_the_dead_one(clock: Clock) -> None:
+    for name in ("pod-one", "pod-two"):
+        give_sign(clock.client, name, msgspec.structs.replace(ELSEWHERE, name=name), KINDS)
+    clock.now += 3
+    came = give_sign(clock.client, "pod-three", msgspec.structs.replace(ELSEWHERE, name="pod-three"), KINDS)
+    clock.now += GOOD_FOR - 1
+    give_sign(clock.client, "pod-three", msgspec.structs.replace(ELSEWHERE, name="pod-three"), KINDS, came)
+    seen = workers_seen(clock.client)
+    assert (seen.alive, [one.worker for one in seen.missing]) == (["pod-three"], ["pod-two"]), "one takes one place"
+    assert take_place(clock.client, "pod-three")
+    give_sign(clock.client, "pod-three", ELSEWHERE, KINDS, SETTLED)
+    assert not take_place(clock.client, "pod-three")
+    assert [one.worker for one in workers_seen(clock.client).missing] == ["pod-two"], "nor another place later"
+    remove_sign(clock.client, "pod-three")
+    assert [one.worker for one in workers_seen(clock.client).missing] == ["pod-two"], "nor is it free again"
+
+
+@pytest.mark.parametrize(
+    "case", ["was there before", "the same name again", "other kinds", "supervised here", "a twin"]
+)
+def test_a_worker_that_replaces_no_dead_one_leaves_it_missed(clock: Clock, case: str) -> None:
+    supervisor = this_process() if case == "supervised here" else ELSEWHERE
+    other = supervisor if case == "a twin" else msgspec.structs.replace(ELSEWHERE, name="two")
+    if case in ("was there before", "the same name again"):
+        give_sign(clock.client, "two", other, KINDS)
+        clock.now += 1
+    give_sign(clock.client, "one", supervisor, KINDS)
+    clock.now += GOOD_FOR + 1
+    began = 1 if case == "was there before" else None
+    give_sign(clock.client, "two", other, KINDS[:1] if case == "other kinds" else KINDS, began)
+    assert [one.worker for one in workers_seen(clock.client).missing] == ["one"]
+    assert not take_place(clock.client, "two")

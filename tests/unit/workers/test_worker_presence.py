@@ -39,13 +39,15 @@ class Signs:
         monkeypatch.setattr(module, "give_sign", self.give)
         monkeypatch.setattr(module, "forget_workers", lambda *of: self.told.append(("forget", *of)))
         monkeypatch.setattr(module, "remove_sign", self.remove)
+        monkeypatch.setattr(module, "take_place", lambda *of: False)
 
-    def give(self, *of: Any) -> None:
+    def give(self, *of: Any) -> int:
         self.told.append(("give", *of))
         self.given.release()
         if self.away:
             self.away -= 1
             raise Away("away")
+        return 7
 
     def remove(self, *of: Any) -> None:
         self.told.append(("remove", *of))
@@ -71,9 +73,9 @@ def test_signs_are_given_again_and_again_and_the_last_is_taken_back(signs: Signs
     presence.stop()
     assert not presence._thread.is_alive()
     given, forgotten, *others, removed = signs.told
-    assert given == ("give", signs.client, "one", None, KINDS, NO_TROUBLE)
+    assert given == ("give", signs.client, "one", None, KINDS, NO_TROUBLE, None)
     assert forgotten == ("forget", signs.client)
-    assert set(others) == {given}, "others are forgotten once"
+    assert set(others) == {("give", signs.client, "one", None, KINDS, NO_TROUBLE, 7)}, "others are forgotten once"
     assert removed == ("remove", signs.client, "one")
 
 

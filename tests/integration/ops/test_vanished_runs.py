@@ -1,0 +1,48 @@
+"""A run whose keys vanish while a command reads it, as when a server without persistence restarts: one clear line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cogitate import Settings, TickLoop
+from memory.profile import Profile
+from scheduler.ledger.run_store import RunStore
+from tests.integration.command import typed
+from workers.processes.embedded import EmbeddedServer
+
+OWNER = "agent:ada"
+READS = (
+    "runs", "status r", f"memory r {OWNER}", f"plan r {OWNER}", "jobs r", "job r/1/plan/agent:ada/0/0", "report r",
+    "export r --what memories", "export r --what jobs", "export r --what journal", "budget r", "throttle r", "audit r",
+    "replay r --verify", "status r --watch",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a short run."""
+    folder = tmp_path_factory.mktemp("vanished") / "data"
+    with EmbeddedServer(folder) as server, server.client() as client:
+        owners, settings = {OWNER: Profile(name="Ada Smith")}, Settings(data_dir=folder)
+        with TickLoop(run="r", owners=owners, settings=settings, ticks=3, inline=True, client=client) as loop:
+            for _ in loop:
+                pass
+    return folder
+
+
+@pytest.mark.parametrize("command", READS)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_reader_of_a_run_that_vanishes_says_so(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, command: str, when: str
+) -> None:
+    gone = "x" * 16  # the incarnation of a run without keys
+    if when == "before":
+        monkeypatch.setattr("scheduler.ledger.run_store.incarnation_of", lambda client, run: gone)
+    else:
+        monkeypatch.setattr(RunStore, "open", lambda client, run: RunStore.of(client, run, gone))
+    done = typed(*command.split(), data_dir=data_dir)
+    assert "bug in cogitate" not in done.stderr
+    if when == "before":
+        assert "deleted meanwhile" in done.stderr + done.stdout
