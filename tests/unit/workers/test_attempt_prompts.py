@@ -376,6 +376,15 @@ RIVER, END = (
 )
 
 
+def test_a_summary_that_can_be_cut_is_no_failure_of_its_model() -> None:
+    trying = Trying(
+        CallResult(ModelAnswer(usage=USED, value=SummaryAnswer(summary=f"{RIVER} {END}")), saved=False), Wordy()
+    )
+    for number in (1, 4):
+        trying.make(number=number)
+    assert trying.calls.unusable == []
+
+
 def test_a_summary_that_is_too_long_is_asked_for_once_more_and_then_cut_and_counted() -> None:
     register(Wordy(output_cap=50))
     long = ModelAnswer(usage=USED, value=SummaryAnswer(summary=f"{RIVER} {END}"))
