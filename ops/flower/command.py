@@ -14,7 +14,7 @@ from workers.processes.supervisor import APP, worker_environment
 EXAMPLE = """
 Example: cogitate flower --port=5555
 
-Example: cogitate flower --basic-auth=operator:secret --url-prefix=flower
+Example: cogitate flower --basic-auth=operator:secret --url-prefix=flower --origin=http://ops.example:8080
 """
 
 

@@ -15,7 +15,7 @@ from tests.repository import ROOT
 PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "hosting", "simulation", "ops", "cogitate")
 COMMAND = re.compile(r"(?<!-A )\bcogitate ([a-z][a-z-]*)((?: (?:--?[a-z][\w-]*|[A-Z]+|\{[^}]*\}|[\w./:=-]+))*)")
 PROSE = {"as", "needs", "share"}  # after the name of the product in a sentence
-PASSED_ON = {"--port", "--basic-auth", "--url-prefix", "--origin", "--address"}  # Flower's
+PASSED_ON = {"--port", "--basic-auth", "--url-prefix", "--address"}  # Flower's
 
 
 def texts() -> Iterator[tuple[str, str]]:
