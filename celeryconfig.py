@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from kombu.entity import Exchange, Queue
 
-from scheduler.config.kind_modules import load_kinds
-from scheduler.config.settings import Settings
-from tasks.registry import kinds
-from workers.jobs.model_lane import SPARE
-from workers.processes import import_paths
-from workers.transport.broker_url import kombu_url, tls
-from workers.transport.turns import ASKING, QUICK
+from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.registry import kinds
+from cogitate.workers.jobs.model_lane import SPARE
+from cogitate.workers.processes import import_paths
+from cogitate.workers.transport.broker_url import kombu_url, tls
+from cogitate.workers.transport.turns import ASKING, QUICK
 
 
 def __getattr__(name: str) -> object:
@@ -53,7 +53,8 @@ task_ignore_result = True
 task_create_missing_queues = False  # see task_queues above
 
 # Pool: a job waits for a model most of its time, so threads. They ignore Celery's time limits, which is why none are
-# set: the HTTP client keeps the deadline of a job. One more slot is for jobs without a model (workers.jobs.model_lane).
+# set: the HTTP client keeps the deadline of a job. One more slot is for jobs without a model
+# (cogitate.workers.jobs.model_lane).
 worker_pool = "threads"
 worker_concurrency = _settings.concurrency + SPARE
 worker_prefetch_multiplier = 1  # what a worker holds without running it, no other worker can run
@@ -76,7 +77,7 @@ broker_transport_options = {
     # kombu would record each message that a worker holds in Redis and delete it again, two round trips a job, to
     # redeliver it when the worker vanishes. The host repeats hints anyway, and sooner.
     "ack_emulation": False,
-    # Two lists a queue (workers.transport.turns); the default of four makes each BRPOP twice as long.
+    # Two lists a queue (cogitate.workers.transport.turns); the default of four makes each BRPOP twice as long.
     "priority_steps": [QUICK, ASKING],
     # Without these a stalled server blocks for as long as it stalls. Above kombu's own BRPOP of one second.
     "socket_timeout": max(2.0, _settings.socket_timeout),

@@ -31,8 +31,8 @@ def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
     test gives `settings` of its own. All loops are closed at the end of the test.
     """
     from cogitate import TickLoop
-    from hosting.inline import redis_in_memory
-    from scheduler.config.settings import PinnedSettings
+    from cogitate.hosting.inline import redis_in_memory
+    from cogitate.scheduler.config.settings import PinnedSettings
 
     with ExitStack() as stack:
 

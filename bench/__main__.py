@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.quality.quality import SECTIONS, report
 from bench.table import print_tables
-from hosting import logs
+from cogitate.hosting import logs
 
 WITH_JSON = (
     "memory",

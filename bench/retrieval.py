@@ -16,8 +16,8 @@ from statistics import median
 from bench.peers.retrieval import Retrieve, peer_retrievals
 from bench.quality.memory import full_stream
 from bench.table import Row, Table
-from memory.entry import Entry
-from memory.retrieval.retrieval import DEFAULT, DIALOGUE, Query, RetrievalProfile, retrieve
+from cogitate.memory.entry import Entry
+from cogitate.memory.retrieval.retrieval import DEFAULT, DIALOGUE, Query, RetrievalProfile, retrieve
 
 LIMIT = 10
 ROUNDS = 11

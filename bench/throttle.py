@@ -15,18 +15,18 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from bench.table import Row, Table
-from hosting.tick_loop import TickLoop
-from ops.fake_llm.server import MODEL, FakeEndpoint
-from ops.formatting.axes import Axis
-from ops.formatting.charts import Series, document, line_chart
-from ops.world_driver import drive
-from scheduler.config.controls import FULL, SetCadence
-from scheduler.config.settings import Settings
-from scheduler.journal.history import read_journal
-from simulation.recorded.player import RecordedWorld
-from simulation.recorded.recording import Recording, read_recording
-from tasks.reflect import Reflect
-from workers.processes.embedded import EmbeddedServer
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.formatting.axes import Axis
+from cogitate.ops.formatting.charts import Series, document, line_chart
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.controls import FULL, SetCadence
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.recorded.recording import Recording, read_recording
+from cogitate.tasks.reflect import Reflect
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 RECORDING = "july1"
 CADENCES = (1.0, 0.5, 0.25, 0.125)

@@ -12,9 +12,9 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
 import typing as _typing
 
 from cogitate import _shadowing  # noqa: F401  # first: it checks that the imports below find our modules
-from hosting.open_loop import open
-from hosting.tick_loop import TickLoop
-from memory.effects import (
+from cogitate.hosting.open_loop import open
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
     Archive,
@@ -26,21 +26,21 @@ from memory.effects import (
     SetPlanStatus,
     Tell,
 )
-from memory.entry import Character, Entry, PlanItem
-from memory.errors import CogitateError, InputError, UsageError
-from memory.profile import Location, Profile
-from memory.retrieval.retrieval import Scored, ScorePart
-from memory.routing.routing import Event, EventRule
-from memory.summaries.conversations import Conversation
-from memory.view import CurrentPlan, MemoryView, Relationship
-from prompts.constraints import Constraint
-from prompts.render import TemplateError
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.intake.observations import Observation
-from scheduler.journal.ends import JobEnd
-from scheduler.journal.history import Change
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.errors import (
+from cogitate.memory.entry import Character, Entry, PlanItem
+from cogitate.memory.errors import CogitateError, InputError, UsageError
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.retrieval.retrieval import Scored, ScorePart
+from cogitate.memory.routing.routing import Event, EventRule
+from cogitate.memory.summaries.conversations import Conversation
+from cogitate.memory.view import CurrentPlan, MemoryView, Relationship
+from cogitate.prompts.constraints import Constraint
+from cogitate.prompts.render import TemplateError
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.intake.observations import Observation
+from cogitate.scheduler.journal.ends import JobEnd
+from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.errors import (
     Fenced,
     LedgerError,
     LedgerUnavailable,
@@ -52,15 +52,15 @@ from scheduler.ledger.errors import (
     RunRolledBack,
     RunUnreadable,
 )
-from scheduler.tick.loop import Tick, WorldDiverged
-from tasks.job import Request
-from tasks.kind import Case, Kind, Moment, Prompt
-from tasks.kind_check import KindError
-from tasks.meters import Meter
-from tasks.own.cadences import daily, every
-from tasks.own.choices import drawn, newest
-from tasks.own.declaring import kind
-from tasks.registry import UnknownKind, register
+from cogitate.scheduler.tick.loop import Tick, WorldDiverged
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Kind, Moment, Prompt
+from cogitate.tasks.kind_check import KindError
+from cogitate.tasks.meters import Meter
+from cogitate.tasks.own.cadences import daily, every
+from cogitate.tasks.own.choices import drawn, newest
+from cogitate.tasks.own.declaring import kind
+from cogitate.tasks.registry import UnknownKind, register
 
 if _typing.TYPE_CHECKING:
     from celery import Celery as _Celery
@@ -134,7 +134,7 @@ __all__ = [
 def __getattr__(name: str) -> "_Celery":
     """Return the Celery app, which `celery -A cogitate worker` and `celery -A cogitate flower` look for here."""
     if name == "app":
-        from workers.celery_app import app
+        from cogitate.workers.celery_app import app
 
         return app
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,10 +1,10 @@
 """Memories, reflections and plans for the agents of mesa-llm. Install it with `pip install cogitate[mesa-llm]`."""
 
-from memory.errors import how_to_install
+from cogitate.memory.errors import how_to_install
 
 try:
-    from hosting.mesa_llm_memory import CogitateMemory
-    from hosting.mesa_llm_minds import think, unless_down
+    from cogitate.hosting.mesa_llm_memory import CogitateMemory
+    from cogitate.hosting.mesa_llm_minds import think, unless_down
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"cogitate.mesa_llm needs mesa-llm ({error}): on Python 3.12 or newer, {how_to_install('mesa-llm')}"

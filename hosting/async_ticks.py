@@ -11,8 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from memory.errors import UsageError
-from scheduler.tick.loop import RunLoop, Tick
+from cogitate.memory.errors import UsageError
+from cogitate.scheduler.tick.loop import RunLoop, Tick
 
 
 class AsyncTicks:

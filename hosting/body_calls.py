@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memory.effects import Effect
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.retrieval.similarity import Similarity
-from memory.routing.routing import Event, Strategy
-from memory.routing.scope_context import MAX_ENTRIES
-from memory.view import MemoryView
-from scheduler.intake.observations import Observation
-from scheduler.tick.loop import RunLoop
-from tasks.job import Reads
+from cogitate.memory.effects import Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.retrieval.similarity import Similarity
+from cogitate.memory.routing.routing import Event, Strategy
+from cogitate.memory.routing.scope_context import MAX_ENTRIES
+from cogitate.memory.view import MemoryView
+from cogitate.scheduler.intake.observations import Observation
+from cogitate.scheduler.tick.loop import RunLoop
+from cogitate.tasks.job import Reads
 
 
 class BodyCalls:

@@ -10,13 +10,13 @@ from contextlib import ExitStack
 
 import structlog
 
-from hosting.shortfall_lines import shortfall_lines
-from scheduler.config.settings import Settings
-from scheduler.engine.turn import FinishedTick
-from scheduler.inspection.summary import lines_of_shortfalls
-from scheduler.journal.shortfalls import Shortfalls, note_shortfall
-from workers.gate.verdict import WHAT_TO_CHECK
-from workers.llm.requests.address import servers_of
+from cogitate.hosting.shortfall_lines import shortfall_lines
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.inspection.summary import lines_of_shortfalls
+from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
+from cogitate.workers.gate.verdict import WHAT_TO_CHECK
+from cogitate.workers.llm.requests.address import servers_of
 
 AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})  # the rest may be one slow call: told when the breaker opens
 

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from fakeredis import FakeRedis, FakeRedisConnection
 from redis import Redis
 
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.tick.result_collector import Publish
-from workers.jobs import inline
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.tick.result_collector import Publish
+from cogitate.workers.jobs import inline
 
 PIECE = 16_384  # bytes
 

@@ -11,9 +11,9 @@ import traceback
 
 import structlog
 
-from scheduler.config.settings import Settings
-from workers.processes.json_logs import json_processors
-from workers.processes.text_logs import text_processors
+from cogitate.scheduler.config.settings import Settings
+from cogitate.workers.processes.json_logs import json_processors
+from cogitate.workers.processes.text_logs import text_processors
 
 
 def quiet() -> bool:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from mesa_llm.memory.memory import Memory
 
-from memory.entry import MAX_TEXT
-from memory.errors import InputError
-from memory.language.hidden_characters import visible
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.memory.errors import InputError
+from cogitate.memory.language.hidden_characters import visible
 
 if TYPE_CHECKING:
-    from hosting.mesa_minds import Minds
-    from memory.view import MemoryView
+    from cogitate.hosting.mesa_minds import Minds
+    from cogitate.memory.view import MemoryView
 
 TOKENS = 1_000  # of the memories in a prompt
 TALK = 20  # messages of a communication history

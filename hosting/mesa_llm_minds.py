@@ -14,13 +14,13 @@ from mesa_llm.reasoning.reasoning import Plan, Reasoning
 from openai import APIError
 from tenacity import stop_after_attempt
 
-from hosting.mesa_llm_memory import TOKENS, CogitateMemory
-from hosting.mesa_minds import AgentBrief, Minds, Seen, Sees, Who
-from hosting.mesa_minds import think as think_in_mesa
-from hosting.open_loop import Existing, RunArguments
-from memory.profile import Profile
-from scheduler.config.settings import Settings
-from scheduler.intake.observations import Observation
+from cogitate.hosting.mesa_llm_memory import TOKENS, CogitateMemory
+from cogitate.hosting.mesa_minds import AgentBrief, Minds, Seen, Sees, Who
+from cogitate.hosting.mesa_minds import think as think_in_mesa
+from cogitate.hosting.open_loop import Existing, RunArguments
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.intake.observations import Observation
 
 log = structlog.get_logger("cogitate.mesa_llm")
 _unanswered: WeakSet[Any] = WeakSet()  # models of Mesa whose agents' newest call failed

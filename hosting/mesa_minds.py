@@ -14,20 +14,20 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, Unpack
 
-from hosting.open_loop import Existing, RunArguments, open
-from hosting.tick_loop import TickLoop
-from memory.effects import Tell
-from memory.errors import InputError, quoted
-from memory.profile import Profile
-from memory.view import MemoryView
-from scheduler.budget.budget_lines import spent_of
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.vitals import budget_vitals
-from scheduler.intake.observations import Observation
-from scheduler.journal.ends import JobEnd
-from scheduler.journal.history import Change
-from scheduler.tick.arguments import check_settings
-from tasks.job import Cost
+from cogitate.hosting.open_loop import Existing, RunArguments, open
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.effects import Tell
+from cogitate.memory.errors import InputError, quoted
+from cogitate.memory.profile import Profile
+from cogitate.memory.view import MemoryView
+from cogitate.scheduler.budget.budget_lines import spent_of
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.vitals import budget_vitals
+from cogitate.scheduler.intake.observations import Observation
+from cogitate.scheduler.journal.ends import JobEnd
+from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.tick.arguments import check_settings
+from cogitate.tasks.job import Cost
 
 OWNERS = "agent:"  # what the names of agents begin with
 Who = Callable[[Any], Profile | None]

@@ -1,7 +1,7 @@
 """Prometheus metrics of a host: ends of jobs, its own time per tick, budgets, queues and endpoints.
 
 Counters and times count this process; each scrape reads the gauges from Redis. docs/reference/output.md lists all
-names. `workers.jobs.metrics` has the metrics of workers.
+names. `cogitate.workers.jobs.metrics` has the metrics of workers.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from prometheus_client.registry import Collector
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.budget.budget import window_of
-from scheduler.config.limits import LimitName, parse_limit_name
-from scheduler.config.settings import Settings
-from scheduler.engine.turn import FinishedTick
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.inspection.redis_problems import refused_writes
-from scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
-from scheduler.journal.lines import JournalError, reason_of
-from scheduler.ledger.connect import PATIENCE, impatient
-from scheduler.ledger.errors import LedgerError
-from workers.jobs.failure_classes import UNMET, failure_class
-from workers.jobs.metrics import serve, server_gauges
+from cogitate.scheduler.budget.budget import window_of
+from cogitate.scheduler.config.limits import LimitName, parse_limit_name
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.redis_problems import refused_writes
+from cogitate.scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
+from cogitate.scheduler.journal.lines import JournalError, reason_of
+from cogitate.scheduler.ledger.connect import PATIENCE, impatient
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.workers.jobs.failure_classes import UNMET, failure_class
+from cogitate.workers.jobs.metrics import serve, server_gauges
 
 MOST_TICKS = 20_000  # ticks whose times a host remembers
 STATES = ("waiting", "running", "staged", "dead", "held")

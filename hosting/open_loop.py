@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict, Unpack, get_args
 
-from hosting.opening import World
-from hosting.tick_loop import TickLoop
-from memory.errors import quoted
-from memory.profile import Location, Profile
-from memory.routing.routing import EventRule, Strategy
-from scheduler.budget.briefs import Brief
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.config.tiers import TierRule
-from scheduler.tick.arguments import check_settings
+from cogitate.hosting.opening import World
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.errors import quoted
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routing.routing import EventRule, Strategy
+from cogitate.scheduler.budget.briefs import Brief
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.tiers import TierRule
+from cogitate.scheduler.tick.arguments import check_settings
 
 Existing = Literal["create", "resume", "replace"]
 SLOWEST = 86_400.0  # seconds of a tick

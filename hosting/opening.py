@@ -10,23 +10,23 @@ from typing import Literal, NamedTuple, Self, get_args
 import msgspec
 from redis import Redis
 
-from memory.errors import quoted
-from scheduler.budget.rules import check_prices
-from scheduler.config.kept_settings import keep_settings, kept_settings
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
-from scheduler.latency.latencies import LatencyPrior
-from scheduler.latency.prior import prior_of
-from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.errors import LedgerError, RunRolledBack
-from scheduler.ledger.ledger import HostLedger, Value
-from scheduler.ledger.presence import check_unheld
-from scheduler.ledger.run_store import RunStore, run_exists
-from scheduler.tick.arguments import check_flag
-from scheduler.tick.commit_thread import Carried, CommitThread, SendCommit
-from scheduler.tick.leaving import let_go
-from scheduler.tick.unused_arguments import unused_settings
+from cogitate.memory.errors import quoted
+from cogitate.scheduler.budget.rules import check_prices
+from cogitate.scheduler.config.kept_settings import keep_settings, kept_settings
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
+from cogitate.scheduler.latency.latencies import LatencyPrior
+from cogitate.scheduler.latency.prior import prior_of
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.errors import LedgerError, RunRolledBack
+from cogitate.scheduler.ledger.ledger import HostLedger, Value
+from cogitate.scheduler.ledger.presence import check_unheld
+from cogitate.scheduler.ledger.run_store import RunStore, run_exists
+from cogitate.scheduler.tick.arguments import check_flag
+from cogitate.scheduler.tick.commit_thread import Carried, CommitThread, SendCommit
+from cogitate.scheduler.tick.leaving import let_go
+from cogitate.scheduler.tick.unused_arguments import unused_settings
 
 Exist = Literal["refuse", "resume", "replace"]
 World = Literal["repeat", "present"]
@@ -178,7 +178,7 @@ def check_model(settings: Settings) -> None:
     """
     if settings.llm != "openai":
         return
-    from workers.llm.requests.address import address_of
+    from cogitate.workers.llm.requests.address import address_of
 
     endpoints = settings.endpoint_table()
     for name in sorted({model.endpoint for model in settings.asked_models()}):

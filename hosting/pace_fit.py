@@ -9,16 +9,16 @@ import msgspec
 import structlog
 from redis import Redis
 
-from hosting.finding import Finding, ok, warning
-from scheduler.budget.briefs import no_brief
-from scheduler.budget.rules import rules_of
-from scheduler.config.settings import Settings
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.latency.due_ticks import EARLY
-from scheduler.latency.latencies import Latencies
-from scheduler.latency.prior import ASSUMED, prior_of
-from tasks.kind import Kind
-from tasks.registry import kinds
+from cogitate.hosting.finding import Finding, ok, warning
+from cogitate.scheduler.budget.briefs import no_brief
+from cogitate.scheduler.budget.rules import rules_of
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.latency.due_ticks import EARLY
+from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.scheduler.latency.prior import ASSUMED, prior_of
+from cogitate.tasks.kind import Kind
+from cogitate.tasks.registry import kinds
 
 Verdict = Literal["fits", "too slow", "late", "not known"]
 UNFIT: tuple[Verdict, ...] = ("too slow", "late")

@@ -8,21 +8,23 @@ from typing import NamedTuple
 from pydantic import SecretStr
 from redis import Redis
 
-from scheduler.config.secret_urls import redact_url
-from scheduler.config.settings import Settings
-from scheduler.ledger.connect import check, connect
-from scheduler.ledger.eviction import check_keeps_runs
-from scheduler.tick.result_collector import Publish
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.server_keeper import ServerKeeper
-from workers.processes.supervisor import WorkerPool
-from workers.publish import Publisher
+from cogitate.scheduler.config.secret_urls import redact_url
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.connect import check, connect
+from cogitate.scheduler.ledger.eviction import check_keeps_runs
+from cogitate.scheduler.tick.result_collector import Publish
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.server_keeper import ServerKeeper
+from cogitate.workers.processes.supervisor import WorkerPool
+from cogitate.workers.publish import Publisher
 
 
 class Processes(NamedTuple):
     """The parts of them that a host uses."""
 
-    client: Redis  # of the state; retries nothing, since `scheduler.ledger.outage` decides what a host does then
+    client: (
+        Redis  # of the state; retries nothing, since `cogitate.scheduler.ledger.outage` decides what a host does then
+    )
     publish: Publish
     settings: Settings  # with the server's URL filled in
     pool: WorkerPool | None  # None: the host has no workers of its own

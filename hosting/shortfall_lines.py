@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from memory.clock import day_and_time
-from scheduler.inspection.summary import ShortfallLine
-from scheduler.ledger.claims import split_failure
-from workers.gate.verdict import WHAT_TO_CHECK
-from workers.llm.replies.failures import STATUS
+from cogitate.memory.clock import day_and_time
+from cogitate.scheduler.inspection.summary import ShortfallLine
+from cogitate.scheduler.ledger.claims import split_failure
+from cogitate.workers.gate.verdict import WHAT_TO_CHECK
+from cogitate.workers.llm.replies.failures import STATUS
 
 #: The behaviour of an endpoint by class of failure; the sentence begins with the endpoint.
 _ENDPOINT = {

@@ -13,8 +13,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from memory.language.hidden_characters import visible as visible
-from memory.language.hidden_characters import visible_json as visible_json
+from cogitate.memory.language.hidden_characters import visible as visible
+from cogitate.memory.language.hidden_characters import visible_json as visible_json
 
 
 class Terminal(Console):

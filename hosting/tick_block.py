@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Self
 
-from memory.errors import UsageError
-from scheduler.tick.loop import RunLoop, Tick
+from cogitate.memory.errors import UsageError
+from cogitate.scheduler.tick.loop import RunLoop, Tick
 
 
 def one_by_one(loop: RunLoop, begin: Callable[[], object]) -> Callable[[], Tick | None]:

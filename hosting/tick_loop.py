@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from redis import Redis
 
-from hosting import logs
-from hosting.async_ticks import AsyncTicks, in_thread
-from hosting.body_calls import BodyCalls
-from hosting.opening import (
+from cogitate.hosting import logs
+from cogitate.hosting.async_ticks import AsyncTicks, in_thread
+from cogitate.hosting.body_calls import BodyCalls
+from cogitate.hosting.opening import (
     Exist,
     RunOpening,
     World,
@@ -27,12 +27,12 @@ from hosting.opening import (
     prior_now,
     resumed_settings,
 )
-from hosting.tick_block import TickBlock, TickNumber, one_by_one
-from memory.errors import InputError, UsageError, quoted
-from memory.profile import Location, Profile
-from memory.routing.routing import EventRule, Strategy
-from scheduler.budget.briefs import Brief
-from scheduler.budget.rules import (
+from cogitate.hosting.tick_block import TickBlock, TickNumber, one_by_one
+from cogitate.memory.errors import InputError, UsageError, quoted
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routing.routing import EventRule, Strategy
+from cogitate.scheduler.budget.briefs import Brief
+from cogitate.scheduler.budget.rules import (
     check_limits,
     check_models,
     check_prices,
@@ -42,24 +42,24 @@ from scheduler.budget.rules import (
     use_prompts,
     view_of,
 )
-from scheduler.config.kind_modules import hand_on_kinds, load_kinds
-from scheduler.config.settings import Settings
-from scheduler.config.tiers import TierRule
-from scheduler.engine.run_state import RunState
-from scheduler.inspection.endpoint_vitals import unreachable_endpoints
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.outage import outage_of
-from scheduler.ledger.presence import Presence
-from scheduler.tick.arguments import check_arguments
-from scheduler.tick.commit_thread import Carried
-from scheduler.tick.garbage import full_collections
-from scheduler.tick.loop import RunLoop, Tick, Watcher
-from scheduler.tick.result_collector import Publish
-from scheduler.tick.unused_arguments import tell_ignored, tell_strangers, tell_unasked, unused_arguments
-from tasks.registry import kind_names, kinds
+from cogitate.scheduler.config.kind_modules import hand_on_kinds, load_kinds
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.tiers import TierRule
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.outage import outage_of
+from cogitate.scheduler.ledger.presence import Presence
+from cogitate.scheduler.tick.arguments import check_arguments
+from cogitate.scheduler.tick.commit_thread import Carried
+from cogitate.scheduler.tick.garbage import full_collections
+from cogitate.scheduler.tick.loop import RunLoop, Tick, Watcher
+from cogitate.scheduler.tick.result_collector import Publish
+from cogitate.scheduler.tick.unused_arguments import tell_ignored, tell_strangers, tell_unasked, unused_arguments
+from cogitate.tasks.registry import kind_names, kinds
 
 if TYPE_CHECKING:
-    from hosting.services import Processes
+    from cogitate.hosting.services import Processes
 
 PATIENT = 15.0  # seconds that a boundary waits for results, from which on it may wait for workers to start as well
 
@@ -148,7 +148,7 @@ class TickLoop(BodyCalls):
         publish: Publish
         with self._resources:
             if inline:  # here, as below: only what this way of running needs is loaded
-                from hosting.inline import open_inline
+                from cogitate.hosting.inline import open_inline
 
                 client, publish, pool = *open_inline(given.client, settings, self._resources), None
             else:
@@ -169,7 +169,7 @@ class TickLoop(BodyCalls):
             doubtful = unreachable_endpoints(client, {model.endpoint for model in settings.asked_models()})
             readiness = None
             if doubtful or not inline:
-                from workers.processes.readiness import Readiness
+                from cogitate.workers.processes.readiness import Readiness
 
                 readiness = Readiness(ledger, publish, kinds=kind_names(), endpoints=doubtful, pool=pool)
             self._loop = RunLoop(
@@ -199,7 +199,7 @@ class TickLoop(BodyCalls):
             self.settings = settings
             self._similarity = None
             if settings.embeddings is not None:
-                from workers.llm.embeddings import open_similarity
+                from cogitate.workers.llm.embeddings import open_similarity
 
                 self._similarity = open_similarity(settings, self._resources)
             advance = one_by_one(self._loop, lambda: iter(self))
@@ -212,12 +212,12 @@ class TickLoop(BodyCalls):
             self._loop.calls.doubts.look_at_profiles(self.state.profiles or given.owners)
             tell_unasked(run, settings, given.settings)
             if settings.metrics_port is not None:
-                from hosting.metrics import serve_metrics
+                from cogitate.hosting.metrics import serve_metrics
 
                 metrics = serve_metrics(client, run, settings, lambda: self._loop.unexported, self._resources)
                 self._loop.watchers.append(metrics.committed)
             if settings.llm == "openai":
-                from hosting.endpoint_watch import watch_endpoints
+                from cogitate.hosting.endpoint_watch import watch_endpoints
 
                 said = readiness.unreachable if readiness is not None else set()
                 watch = watch_endpoints(settings, run, said, lambda: self.tells, self._resources)
@@ -231,7 +231,7 @@ class TickLoop(BodyCalls):
 
     def _open_processes(self, settings: Settings) -> Processes:
         """Return the server and the workers of this run; `_resources` stops what was started for it."""
-        from hosting.services import open_processes
+        from cogitate.hosting.services import open_processes
 
         return open_processes(hand_on_kinds(settings) if settings.workers else settings, self._resources)
 
@@ -243,7 +243,7 @@ class TickLoop(BodyCalls):
         """
         ticks = iter(self._loop)
         if self.tells:
-            from hosting.pace_fit import tell_unfit_kinds
+            from cogitate.hosting.pace_fit import tell_unfit_kinds
 
             agents, client = len(self.state.streams), self.ledger.client
             tell_unfit_kinds(self.ledger.run, self._loop.tick, self.settings, self.state.latencies, agents, client)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from memory.effects import (
+from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
     Archive,
@@ -22,8 +22,8 @@ from memory.effects import (
     TakeWaiting,
     Tell,
 )
-from memory.entry import INTO_SUMMARY, UNRATED, Entry, Marks
-from memory.stream import Stream
+from cogitate.memory.entry import INTO_SUMMARY, UNRATED, Entry, Marks
+from cogitate.memory.stream import Stream
 
 
 def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect], *, same_status: bool = True) -> str | None:

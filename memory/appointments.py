@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memory.clock import DAY, day_of
-from memory.entry import Entry
-from memory.language.sentences import split_sentences
-from memory.language.text import FUNCTION_WORDS
-from memory.language.times import Time, find_times
-from memory.profile import Location
+from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.text import FUNCTION_WORDS
+from cogitate.memory.language.times import Time, find_times
+from cogitate.memory.profile import Location
 
 _NOUN = re.compile(
     r"\b(party|meeting|appointment|date|dinner|lunch|breakfast|brunch|tea|coffee|class|lecture|seminar|concert|wedding|"

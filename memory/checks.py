@@ -6,8 +6,8 @@ import operator
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from memory.errors import InputError, quoted
-from memory.language.hidden_characters import is_blank
+from cogitate.memory.errors import InputError, quoted
+from cogitate.memory.language.hidden_characters import is_blank
 
 MAX_LABEL = 500  # characters of a place, a subject, a tag, …
 MAX_NAMES = 1_000  # traits, tags, …

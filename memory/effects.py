@@ -1,4 +1,5 @@
-"""Effects: the changes that a job requests. Each states its precondition; `memory.apply` checks and applies them.
+"""Effects: the changes that a job requests. Each states its precondition; `cogitate.memory.apply` checks and applies
+them.
 
 A job is a pure function from (job, memories) to a tuple of effects. If one precondition fails, no effect of the job is
 applied and the job ends `stale`.
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from memory.entry import Character, Entry, PlanStatus
+from cogitate.memory.entry import Character, Entry, PlanStatus
 
 
 class Append(msgspec.Struct, frozen=True, tag="append", omit_defaults=True):

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from memory.entry import Entry
-from memory.language.leanings import leaning
-from memory.language.life_events import changes_a_life
-from memory.language.text import normal, stems
-from memory.rating_habits import RATINGS, expected_shares, posterior, uncertainty
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.leanings import leaning
+from cogitate.memory.language.life_events import changes_a_life
+from cogitate.memory.language.text import normal, stems
+from cogitate.memory.rating_habits import RATINGS, expected_shares, posterior, uncertainty
 
 _MAX_TEXTS = 500  # rated texts kept; the longest untouched goes first
 _MOST_WORDS = 200  # of a text: those after them hardly change how important it is

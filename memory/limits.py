@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from memory.trigger import DEFAULT_TRIGGER
+from cogitate.memory.trigger import DEFAULT_TRIGGER
 
 #: The design that bounds the observations of an owner: streams, cells or window ("tokens").
 Policy = Literal["stream", "cells", "tokens"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from memory.entry import PlanItem
+from cogitate.memory.entry import PlanItem
 
 
 class PresentItems(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from memory.clock import clock_time, day_and_time
-from memory.entry import Character, Entry, PlanItem
-from memory.language.text import normal
-from memory.language.word_count import count_tokens
-from memory.policies.window import format_character
-from memory.summaries.conversations import resolve_name
-from memory.summaries.long_term import cut_oldest
+from cogitate.memory.clock import clock_time, day_and_time
+from cogitate.memory.entry import Character, Entry, PlanItem
+from cogitate.memory.language.text import normal
+from cogitate.memory.language.word_count import count_tokens
+from cogitate.memory.policies.window import format_character
+from cogitate.memory.summaries.conversations import resolve_name
+from cogitate.memory.summaries.long_term import cut_oldest
 
 SUMMARY_SHARE = 0.25  # share of the room that the long-term summary may take
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from memory.entry import Archived, Entry, Head, Marks
+from cogitate.memory.entry import Archived, Entry, Head, Marks
 
 PARTS = ("entries", "archive", "marks", "heads")
 

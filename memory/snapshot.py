@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
-from memory.entry import Archived, Entry, Head, Marks
-from memory.stream import Stream
-from memory.unreadable import read_entry, read_head, read_marks
+from cogitate.memory.entry import Archived, Entry, Head, Marks
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import read_entry, read_head, read_marks
 
 
 class StreamSnapshot(msgspec.Struct, frozen=True, kw_only=True):

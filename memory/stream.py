@@ -1,6 +1,6 @@
 """An owner's memory stream in process: a cache of what Redis holds, readable as of any tick.
 
-Only `memory.apply` and the tick loop change a stream. `changes` records each change, and the ledger
+Only `cogitate.memory.apply` and the tick loop change a stream. `changes` records each change, and the ledger
 writes exactly these.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from memory.entry import (
+from cogitate.memory.entry import (
     ENTRY_TYPES,
     OBSERVED_TYPES,
     UNRATED,
@@ -25,7 +25,7 @@ from memory.entry import (
     is_dialogue,
     shared,
 )
-from memory.seal import Seal
+from cogitate.memory.seal import Seal
 
 
 class Changes(msgspec.Struct):
@@ -184,7 +184,7 @@ class Stream:
         ]
 
     def seal(self) -> str:
-        """Return the seal of what the stream holds (`memory.seal`)."""
+        """Return the seal of what the stream holds (`cogitate.memory.seal`)."""
         if self._seal is None:
             self._seal = Seal()
             for entry in self.entries.values():
@@ -195,7 +195,7 @@ class Stream:
                 self._seal.marks(number, marks, 1)
         return self._seal.text(self.head)
 
-    # -- changing (tick loop and memory.apply only) ------------------------------------------------
+    # -- changing (tick loop and cogitate.memory.apply only) ------------------------------------------------
 
     @property
     def changes(self) -> Changes:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-from memory.effects import Append, Effect
-from memory.entry import Entry, Head, Marks, PlanItem, PlanStatus
-from memory.stream import Stream
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry, Head, Marks, PlanItem, PlanStatus
+from cogitate.memory.stream import Stream
 
 _ENTRY = msgspec.json.Decoder(Entry)
 _HEAD = msgspec.json.Decoder(Head)

@@ -13,17 +13,17 @@ from typing import NoReturn, Protocol
 
 import msgspec
 
-from memory.checks import MAX_LABEL, check_integer, check_text, check_texts
-from memory.entry import ENTRY_TYPES, MAX_TEXT, Character, Entry, EntryType, PlanItem
-from memory.errors import InputError, UsageError, quoted
-from memory.plans import present_items
-from memory.prompt_context import context_lines
-from memory.retrieval.candidates import Query
-from memory.retrieval.profiles import ProfileChoice, check_choice, profile_of
-from memory.retrieval.retrieval import RetrievalProfile, Scored, retrieve
-from memory.retrieval.similarity import Similarity, SimilarityUnavailable, similarity_by_number
-from memory.stream import Stream
-from memory.summaries.conversations import Conversation, conversations, resolve_name
+from cogitate.memory.checks import MAX_LABEL, check_integer, check_text, check_texts
+from cogitate.memory.entry import ENTRY_TYPES, MAX_TEXT, Character, Entry, EntryType, PlanItem
+from cogitate.memory.errors import InputError, UsageError, quoted
+from cogitate.memory.plans import present_items
+from cogitate.memory.prompt_context import context_lines
+from cogitate.memory.retrieval.candidates import Query
+from cogitate.memory.retrieval.profiles import ProfileChoice, check_choice, profile_of
+from cogitate.memory.retrieval.retrieval import RetrievalProfile, Scored, retrieve
+from cogitate.memory.retrieval.similarity import Similarity, SimilarityUnavailable, similarity_by_number
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.conversations import Conversation, conversations, resolve_name
 
 MAX_LIMIT = 1_000_000  # entries
 MAX_MINUTE = 2**53 - 1  # game time

@@ -1,5 +1,5 @@
 """`python -m ops` is `cogitate`."""
 
-from ops.cli import main
+from cogitate.ops.cli import main
 
 main()

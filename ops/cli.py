@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperGroup
 
-from ops.streams import leave_streams, prepare_streams
+from cogitate.ops.streams import leave_streams, prepare_streams
 
 
 class Command(NamedTuple):
@@ -135,8 +135,8 @@ def main() -> None:
     except BrokenPipeError:  # the reader wanted no more, as in `… | head`
         code = 1
     except Exception as error:
-        from memory.errors import text_of
-        from ops.error_messages import FAILED, error_message  # here: it imports every class of error
+        from cogitate.memory.errors import text_of
+        from cogitate.ops.error_messages import FAILED, error_message  # here: it imports every class of error
 
         message = error_message(error)
         if message is None:
@@ -154,6 +154,6 @@ def main() -> None:
 def print_error(line: str) -> None:
     """Print one line on stderr."""
     if line:  # empty where Typer printed the help
-        from memory.errors import printable
+        from cogitate.memory.errors import printable
 
         print(f"cogitate: {printable(line)}", file=sys.stderr)

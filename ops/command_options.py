@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from hosting import logs
-from scheduler.budget.rules import check_spending
-from scheduler.config.settings import ConfigurationError, Settings
+from cogitate.hosting import logs
+from cogitate.scheduler.budget.rules import check_spending
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
 OwnerName = Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.settings import ConfigurationError
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 

@@ -13,17 +13,17 @@ import msgspec
 from redis.exceptions import RedisError, ResponseError
 from typer.exceptions import TyperException
 
-from memory.errors import CogitateError, printable, quoted, text_of
-from ops.fake_llm.faults import FaultError
-from prompts.render import TemplateError
-from scheduler.config.settings import ConfigurationError
-from scheduler.config.settings_faults import Fault, SettingsRefused, called
-from scheduler.inspection.redis_problems import format_error
-from scheduler.intake.checks import InputError
-from scheduler.ledger.errors import NewerSchema, RunExists, RunHeld, RunMissing
-from scheduler.ledger.outage import is_outage
-from scheduler.steering.operators import RunCancelled, TooManyRequests
-from simulation.recorded.recording import RecordingError
+from cogitate.memory.errors import CogitateError, printable, quoted, text_of
+from cogitate.ops.fake_llm.faults import FaultError
+from cogitate.prompts.render import TemplateError
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.settings_faults import Fault, SettingsRefused, called
+from cogitate.scheduler.inspection.redis_problems import format_error
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.ledger.errors import NewerSchema, RunExists, RunHeld, RunMissing
+from cogitate.scheduler.ledger.outage import is_outage
+from cogitate.scheduler.steering.operators import RunCancelled, TooManyRequests
+from cogitate.simulation.recorded.recording import RecordingError
 
 USAGE, FAILED = 2, 1
 

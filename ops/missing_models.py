@@ -6,10 +6,10 @@ from collections import defaultdict
 
 import structlog
 
-from scheduler.config.endpoints import Model
-from scheduler.config.settings import ConfigurationError, Settings
-from workers.llm.offered_models import Unlisted, offered_models
-from workers.llm.requests.address import address_of
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.workers.llm.offered_models import Unlisted, offered_models
+from cogitate.workers.llm.requests.address import address_of
 
 TIMEOUT = 3.0  # seconds for each endpoint: a run does not wait longer to begin
 

@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager
 
 from redis import Redis
 
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.ledger.connect import PATIENCE, check_soon, connect_to_read
-from workers.processes.embedded import EmbeddedServer
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.connect import PATIENCE, check_soon, connect_to_read
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 
 @contextmanager

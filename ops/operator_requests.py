@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from scheduler.budget.limit_history import normal_name
-from scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
-from scheduler.config.limits import LimitError, parse_limit_name
-from scheduler.config.settings import ConfigurationError, check_owners
-from scheduler.inspection.job_history import JobRecord
-from scheduler.intake.checks import InputError
-from scheduler.steering.operators import ControlOutcome
-from scheduler.steering.throttle import KIND
+from cogitate.scheduler.budget.limit_history import normal_name
+from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
+from cogitate.scheduler.config.limits import LimitError, parse_limit_name
+from cogitate.scheduler.config.settings import ConfigurationError, check_owners
+from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.steering.operators import ControlOutcome
+from cogitate.scheduler.steering.throttle import KIND
 
 RETRYABLE = ("late", "failed", "dead", "denied", "too_slow")
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from memory.routing.routing import EventRule, Strategy
-from scheduler.config.settings import ConfigurationError, Settings
-from simulation.recorded.player import RecordedWorld
-from simulation.still import StillWorld
-from simulation.story.story import Story
-from simulation.town.perception import Perception
-from simulation.town.town import Town
-from simulation.world import NarratedWorld, World
+from cogitate.memory.routing.routing import EventRule, Strategy
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.still import StillWorld
+from cogitate.simulation.story.story import Story
+from cogitate.simulation.town.perception import Perception
+from cogitate.simulation.town.town import Town
+from cogitate.simulation.world import NarratedWorld, World
 
 DEFAULT_AGENTS = 25
 

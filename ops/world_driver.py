@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hosting.tick_loop import TickLoop
-from memory.routing.routing import Event
-from scheduler.tick.loop import Tick
-from simulation.world import Heard, LocationLeft, NarratedWorld, Report, StoryEvent, World
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.routing.routing import Event
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.simulation.world import Heard, LocationLeft, NarratedWorld, Report, StoryEvent, World
 
 CHECKPOINT_EVERY = 60  # ticks
 

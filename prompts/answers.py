@@ -2,10 +2,10 @@
 
 Every field is required in the schemas, and nothing else is allowed. Bounds of lists, texts and numbers and the pattern
 of a time help models that are held to them; a server that refuses these keywords gets a schema without them
-(`workers.llm.requests.schema`). Validators deal with ranges, lengths and control characters, more leniently than the
-schemas, since several servers accept a schema and then ignore it. Field names follow the streams design (tasks 7 to 9);
-its camel case is understood too. The docstrings of answers are part of their schemas: a model reads them. So is the
-order of fields: a model writes what leads to a choice before the choice.
+(`cogitate.workers.llm.requests.schema`). Validators deal with ranges, lengths and control characters, more leniently
+than the schemas, since several servers accept a schema and then ignore it. Field names follow the streams design (tasks
+7 to 9); its camel case is understood too. The docstrings of answers are part of their schemas: a model reads them. So
+is the order of fields: a model writes what leads to a choice before the choice.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from memory.language.truncation import shorten
-from memory.language.word_count import count_words
-from prompts.render import plain
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.language.word_count import count_words
+from cogitate.prompts.render import plain
 
 MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
 HELD_PHRASE = 120  # characters to which the schema holds them: servers that enforce it cut what is longer there

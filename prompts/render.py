@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, UndefinedError, meta
 from jinja2.environment import Template
 
-from memory.errors import CogitateError
-from memory.language.hidden_characters import without_hidden
+from cogitate.memory.errors import CogitateError
+from cogitate.memory.language.hidden_characters import without_hidden
 
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")

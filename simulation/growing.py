@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from memory.effects import Effect
-from memory.profile import Location, Profile
-from simulation.world import AppliedChange, Report, World
+from cogitate.memory.effects import Effect
+from cogitate.memory.profile import Location, Profile
+from cogitate.simulation.world import AppliedChange, Report, World
 
 
 class GrowingWorld:

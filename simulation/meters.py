@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.meters import Meter
+from cogitate.tasks.meters import Meter
 
 
 def energy(value: int) -> Meter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory.language.text import normalized
+from cogitate.memory.language.text import normalized
 
 PLAIN = str.maketrans({"ı": "i", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ß": "ss", "æ": "ae", "đ": "d"})
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from memory.clock import DAY
-from memory.effects import Effect
-from memory.profile import Location, Profile
-from simulation.dump import read_dump
-from simulation.world import AppliedChange, Report
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import Effect
+from cogitate.memory.profile import Location, Profile
+from cogitate.simulation.dump import read_dump
+from cogitate.simulation.world import AppliedChange, Report
 
 
 class _State(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +20,7 @@ class _State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StillWorld:
-    """A world for the tick loop (`simulation.world.World`) of which only owners and places are known.
+    """A world for the tick loop (`cogitate.simulation.world.World`) of which only owners and places are known.
 
     An import commits its dump with the memories; a run that is resumed loads it.
     """

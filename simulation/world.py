@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from memory.effects import Effect
-from memory.entry import Entry
-from memory.profile import Location, Profile
-from memory.routing.routing import Event, EventRule, Strategy
+from cogitate.memory.effects import Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routing.routing import Event, EventRule, Strategy
 
 
 @dataclass(frozen=True)

@@ -15,27 +15,27 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel
 
-from memory.appointments import find_place
-from memory.clock import DAY, clock_time, day_number
-from memory.effects import Effect, SetPlanStatus, Tell
-from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
-from memory.language.text import normal
-from memory.plans import present_items
-from memory.policies.compaction import rating
-from memory.routing.routing import stage_of
-from memory.stream import Stream
-from memory.summaries.conversations import resolve_name
-from prompts.answers import ActionAnswer
-from prompts.constraints import Constraint
-from prompts.render import Templates, neutral, plain
-from tasks import timing
-from tasks.heuristics.chosen_action import choose_action
-from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.meters import Meter, format_meters, meter_params, read_meters
-from tasks.persona import persona
-from tasks.places import HERE, choice_of_place, place_meant, places_shown
-from tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
+from cogitate.memory.appointments import find_place
+from cogitate.memory.clock import DAY, clock_time, day_number
+from cogitate.memory.effects import Effect, SetPlanStatus, Tell
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from cogitate.memory.language.text import normal
+from cogitate.memory.plans import present_items
+from cogitate.memory.policies.compaction import rating
+from cogitate.memory.routing.routing import stage_of
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.conversations import resolve_name
+from cogitate.prompts.answers import ActionAnswer
+from cogitate.prompts.constraints import Constraint
+from cogitate.prompts.render import Templates, neutral, plain
+from cogitate.tasks import timing
+from cogitate.tasks.heuristics.chosen_action import choose_action
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.tasks.persona import persona
+from cogitate.tasks.places import HERE, choice_of_place, place_meant, places_shown
+from cogitate.tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")

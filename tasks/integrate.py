@@ -1,10 +1,11 @@
 """Integration: events that mean something are worked into the owner's long-term summary (routing design, strategy 2).
 
-The events themselves are entries of the stream already, in full, when this job is asked for (`memory.routing.routing`):
-a failure here leaves the simple update of the design. Which events wait is told by two facts of the head: the counter
-"integrate.asked" (the tick of the latest event to integrate, set by whoever appends it) against "integrate.done" (the
-tick up to which all are integrated), and the cursor "integrate" (the last number that is). So nobody searches a stream
-for events that are not there, no event is integrated twice, and those that arrive meanwhile wait for the next job.
+The events themselves are entries of the stream already, in full, when this job is asked for
+(`cogitate.memory.routing.routing`): a failure here leaves the simple update of the design. Which events wait is told by
+two facts of the head: the counter "integrate.asked" (the tick of the latest event to integrate, set by whoever appends
+it) against "integrate.done" (the tick up to which all are integrated), and the cursor "integrate" (the last number that
+is). So nobody searches a stream for events that are not there, no event is integrated twice, and those that arrive
+meanwhile wait for the next job.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from itertools import takewhile
 import msgspec
 from pydantic import BaseModel
 
-from memory.clock import clock_time, day_and_time, day_number
-from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
-from memory.entry import Entry
-from memory.routing.context import Context, context_window
-from memory.routing.history import is_shared
-from memory.routing.routing import INTEGRATE, stage_of
-from memory.stream import Stream
-from memory.summaries.long_term import estimate_tokens, fold_or_cut
-from memory.summaries.size import SummarySize
-from memory.summaries.statements import told_apart
-from memory.summaries.votes import OwnVotes
-from prompts.answers import IntegratedAnswer
-from prompts.render import Templates
-from tasks.job import Reads, Request
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.persona import persona
-from tasks.recall import LITTLE, access_marks
-from tasks.shown import (
+from cogitate.memory.clock import clock_time, day_and_time, day_number
+from cogitate.memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.context import Context, context_window
+from cogitate.memory.routing.history import is_shared
+from cogitate.memory.routing.routing import INTEGRATE, stage_of
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.long_term import estimate_tokens, fold_or_cut
+from cogitate.memory.summaries.size import SummarySize
+from cogitate.memory.summaries.statements import told_apart
+from cogitate.memory.summaries.votes import OwnVotes
+from cogitate.prompts.answers import IntegratedAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.job import Reads, Request
+from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.persona import persona
+from cogitate.tasks.recall import LITTLE, access_marks
+from cogitate.tasks.shown import (
     Piece,
     begun_in,
     begun_params,

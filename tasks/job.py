@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from memory.entry import Character
+from cogitate.memory.entry import Character
 
 MAX_LATENCY = 100_000  # ticks, or game minutes
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?s")

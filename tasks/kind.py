@@ -10,17 +10,17 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import msgspec
 from pydantic import BaseModel
 
-from memory.effects import Effect
-from memory.entry import Entry, as_known
-from memory.importance import rate_by_rule
-from memory.limits import MemoryLimits
-from memory.profile import Location, Profile
-from memory.retrieval.profiles import ProfileChoice
-from memory.stream import Stream
-from memory.unreadable import UnreadableEntry
-from prompts.constraints import Constraint
-from prompts.render import Rendered
-from tasks.job import Job, Latency, Reads, Request
+from cogitate.memory.effects import Effect
+from cogitate.memory.entry import Entry, as_known
+from cogitate.memory.importance import rate_by_rule
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.retrieval.profiles import ProfileChoice
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import UnreadableEntry
+from cogitate.prompts.constraints import Constraint
+from cogitate.prompts.render import Rendered
+from cogitate.tasks.job import Job, Latency, Reads, Request
 
 OnDenied = Literal["heuristic", "defer", "drop"]
 
@@ -33,7 +33,9 @@ class WorldFacts:
     limits: MemoryLimits = MemoryLimits()
     minutes_per_tick: int = 1
     morning: int = 360  # minutes after 00:00 at which plans are made and end
-    spread: int = 0  # minutes after it within which each owner's own morning begins (`tasks.timing.morning_of`)
+    spread: int = (
+        0  # minutes after it within which each owner's own morning begins (`cogitate.tasks.timing.morning_of`)
+    )
     act_interval: int = 0  # ticks between two choices of an action; 0: none are made
     names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
     scope_names: Mapping[str, str] = field(default_factory=dict)  # of NPCs, places, groups and the world
@@ -154,7 +156,7 @@ class Kind(Protocol):
         """Return the time from enqueue to due where ticks wait for results: ticks, or seconds such as "5s"."""
 
     # A kind may also have `needs_brief = True`: it is never due where the host gives no brief.
-    # And `recalls = True`: it chooses memories by the run's retrieval profile (`tasks.recall.recall`).
+    # And `recalls = True`: it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`).
     # And, both in game minutes, see `bounds`:
     # latency_least: where due ticks follow the model's latency, results are due no sooner than after so long
     # latency_most: a result that takes longer is of no use, and is not asked for

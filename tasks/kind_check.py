@@ -10,9 +10,9 @@ from typing import TypeGuard, cast, get_args
 
 import msgspec
 
-from memory.errors import ENDS_PROCESS, CogitateError
-from tasks.job import LATENCIES, MAX_LATENCY, is_latency
-from tasks.kind import Kind, OnDenied
+from cogitate.memory.errors import ENDS_PROCESS, CogitateError
+from cogitate.tasks.job import LATENCIES, MAX_LATENCY, is_latency
+from cogitate.tasks.kind import Kind, OnDenied
 
 MAX_KIND_NAME = 64  # characters
 MAX_ORDER = 1_000_000

@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memory.clock import clock_time, day_and_time, day_number
-from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCounter, TakeWaiting
-from memory.entry import Entry
-from memory.language.word_count import count_words
-from memory.limits import Policy
-from memory.policies import cells, window
-from memory.stream import Stream
-from memory.summaries.long_term import estimate_tokens, format_entries, tokens_of_words
-from memory.summaries.size import SummarySize
-from prompts.answers import SummaryAnswer
-from prompts.render import Templates
-from tasks.job import Request
-from tasks.kind import Case, Moment, Prompt
-from tasks.recall import long_term_context
-from tasks.shown import (
+from cogitate.memory.clock import clock_time, day_and_time, day_number
+from cogitate.memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCounter, TakeWaiting
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.word_count import count_words
+from cogitate.memory.limits import Policy
+from cogitate.memory.policies import cells, window
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.long_term import estimate_tokens, format_entries, tokens_of_words
+from cogitate.memory.summaries.size import SummarySize
+from cogitate.prompts.answers import SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Moment, Prompt
+from cogitate.tasks.recall import long_term_context
+from cogitate.tasks.shown import (
     Piece,
     begun_in,
     begun_params,

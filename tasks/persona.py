@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory.profile import Profile
-from tasks.recall import brief
+from cogitate.memory.profile import Profile
+from cogitate.tasks.recall import brief
 
 
 def persona(profile: Profile) -> dict[str, Any]:

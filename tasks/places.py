@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from memory.appointments import find_place
-from memory.entry import Entry
-from memory.profile import Location
-from prompts.constraints import Constraint
-from tasks.kind import Case
+from cogitate.memory.appointments import find_place
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location
+from cogitate.prompts.constraints import Constraint
+from cogitate.tasks.kind import Case
 
 MOST = 40  # places a prompt lists
 ANYWHERE, HERE = "anywhere", "here"  # in the place of a place

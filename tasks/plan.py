@@ -12,31 +12,31 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel
 
-from memory.appointments import appointments
-from memory.clock import DAY, clock_time, day_and_time, day_number, day_of, next_morning
-from memory.effects import Append, Effect
-from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
-from memory.language.endings import with_end
-from memory.language.languages import ENGLISH, is_english
-from memory.language.sentences import split_sentences
-from memory.language.times import parse_clock
-from memory.language.truncation import shorten
-from memory.routing.routing import stage_of
-from memory.stream import Stream
-from memory.summaries.conversations import first_person, resolve_name
-from prompts.answers import DailyPlan
-from prompts.render import Templates
-from tasks import timing
-from tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
-from tasks.heuristics.identity import GOING_ON, pursuit_of
-from tasks.heuristics.promises import KEEP, find_promises
-from tasks.heuristics.spoken import Phrases, spoken_language
-from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.meters import Meter, format_meters, meter_params, read_meters
-from tasks.persona import persona
-from tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
-from tasks.recall import (
+from cogitate.memory.appointments import appointments
+from cogitate.memory.clock import DAY, clock_time, day_and_time, day_number, day_of, next_morning
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from cogitate.memory.language.endings import with_end
+from cogitate.memory.language.languages import ENGLISH, is_english
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.times import parse_clock
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.routing.routing import stage_of
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.conversations import first_person, resolve_name
+from cogitate.prompts.answers import DailyPlan
+from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
+from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
+from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
+from cogitate.tasks.heuristics.promises import KEEP, find_promises
+from cogitate.tasks.heuristics.spoken import Phrases, spoken_language
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.tasks.persona import persona
+from cogitate.tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
+from cogitate.tasks.recall import (
     LITTLE,
     access_marks,
     brief,

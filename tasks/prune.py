@@ -7,16 +7,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from memory.effects import Effect
-from memory.entry import Entry, is_dialogue
-from memory.limits import MemoryLimits
-from memory.policies.compaction import SETTLED, WORTHWHILE, Cut, carry_out, choose
-from memory.routing.history import is_shared
-from memory.stream import Stream
-from tasks import timing
-from tasks.job import Request
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.recall import delay_of
+from cogitate.memory.effects import Effect
+from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.compaction import SETTLED, WORTHWHILE, Cut, carry_out, choose
+from cogitate.memory.routing.history import is_shared
+from cogitate.memory.stream import Stream
+from cogitate.tasks import timing
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.recall import delay_of
 
 EVERY = 100  # ticks (streams design)
 SOON = 10  # ticks after which an owner is looked at again when pruning cannot wait

@@ -1,8 +1,8 @@
 """Rating the importance of entries that their host left unrated (streams design, task 4), many in one call.
 
-Only entries that deserve a call get here (`scheduler.engine.rating`); until they are rated they count as ordinary.
-Ratings that a model leaves out, and all where no model answers, are the run's own predictions, which the request brings
-along.
+Only entries that deserve a call get here (`cogitate.scheduler.engine.rating`); until they are rated they count as
+ordinary. Ratings that a model leaves out, and all where no model answers, are the run's own predictions, which the
+request brings along.
 
 A batch that a model could not make sense of is halved: its entries stay unrated, and the owner's next batches have half
 the size (the counter "rate.batch" of its head) until one goes well; then the size doubles again.
@@ -14,19 +14,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic import BaseModel
 
-from memory.effects import Effect, Rate, SetCounter
-from memory.entry import UNRATED, Entry
-from memory.importance import rate_by_rule
-from memory.language.text import normal
-from memory.stream import Stream
-from prompts.answers import RatingsAnswer
-from prompts.constraints import Constraint
-from prompts.render import Templates
-from tasks import timing
-from tasks.job import Request
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.persona import persona
-from tasks.recall import brief, share_of, without_repeats
+from cogitate.memory.effects import Effect, Rate, SetCounter
+from cogitate.memory.entry import UNRATED, Entry
+from cogitate.memory.importance import rate_by_rule
+from cogitate.memory.language.text import normal
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import RatingsAnswer
+from cogitate.prompts.constraints import Constraint
+from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.persona import persona
+from cogitate.tasks.recall import brief, share_of, without_repeats
 
 BATCH = 20  # entries of one call
 LEAST = 5  # a batch is not halved below: a model that cannot rate so few is not worth more calls

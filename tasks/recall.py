@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memory.clock import day_and_time
-from memory.effects import Effect, MarkAccessed
-from memory.entry import Entry, EntryType
-from memory.language.text import normal
-from memory.language.truncation import shorten
-from memory.policies.window import format_character
-from memory.retrieval.profiles import profile_of
-from memory.retrieval.retrieval import Query, retrieve
-from memory.summaries.long_term import cut_oldest, estimate_tokens
-from tasks.job import Job
-from tasks.kind import Case
+from cogitate.memory.clock import day_and_time
+from cogitate.memory.effects import Effect, MarkAccessed
+from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.language.text import normal
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.policies.window import format_character
+from cogitate.memory.retrieval.profiles import profile_of
+from cogitate.memory.retrieval.retrieval import Query, retrieve
+from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens
+from cogitate.tasks.job import Job
+from cogitate.tasks.kind import Case
 
 LITTLE = 0.25  # share of the memories below which the long-term summary gives way too
 MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an identity

@@ -3,7 +3,7 @@
 The request names the messages of the world's stream that the scope has not told yet, and where its cursor stands; the
 effects append one summary and move the cursor past what it tells, or do neither. So a scope never tells a message
 twice; what did not fit into the prompt is told by the next job, which the same trigger asks for
-(`scheduler.engine.triggers`), and what a failed recount did not tell is told with the next trigger.
+(`cogitate.scheduler.engine.triggers`), and what a failed recount did not tell is told with the next trigger.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import BaseModel
 
-from memory.clock import clock_time, day_and_time, day_number
-from memory.effects import AdvanceCursor, Append, Effect
-from memory.entry import Entry
-from memory.routing.scopes import WORLD, cursor_of, place_of
-from memory.stream import Stream
-from memory.summaries.conversations import resolve_name, shown_line, summarise_entries
-from memory.summaries.size import SummarySize
-from prompts.answers import SummaryAnswer
-from prompts.render import Templates
-from tasks.job import Reads, Request
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.recall import delay_of, replaced_entry, template_entry
-from tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
+from cogitate.memory.clock import clock_time, day_and_time, day_number
+from cogitate.memory.effects import AdvanceCursor, Append, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.scopes import WORLD, cursor_of, place_of
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.conversations import resolve_name, shown_line, summarise_entries
+from cogitate.memory.summaries.size import SummarySize
+from cogitate.prompts.answers import SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.job import Reads, Request
+from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.recall import delay_of, replaced_entry, template_entry
+from cogitate.tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
 IMPORTANCE = 5  # what no limit drops without a summary
 SIZE = SummarySize(250)

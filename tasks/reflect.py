@@ -5,7 +5,7 @@ When an agent last reflected is kept in counters of its head, which the reflecti
 (the importance of all repeats counted until then). They do not depend on reflections that a host brings in from
 elsewhere. Accumulated importance is read from the stream: the sum over the events numbered after "reflect.number",
 archived ones included, and over the repeats counted since. That is the counter of Generative Agents (Park et al.
-2023; `memory.trigger`) with nothing to keep in step: events that arrive after the request count for the next.
+2023; `cogitate.memory.trigger`) with nothing to keep in step: events that arrive after the request count for the next.
 
 How often an entry was repeated is not part of what a job reads, since it changes: it is named in the request.
 """
@@ -20,29 +20,29 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel
 
-from memory.clock import DAY, clock_time, day_number, day_of
-from memory.effects import Append, Effect, SetCounter, Tell
-from memory.entry import Entry, PlanItem, is_dialogue
-from memory.language.endings import QUESTIONS
-from memory.language.sentences import split_sentences
-from memory.language.text import normal, words
-from memory.policies.compaction import rating
-from memory.routing.repeats import REPEATED
-from memory.routing.routing import stage_of
-from memory.stream import Stream
-from memory.trigger import ReflectionTrigger
-from prompts.answers import ReflectionAnswer
-from prompts.constraints import Constraint
-from prompts.render import Templates
-from tasks import timing
-from tasks.heuristics.insight import NOTABLE, find_insight, is_quiet
-from tasks.heuristics.recalled import PlanOutcome, Recalled
-from tasks.heuristics.spoken import spoken_language
-from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.meters import Meter, format_meters, meter_params, read_meters
-from tasks.persona import persona
-from tasks.recall import (
+from cogitate.memory.clock import DAY, clock_time, day_number, day_of
+from cogitate.memory.effects import Append, Effect, SetCounter, Tell
+from cogitate.memory.entry import Entry, PlanItem, is_dialogue
+from cogitate.memory.language.endings import QUESTIONS
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.text import normal, words
+from cogitate.memory.policies.compaction import rating
+from cogitate.memory.routing.repeats import REPEATED
+from cogitate.memory.routing.routing import stage_of
+from cogitate.memory.stream import Stream
+from cogitate.memory.trigger import ReflectionTrigger
+from cogitate.prompts.answers import ReflectionAnswer
+from cogitate.prompts.constraints import Constraint
+from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
+from cogitate.tasks.heuristics.insight import NOTABLE, find_insight, is_quiet
+from cogitate.tasks.heuristics.recalled import PlanOutcome, Recalled
+from cogitate.tasks.heuristics.spoken import spoken_language
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.tasks.persona import persona
+from cogitate.tasks.recall import (
     access_marks,
     delay_of,
     long_term_context,

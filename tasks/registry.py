@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memory.errors import CogitateError
-from prompts.render import Templates, check_templates
-from tasks.act import Act
-from tasks.integrate import Integrate
-from tasks.kind import Kind
-from tasks.kind_check import KindError, check_kind, taken_once
-from tasks.plan import Plan
-from tasks.prune import Prune
-from tasks.rate import RateImportance
-from tasks.recount import Recount
-from tasks.reflect import Reflect
-from tasks.summarise import Summarise
+from cogitate.memory.errors import CogitateError
+from cogitate.prompts.render import Templates, check_templates
+from cogitate.tasks.act import Act
+from cogitate.tasks.integrate import Integrate
+from cogitate.tasks.kind import Kind
+from cogitate.tasks.kind_check import KindError, check_kind, taken_once
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.prune import Prune
+from cogitate.tasks.rate import RateImportance
+from cogitate.tasks.recount import Recount
+from cogitate.tasks.reflect import Reflect
+from cogitate.tasks.summarise import Summarise
 
 
 class UnknownKind(CogitateError, LookupError):

@@ -18,17 +18,17 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import BaseModel
 
-from memory.effects import AdvanceCursor, Append, Archive, Effect, ReplaceSummary, SetCounter
-from memory.entry import Entry
-from memory.errors import CogitateError
-from memory.language.endings import SPACED, UNSPACED
-from memory.language.truncation import last_between_words
-from memory.language.word_count import count_words
-from memory.stream import Stream
-from memory.summaries.size import SummarySize
-from prompts.render import Rendered, TemplateError, neutral
-from tasks.job import Job
-from tasks.kind import Case, Kind, Prompt
+from cogitate.memory.effects import AdvanceCursor, Append, Archive, Effect, ReplaceSummary, SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import CogitateError
+from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.truncation import last_between_words
+from cogitate.memory.language.word_count import count_words
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.size import SummarySize
+from cogitate.prompts.render import Rendered, TemplateError, neutral
+from cogitate.tasks.job import Job
+from cogitate.tasks.kind import Case, Kind, Prompt
 
 MOST = 20_000  # characters among which a prompt chooses, so that a 64th of them is a small step
 LEAST = 200  # characters of a memory that are shown at the least

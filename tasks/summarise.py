@@ -6,21 +6,21 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel
 
-from memory.clock import clock_time, day_and_time, day_number
-from memory.effects import Append, Archive, Effect
-from memory.entry import OBSERVED_TYPES, Entry, is_dialogue
-from memory.policies.compaction import deserves_summary, rating, summary_entry
-from memory.routing.history import is_shared
-from memory.stream import Stream
-from memory.summaries.conversations import conversations, resolve_name, shown_line, summarise_entries
-from memory.summaries.size import SummarySize
-from prompts.answers import SummaryAnswer
-from prompts.render import Templates
-from tasks import long_term, timing
-from tasks.job import Request, ticks_of
-from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
-from tasks.recall import delay_of, replaced_entry
-from tasks.shown import (
+from cogitate.memory.clock import clock_time, day_and_time, day_number
+from cogitate.memory.effects import Append, Archive, Effect
+from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue
+from cogitate.memory.policies.compaction import deserves_summary, rating, summary_entry
+from cogitate.memory.routing.history import is_shared
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.conversations import conversations, resolve_name, shown_line, summarise_entries
+from cogitate.memory.summaries.size import SummarySize
+from cogitate.prompts.answers import SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks import long_term, timing
+from cogitate.tasks.job import Request, ticks_of
+from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.recall import delay_of, replaced_entry
+from cogitate.tasks.shown import (
     Piece,
     begun_in,
     begun_params,

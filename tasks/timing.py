@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from tasks.kind import Moment, WorldFacts
+from cogitate.tasks.kind import Moment, WorldFacts
 
 
 def offset(owner: str, spread: int) -> int:

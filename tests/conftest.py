@@ -97,7 +97,7 @@ def own_logging() -> Generator[None]:
 @pytest.fixture
 def without_own_kinds() -> Generator[None]:
     """Forget the kinds that a test registers, when it ends."""
-    from tasks import registry  # here, since tests of programs import nothing of the product
+    from cogitate.tasks import registry  # here, since tests of programs import nothing of the product
 
     before = dict(registry._kinds)
     yield

@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 import uvicorn
 from fakeredis import FakeRedis
 
-from hosting.protocol.host_table import HostTable
-from ops.gateway.app import PATIENCE, make_app
-from ops.gateway.connections import BoundedConnection
-from ops.gateway.server import config_of
-from ops.gateway.tokens import Tokens
-from scheduler.config.settings import Settings
+from cogitate.hosting.protocol.host_table import HostTable
+from cogitate.ops.gateway.app import PATIENCE, make_app
+from cogitate.ops.gateway.connections import BoundedConnection
+from cogitate.ops.gateway.server import config_of
+from cogitate.ops.gateway.tokens import Tokens
+from cogitate.scheduler.config.settings import Settings
 
 
 class Answer(NamedTuple):

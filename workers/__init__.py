@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Celery:
     if name == "app":
-        from workers.celery_app import app
+        from cogitate.workers.celery_app import app
 
         return app
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

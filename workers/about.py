@@ -7,8 +7,8 @@ from typing import TypedDict
 
 from celery.worker.control import inspect_command
 
-from scheduler.config.versions import SCHEMA
-from tasks.registry import kinds
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.tasks.registry import kinds
 
 
 def register() -> None:

@@ -1,7 +1,8 @@
 """The Celery app: one task per kind of job, named like the kind, whose arguments are ids of jobs, usually one.
 
-Settings are in `celeryconfig`. A task only passes the ids to `workers.jobs.runner.run_jobs`, which claims the jobs from
-the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not hints.
+Settings are in `celeryconfig`. A task only passes the ids to `cogitate.workers.jobs.runner.run_jobs`, which claims the
+jobs from the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not
+hints.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ import click
 import structlog
 from celery import Celery, signals
 
-from scheduler.config.settings import ConfigurationError, Settings
-from tasks.registry import kinds
-from workers import about
-from workers.jobs import metrics, model_lane, preparation
-from workers.processes import lifeline, worker_presence
-from workers.processes.json_logs import format_foreign, json_processors
-from workers.processes.text_logs import escape_foreign, text_processors
-from workers.transport import flower_broker
-from workers.transport import redis_transport as transport
-from workers.transport.broker_url import kombu_url, tls
-from workers.transport.event_batches import EventBatches
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.tasks.registry import kinds
+from cogitate.workers import about
+from cogitate.workers.jobs import metrics, model_lane, preparation
+from cogitate.workers.processes import lifeline, worker_presence
+from cogitate.workers.processes.json_logs import format_foreign, json_processors
+from cogitate.workers.processes.text_logs import escape_foreign, text_processors
+from cogitate.workers.transport import flower_broker
+from cogitate.workers.transport import redis_transport as transport
+from cogitate.workers.transport.broker_url import kombu_url, tls
+from cogitate.workers.transport.event_batches import EventBatches
 
 about.register()
 transport.register()
@@ -43,7 +44,7 @@ FLOWER_PAGES = "cogitate.flower"  # entry points that extend Flower; this packag
 
 def make_app(broker: str | None = None) -> Celery:
     """Return a Celery app for the broker at this Redis URL, or for the one that the environment's settings name."""
-    import celeryconfig  # here, as it also loads the host's own kinds
+    from cogitate import celeryconfig  # here, as it also loads the host's own kinds
 
     made = Celery("cogitate", set_as_current=broker is None)
     made.steps["consumer"].add(EventBatches)
@@ -57,7 +58,9 @@ def make_app(broker: str | None = None) -> Celery:
 
 def _task() -> Callable[..., str]:
     def run(*job_ids: str) -> str:
-        from workers.jobs.runner import run_jobs  # here, as neither publishing nor Flower needs the model's client
+        from cogitate.workers.jobs.runner import (
+            run_jobs,  # here, as neither publishing nor Flower needs the model's client
+        )
 
         return run_jobs(job_ids)
 

@@ -20,9 +20,9 @@ from bench.carry.questions import Asked, Question
 from bench.quality.locomo import ADVERSARIAL, entries_of
 from bench.quality.recordings import RecordedConversation, load_conversations, read_conversations
 from bench.table import Row, Table
-from memory.retrieval.candidates import Matching
-from memory.retrieval.measures import relevance
-from memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
+from cogitate.memory.retrieval.candidates import Matching
+from cogitate.memory.retrieval.measures import relevance
+from cogitate.memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
 
 DEPTH = 10
 TOWN_SEEDS, TOWN_AGENTS, TOWN_DAYS = (11, 12), 12, 6

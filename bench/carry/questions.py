@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.entry import Entry
+from cogitate.memory.entry import Entry
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from bench.carry.questions import Asked, Question
-from memory.clock import DAY
-from memory.entry import Entry
-from memory.routing.routing import Event, Routing, route
-from simulation.story.council import Session
-from simulation.story.days import day_of_story
-from simulation.story.people import COUNCILLORS, name
-from simulation.story.story import Story
-from simulation.story.tavern import Promise
-from simulation.world import Heard
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.routing import Event, Routing, route
+from cogitate.simulation.story.council import Session
+from cogitate.simulation.story.days import day_of_story
+from cogitate.simulation.story.people import COUNCILLORS, name
+from cogitate.simulation.story.story import Story
+from cogitate.simulation.story.tavern import Promise
+from cogitate.simulation.world import Heard
 
 
 def memories(days: int, seed: int) -> list[Asked]:

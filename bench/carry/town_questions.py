@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import msgspec
 
 from bench.carry.questions import Asked, Question
-from memory.clock import DAY
-from memory.entry import Entry
-from simulation.town.state import SpokenLine, Talk
-from simulation.town.town import Town
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.simulation.town.state import SpokenLine, Talk
+from cogitate.simulation.town.town import Town
 
 OF_OTHERS = "Tell me, what do you think of "
 LOST = "Oh no, I forgot."

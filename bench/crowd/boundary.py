@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from bench.crowd import host
 from bench.table import Row, Table
-from hosting.tick_loop import TickLoop
+from cogitate.hosting.tick_loop import TickLoop
 
 ROUNDS = 2
 TICKS = 135  # after the night

@@ -26,11 +26,11 @@ from bench.peers.celery_queue import CeleryQueue
 from bench.peers.queue import Queue, open_queues, queue_environment
 from bench.table import Row, Table
 from bench.worker.concurrency import running_worker, until
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from scheduler.config.settings import PinnedSettings
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_command, worker_environment
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_command, worker_environment
 
 AGENTS = 1_000
 ROUNDS = 3

@@ -14,10 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.table import Row, Table
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from scheduler.config.settings import PinnedSettings
-from scheduler.intake.observations import Observation
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.intake.observations import Observation
 
 OWNERS, EACH = 1_000, 40
 _LONG = "came to house {} and asked for the way to the mill, since the bridge at the old quay is closed until {}."

@@ -19,11 +19,11 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from bench.table import Row, Table
-from hosting.tick_loop import TickLoop
-from memory.entry import Entry
-from memory.profile import Profile
-from scheduler.config.settings import PinnedSettings
-from scheduler.tick.pace import Pace
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.tick.pace import Pace
 
 CROWDS = (100, 1_000, 10_000)
 SEEN = 100  # observations in a tick

@@ -20,13 +20,13 @@ from tempfile import TemporaryDirectory
 from typing import get_args
 
 from bench.table import Row, Table
-from hosting.tick_loop import TickLoop
-from memory.entry import MAX_TEXT, Entry
-from memory.limits import Policy
-from memory.profile import Profile
-from scheduler.config.settings import Settings
-from simulation.town import phrases
-from workers.processes.embedded import EmbeddedServer
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.entry import MAX_TEXT, Entry
+from cogitate.memory.limits import Policy
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import Settings
+from cogitate.simulation.town import phrases
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=f"{name} Smith") for name in ("Ann", "Ben", "Cid", "Dora")}
 START = 480  # game time of the first tick: plans are due, and talks are going on

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memory.effects import Effect
-from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.registry import register
+from cogitate.memory.effects import Effect
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt
+from cogitate.tasks.registry import register
 
 NAME = "idle"
 

@@ -18,10 +18,10 @@ from typing import Any
 from bench.crowd import idle_kind
 from bench.ledger.monitored_writes import MonitoredWrites
 from bench.table import Row, Table
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from scheduler.config.settings import PinnedSettings
-from workers.processes.embedded import EmbeddedServer
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 JOBS = 100
 TICKS, WARM = 130, 30

@@ -18,11 +18,11 @@ from redis import Redis
 
 from bench.peers.queue import Queue, open_queues
 from bench.table import Row, Table
-from scheduler.config.settings import Settings
-from tasks.job import Cost, Job, JobKey
-from workers.celery_app import make_app
-from workers.processes.embedded import EmbeddedServer
-from workers.publish import Publisher, display_args, display_kwargs
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.workers.celery_app import make_app
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.publish import Publisher, display_args, display_kwargs
 
 ROUNDS = 15
 TICK = 100  # jobs that other ways get in one round

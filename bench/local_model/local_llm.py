@@ -27,19 +27,19 @@ from typing import NamedTuple
 from bench.local_model.llama_server import MODEL
 from bench.quality.memory_checks import bad_memories
 from bench.table import Row, Table
-from hosting import logs
-from hosting.tick_loop import TickLoop
-from memory.clock import clock_time
-from memory.effects import Append, ReplaceSummary, Tell
-from memory.entry import PlanItem
-from ops.world_driver import drive
-from scheduler.config.endpoints import Endpoint, ModelSettings
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Ended
-from simulation.town.town import Town
+from cogitate.hosting import logs
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.clock import clock_time
+from cogitate.memory.effects import Append, ReplaceSummary, Tell
+from cogitate.memory.entry import PlanItem
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import Ended
+from cogitate.simulation.town.town import Town
 
 AGENTS = 3
 START = 350  # minutes after 00:00: ten to six, when plans are about to be made

@@ -21,13 +21,13 @@ from redis import Redis
 
 from bench.table import Row, Table
 from bench.worker.concurrency import MEMORIES, Bench, Measured, endpoint, fill_memories, together
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from scheduler.config.settings import PinnedSettings
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.ledger.claims import Claim, Claims
-from tasks.registry import kind_of, kinds
-from workers.processes.embedded import EmbeddedServer
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.ledger.claims import Claim, Claims
+from cogitate.tasks.registry import kind_of, kinds
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 JOBS = 1_000
 KINDS = ("plan", "reflect")

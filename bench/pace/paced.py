@@ -18,20 +18,20 @@ from typing import Any
 from redis import Redis
 
 from bench.table import Cell, Row, Table
-from hosting.tick_loop import TickLoop
-from memory.clock import DAY
-from ops.fake_llm.server import MODEL, FakeEndpoint
-from ops.load.run import wait_for_workers
-from ops.world_driver import drive
-from scheduler.config.settings import Settings
-from scheduler.engine.turn import FinishedTick
-from scheduler.inspection.replay import replay
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import JournalError
-from scheduler.latency.due_ticks import TOO_SLOW
-from scheduler.ledger.run_store import RunStore
-from simulation.town.town import Town
-from workers.processes.embedded import EmbeddedServer
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.clock import DAY
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.load.run import wait_for_workers
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.simulation.town.town import Town
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 TAIL = 0.5  # sigma: one answer of 20 takes 2.3 times as long as the usual one, one of 100 3.2 times
 WARM = 10  # game minutes that do not count: nothing is known of the model yet

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from bench.pace.recorded_calls import RATING, THOUGHT
-from tasks.kind import Case
-from tasks.own.choices import newest
-from tasks.own.declaring import kind
+from cogitate.tasks.kind import Case
+from cogitate.tasks.own.choices import newest
+from cogitate.tasks.own.declaring import kind
 
 
 class RecordedAnswer(BaseModel):

@@ -11,15 +11,15 @@ from tempfile import TemporaryDirectory
 from bench.pace import recorded_kinds
 from bench.pace.paced import PacedCase, PacedRun, measure_run
 from bench.pace.recorded_calls import RATING, THOUGHT, RecordedCalls, owner_of, steps_of
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import MODEL, FakeEndpoint
-from ops.load.run import wait_for_workers
-from scheduler.config.settings import Settings
-from scheduler.engine.turn import FinishedTick
-from simulation.recorded.recording import Recording
-from tasks.registry import kind_names
-from workers.processes.embedded import EmbeddedServer
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.load.run import wait_for_workers
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.simulation.recorded.recording import Recording
+from cogitate.tasks.registry import kind_names
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 
 class _Reflecting:

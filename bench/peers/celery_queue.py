@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from celery import Celery
 
 from bench.peers.queue import AT_ONCE, asked_queue, set_mark
-from workers.transport.broker_url import kombu_url
+from cogitate.workers.transport.broker_url import kombu_url
 
 
 class CeleryQueue:

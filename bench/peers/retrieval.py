@@ -15,8 +15,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from memory.entry import Entry
-from memory.language.text import stems
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.text import stems
 
 DIMENSIONS = 1_536  # of the embeddings that Generative Agents were published with
 DECAY = 0.99

@@ -12,14 +12,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hosting.tick_loop import TickLoop
-from memory.clock import DAY, clock_time, day_of
-from memory.effects import Append, Tell
-from memory.entry import Entry
-from ops.world_driver import drive
-from scheduler.config.settings import Settings
-from scheduler.journal.history import read_journal
-from simulation.town.town import Town
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.clock import DAY, clock_time, day_of
+from cogitate.memory.effects import Append, Tell
+from cogitate.memory.entry import Entry
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.simulation.town.town import Town
 
 AGENTS = 25
 TICKS = DAY + 11 * 60  # until the talks of the first day are summarised

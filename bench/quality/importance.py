@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from bench.quality.recordings import Run, load_runs
 from bench.table import Cell, Row, Table
-from memory.entry import Entry, EntryType
-from memory.importance import Ratings, rate_by_rule
-from memory.language.text import normal
+from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.importance import Ratings, rate_by_rule
+from cogitate.memory.language.text import normal
 
 _TYPES: dict[str, EntryType] = {"event": "observation", "thought": "reflection", "chat": "message"}
 _USUAL: dict[EntryType, int] = {"observation": 3, "reflection": 5, "message": 5}

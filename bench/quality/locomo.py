@@ -13,10 +13,10 @@ from pathlib import Path
 
 from bench.quality.recordings import RecordedConversation, Turn, load_conversations
 from bench.table import Row, Table
-from memory.entry import Entry
-from memory.retrieval.candidates import Matching
-from memory.retrieval.measures import keyword_overlap, relevance
-from memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
+from cogitate.memory.entry import Entry
+from cogitate.memory.retrieval.candidates import Matching
+from cogitate.memory.retrieval.measures import keyword_overlap, relevance
+from cogitate.memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
 
 ADVERSARIAL = 5  # category
 DEPTHS = (5, 10, 30)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from statistics import median
 
 from bench.table import Row, Table
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.policies.compaction import carry_out, choose, enforce_limits
-from memory.retrieval.retrieval import DEFAULT, DIALOGUE, SPEC, Query, retrieve
-from memory.routing.repeats import RepeatIndex
-from memory.snapshot import dump, load
-from memory.stream import Stream
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.compaction import carry_out, choose, enforce_limits
+from cogitate.memory.retrieval.retrieval import DEFAULT, DIALOGUE, SPEC, Query, retrieve
+from cogitate.memory.routing.repeats import RepeatIndex
+from cogitate.memory.snapshot import dump, load
+from cogitate.memory.stream import Stream
 
 ROUNDS = 30
 OWNER = "agent:ann"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from memory.entry import MAX_TEXT, Entry
-from memory.language.hidden_characters import without_hidden
-from memory.profile import Location
-from memory.stream import Stream
+from cogitate.memory.entry import MAX_TEXT, Entry
+from cogitate.memory.language.hidden_characters import without_hidden
+from cogitate.memory.profile import Location
+from cogitate.memory.stream import Stream
 
 FEWEST, MOST = 5, 8  # items of a plan (streams, task 7)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.language.text import stems
+from cogitate.memory.language.text import stems
 
 WORDS = 12_000  # the most frequent ones
 NEAREST = 20

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.quality.recordings import Agent, Run, load_runs
 from bench.table import Row, Table
-from memory.trigger import ReflectionTrigger
+from cogitate.memory.trigger import ReflectionTrigger
 
 
 def tables(data: Path) -> list[Table]:

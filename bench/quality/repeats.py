@@ -1,7 +1,7 @@
 """Repeats in recorded streams: how many entries tell again what the same agent already holds.
 
 A repeat has the text of an earlier entry of that agent (without regard to case and spaces). Coalesced is what
-`memory.routing.repeats` would count instead of store when every entry is kept: observations only, near repeats
+`cogitate.memory.routing.repeats` would count instead of store when every entry is kept: observations only, near repeats
 included.
 """
 
@@ -11,10 +11,10 @@ from pathlib import Path
 
 from bench.quality.recordings import Run, load_runs
 from bench.table import Cell, Row, Table
-from memory.entry import Entry
-from memory.language.text import normal
-from memory.routing.repeats import RepeatIndex
-from memory.stream import Stream
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.text import normal
+from cogitate.memory.routing.repeats import RepeatIndex
+from cogitate.memory.stream import Stream
 
 
 def tables(data: Path) -> list[Table]:

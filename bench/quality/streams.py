@@ -15,9 +15,9 @@ from pathlib import Path
 
 from bench.quality.recordings import Agent, RecordedMemory, Run, load_runs
 from bench.table import Row, Table
-from memory.entry import Entry
-from memory.retrieval.measures import keyword_overlap, relevance_to_best, scaled_importance, scaled_recency
-from memory.retrieval.retrieval import DEFAULT, SPEC, Component, Query, RetrievalProfile, retrieve
+from cogitate.memory.entry import Entry
+from cogitate.memory.retrieval.measures import keyword_overlap, relevance_to_best, scaled_importance, scaled_recency
+from cogitate.memory.retrieval.retrieval import DEFAULT, SPEC, Component, Query, RetrievalProfile, retrieve
 
 FEWEST = 31  # candidates
 DEEP, SHALLOW = 30, 10

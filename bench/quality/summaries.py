@@ -16,9 +16,9 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from bench.quality.recordings import RecordedConversation, Turn, load_conversations
 from bench.table import Cell, Row, Table
-from memory.language.sentences import split_sentences
-from memory.language.text import FUNCTION_WORDS, words
-from memory.summaries.summary import Style, Utterance, summarise
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.text import FUNCTION_WORDS, words
+from cogitate.memory.summaries.summary import Style, Utterance, summarise
 
 _PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
     ("canned sentence", (0.080, 0.011, 0.061, 0.0)),
@@ -146,7 +146,7 @@ def raw_coverage(session: Session) -> str:
 
 
 def ours(style: Style) -> Method:
-    """`memory.summaries.summary.summarise` with a header that says who and when."""
+    """`cogitate.memory.summaries.summary.summarise` with a header that says who and when."""
 
     def method(session: Session) -> str:
         lines = [Utterance(turn.speaker, turn.text, 0) for turn in session.turns]

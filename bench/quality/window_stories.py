@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.table import Row, Table
-from memory.entry import Entry
-from memory.language.sentences import split_sentences
-from memory.summaries.long_term import estimate_tokens, fold
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.summaries.long_term import estimate_tokens, fold
 
 STORIES = Path(__file__).parents[2] / "tests" / "fixtures" / "stories"
 KINDS = ("names", "objective", "relation", "item")

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench.readability.made import Made
-from memory.language.grammar import has_verb
-from memory.language.irregular import BASE_FORMS
-from memory.language.sentences import split_sentences
-from memory.language.text import FUNCTION_WORDS
-from memory.language.times import find_times
+from cogitate.memory.language.grammar import has_verb
+from cogitate.memory.language.irregular import BASE_FORMS
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.text import FUNCTION_WORDS
+from cogitate.memory.language.times import find_times
 
 QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 from fakeredis import FakeRedis
 
-from hosting.tick_loop import TickLoop
-from memory.clock import day_and_time
-from memory.effects import Append, ReplaceSummary
-from ops.world_choice import event_types_of, settings_for
-from ops.world_driver import drive
-from scheduler.config.settings import PinnedSettings
-from scheduler.journal.history import Change
-from simulation.town.town import Town
-from simulation.world import World
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.clock import day_and_time
+from cogitate.memory.effects import Append, ReplaceSummary
+from cogitate.ops.world_choice import event_types_of, settings_for
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.journal.history import Change
+from cogitate.simulation.town.town import Town
+from cogitate.simulation.world import World
 
 Type = Literal["reflection", "summary", "long-term summary", "plan item"]
 

@@ -9,8 +9,8 @@ from bench.readability.checks import CHECKS, QUOTED, Sentence, sentences_of
 from bench.readability.made import Made, lived, of_town
 from bench.readability.ship import POLICIES, Ship
 from bench.table import Row, Table
-from memory.language.text import normal
-from simulation.story.story import Story
+from cogitate.memory.language.text import normal
+from cogitate.simulation.story.story import Story
 
 AGENTS, DAYS, MINUTES_PER_TICK = 25, 7, 5
 SHIP_DAYS = 5

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memory.clock import DAY
-from memory.effects import Effect
-from memory.entry import Entry
-from memory.language.times import parse_clock
-from memory.profile import Location, Profile
-from simulation.world import AppliedChange
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.times import parse_clock
+from cogitate.memory.profile import Location, Profile
+from cogitate.simulation.world import AppliedChange
 
 PEOPLE = {
     "agent:ruth": Profile(
@@ -53,7 +53,7 @@ POLICIES = {"agent:idris": "cells", "agent:bertrand": "tokens"}
 
 
 class Ship:
-    """The world of `ship.txt` (`simulation.world.World`). Nothing that anybody thinks changes it."""
+    """The world of `ship.txt` (`cogitate.simulation.world.World`). Nothing that anybody thinks changes it."""
 
     locations = PLACES
     start_minute = 0

@@ -27,17 +27,17 @@ from redis.exceptions import RedisError
 
 from bench.soak.soak_faults import ENDPOINT_FAULTS, Faults
 from bench.table import Row, Table
-from ops.commands.replay import scratch
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import Replayed, replay
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.exported import all_lines, exported_journal
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.run_store import RunStore
-from workers.processes.embedded import EmbeddedServer
+from cogitate.ops.commands.replay import scratch
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import Replayed, replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.exported import all_lines, exported_journal
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 RUN = "soak"
 DAY = 1440  # ticks

@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.settings import Settings
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Job
-from workers.processes.supervisor import QUICK_DEATH
-from workers.publish import Publisher
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Job
+from cogitate.workers.processes.supervisor import QUICK_DEATH
+from cogitate.workers.publish import Publisher
 
 #: Shares of the stand-in endpoint's requests, where a run asks it.
 ENDPOINT_FAULTS = {"429:1": 0.03, "500": 0.02, "close": 0.02, "broken_json": 0.02, "refusal": 0.01, "no_usage": 0.01}

@@ -27,18 +27,18 @@ from redis import Redis
 
 from bench.peers import plain_worker
 from bench.table import Row, Table
-from hosting.tick_loop import TickLoop
-from memory.profile import Location, Profile
-from ops.fake_llm.server import MODEL
-from scheduler.config.settings import Settings
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.intake.observations import Observation
-from tasks.registry import kind_of
-from workers.llm.requests.dialect import Dialect
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_command, worker_environment
-from workers.publish import Publisher
-from workers.transport.broker_url import kombu_url
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Location, Profile
+from cogitate.ops.fake_llm.server import MODEL
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.intake.observations import Observation
+from cogitate.tasks.registry import kind_of
+from cogitate.workers.llm.requests.dialect import Dialect
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_command, worker_environment
+from cogitate.workers.publish import Publisher
+from cogitate.workers.transport.broker_url import kombu_url
 
 LATENCY = 0.2  # seconds
 SECONDS = 6.0  # of measuring, after a warm-up

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.table import Row, Table
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
-from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 
 WORKERS = 3
 LOOK_EVERY = 0.02  # seconds between two looks at what the server has counted

@@ -17,7 +17,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from bench.table import Row, Table
-from ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 
 ROUNDS = 5
 STEPS = ("imported", "server and workers started", "first tick committed", "first result applied")
@@ -47,10 +47,10 @@ def _seconds(url: str) -> list[float]:
 
 def start(folder: str, url: str) -> list[float]:
     """Return the clock at each step of a host's start."""
-    from hosting.tick_loop import TickLoop
-    from memory.profile import Profile
-    from scheduler.config.settings import PinnedSettings
-    from scheduler.intake.observations import Observation
+    from cogitate.hosting.tick_loop import TickLoop
+    from cogitate.memory.profile import Profile
+    from cogitate.scheduler.config.settings import PinnedSettings
+    from cogitate.scheduler.intake.observations import Observation
 
     clocks = [time.time()]
     settings = PinnedSettings(

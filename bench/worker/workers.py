@@ -24,13 +24,13 @@ from bench.peers.celery_queue import CeleryQueue
 from bench.peers.queue import Queue, open_queues, queue_environment
 from bench.table import Row, Table
 from bench.worker.concurrency import cpu_seconds, running_worker, until
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from scheduler.config.settings import PinnedSettings, Settings
-from tasks.job import Job
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_command, worker_environment
-from workers.publish import Publisher
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import PinnedSettings, Settings
+from cogitate.tasks.job import Job
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_command, worker_environment
+from cogitate.workers.publish import Publisher
 
 ROUNDS = 5
 JOBS = 640  # in a block

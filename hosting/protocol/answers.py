@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel
 
-from hosting.protocol.messages import Turn
-from scheduler.journal.ends import JobEnd, ends_of
-from scheduler.journal.history import Change, changes_of
-from scheduler.journal.lines import ReadLine
-from tasks.job import JobKey, job_id
+from cogitate.hosting.protocol.messages import Turn
+from cogitate.scheduler.journal.ends import JobEnd, ends_of
+from cogitate.scheduler.journal.history import Change, changes_of
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.tasks.job import JobKey, job_id
 
 
 class Opened(BaseModel):

@@ -13,22 +13,22 @@ import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 
-from hosting.opening import check_model, description_of
-from hosting.protocol.answers import Closed, Opened, Status, Steered, Ticked
-from hosting.protocol.hosted_run import HostedRun
-from hosting.protocol.messages import OpenRun, Steer, Turn
-from hosting.protocol.posted_loop import PostedLoop
-from hosting.protocol.refusals import Refusal, missing, not_open
-from hosting.protocol.run_settings import settings_of_run
-from hosting.protocol.steering import control_of
-from hosting.services import Processes, open_processes
-from scheduler.budget.rules import check_prices, check_spending, use_prompts
-from scheduler.config.kind_modules import load_kinds
-from scheduler.config.settings import Settings, check_run_name
-from scheduler.inspection.summary import summarise_run
-from scheduler.ledger.errors import RunExists
-from scheduler.ledger.run_store import RunStore, run_exists
-from scheduler.steering.operators import ask
+from cogitate.hosting.opening import check_model, description_of
+from cogitate.hosting.protocol.answers import Closed, Opened, Status, Steered, Ticked
+from cogitate.hosting.protocol.hosted_run import HostedRun
+from cogitate.hosting.protocol.messages import OpenRun, Steer, Turn
+from cogitate.hosting.protocol.posted_loop import PostedLoop
+from cogitate.hosting.protocol.refusals import Refusal, missing, not_open
+from cogitate.hosting.protocol.run_settings import settings_of_run
+from cogitate.hosting.protocol.steering import control_of
+from cogitate.hosting.services import Processes, open_processes
+from cogitate.scheduler.budget.rules import check_prices, check_spending, use_prompts
+from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.config.settings import Settings, check_run_name
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger.errors import RunExists
+from cogitate.scheduler.ledger.run_store import RunStore, run_exists
+from cogitate.scheduler.steering.operators import ask
 
 log = structlog.get_logger()
 

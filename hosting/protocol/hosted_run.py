@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-from hosting.protocol.answers import Memories, Opened, Ticked, applied, ends, requested, ticked
-from hosting.protocol.messages import Turn
-from hosting.protocol.posted_loop import PostedLoop
-from hosting.protocol.questions import Question
-from hosting.protocol.refusals import Refusal, another_turn, not_open, out_of_order
-from memory.errors import InputError
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import ReadLine
+from cogitate.hosting.protocol.answers import Memories, Opened, Ticked, applied, ends, requested, ticked
+from cogitate.hosting.protocol.messages import Turn
+from cogitate.hosting.protocol.posted_loop import PostedLoop
+from cogitate.hosting.protocol.questions import Question
+from cogitate.hosting.protocol.refusals import Refusal, another_turn, not_open, out_of_order
+from cogitate.memory.errors import InputError
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import ReadLine
 
 
 class _UnderWay(NamedTuple):

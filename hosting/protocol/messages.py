@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
-from hosting.protocol.unknown_fields import with_known_fields
-from memory.effects import Effect
-from memory.errors import InputError, quoted, require_list
-from memory.profile import Location, Profile
-from memory.routing.routing import Event
-from scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_OWNER, MAX_TOLD
-from scheduler.intake.observations import Number, SeenFields
-from scheduler.tick.arguments import MAX_MINUTE, MAX_TICKS
-from tasks.job import Reads
+from cogitate.hosting.protocol.unknown_fields import with_known_fields
+from cogitate.memory.effects import Effect
+from cogitate.memory.errors import InputError, quoted, require_list
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routing.routing import Event
+from cogitate.scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_OWNER, MAX_TOLD
+from cogitate.scheduler.intake.observations import Number, SeenFields
+from cogitate.scheduler.tick.arguments import MAX_MINUTE, MAX_TICKS
+from cogitate.tasks.job import Reads
 
 MOST = 10_000  # items of one list in a message
 MAX_CHECKPOINT = 4_000_000  # characters of a world's state

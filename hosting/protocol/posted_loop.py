@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hosting.protocol.messages import Turn, effect_of
-from hosting.services import Processes
-from hosting.tick_block import one_by_one
-from hosting.tick_loop import TickLoop
-from memory.errors import InputError
-from scheduler.budget.briefs import brief_keys, check_brief
-from scheduler.config.settings import Settings
-from scheduler.journal.ends import JobEnd
-from scheduler.ledger.connect import connect
-from scheduler.tick.loop import Tick
-from tasks.registry import kinds
+from cogitate.hosting.protocol.messages import Turn, effect_of
+from cogitate.hosting.services import Processes
+from cogitate.hosting.tick_block import one_by_one
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.errors import InputError
+from cogitate.scheduler.budget.briefs import brief_keys, check_brief
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.journal.ends import JobEnd
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.tasks.registry import kinds
 
 
 class PostedLoop(TickLoop):

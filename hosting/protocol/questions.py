@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, RootModel
 
-from hosting.protocol.answers import plain
-from hosting.protocol.messages import Figure, Label, Labels, Message, Owner
-from memory.entry import MAX_TEXT, Entry, EntryType
-from memory.retrieval.retrieval import Scored
-from memory.view import MAX_LIMIT, MAX_TOKENS, MemoryView
+from cogitate.hosting.protocol.answers import plain
+from cogitate.hosting.protocol.messages import Figure, Label, Labels, Message, Owner
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType
+from cogitate.memory.retrieval.retrieval import Scored
+from cogitate.memory.view import MAX_LIMIT, MAX_TOKENS, MemoryView
 
 Limit = Annotated[Figure, Field(le=MAX_LIMIT)]
 Types = tuple[EntryType, ...]

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from hosting.protocol.refusals import malformed
-from memory.errors import quoted, text_of
-from scheduler.intake.checks import MAX_DEPTH, depth
+from cogitate.hosting.protocol.refusals import malformed
+from cogitate.memory.errors import quoted, text_of
+from cogitate.scheduler.intake.checks import MAX_DEPTH, depth
 
 
 def read_json(body: bytes) -> Any:

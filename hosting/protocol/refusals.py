@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from hosting.protocol.answers import Problem
-from memory.errors import CogitateError, InputError, UsageError, first_fault, text_of
-from scheduler.config.settings import ConfigurationError
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.errors import (
+from cogitate.hosting.protocol.answers import Problem
+from cogitate.memory.errors import CogitateError, InputError, UsageError, first_fault, text_of
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.errors import (
     Fenced,
     LedgerError,
     LedgerUnavailable,
@@ -20,8 +20,8 @@ from scheduler.ledger.errors import (
     RunMissing,
     RunRolledBack,
 )
-from scheduler.steering.operators import RunCancelled, TooManyRequests
-from scheduler.tick.world_calls import NoSuchOwner
+from cogitate.scheduler.steering.operators import RunCancelled, TooManyRequests
+from cogitate.scheduler.tick.world_calls import NoSuchOwner
 
 SAY_AGAIN = "correct it and send the message again; the run is as it was"
 CORRECT_OR_CREATE = 'correct its name, or create it with "exist": "create"'

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memory.errors import quoted
-from scheduler.config.settings import ConfigurationError, Settings
+from cogitate.memory.errors import quoted
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
 
 #: Settings that a host may give. All others are those of whoever started the gateway.
 GIVEN = frozenset(

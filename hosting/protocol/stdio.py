@@ -9,13 +9,13 @@ import msgspec
 import structlog
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from hosting.logs import where_raised
-from hosting.protocol.host_table import HostTable
-from hosting.protocol.messages import Message, OpenRun, Steer, Turn
-from hosting.protocol.questions import Question
-from hosting.protocol.reading import read_json
-from hosting.protocol.refusals import Refusal, malformed, refusal_of
-from memory.errors import CogitateError, first_fault, quoted
+from cogitate.hosting.logs import where_raised
+from cogitate.hosting.protocol.host_table import HostTable
+from cogitate.hosting.protocol.messages import Message, OpenRun, Steer, Turn
+from cogitate.hosting.protocol.questions import Question
+from cogitate.hosting.protocol.reading import read_json
+from cogitate.hosting.protocol.refusals import Refusal, malformed, refusal_of
+from cogitate.memory.errors import CogitateError, first_fault, quoted
 
 MAX_LINE = 8_000_000  # bytes
 PARENT = "host"  # the name of the one host

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hosting.protocol.messages import Steer
-from hosting.protocol.refusals import malformed
-from memory.errors import quoted
-from scheduler.config.controls import FULL, Control, SetCadence, SetLimit, SetMode
-from scheduler.config.limits import LimitError, parse_limit_name
-from scheduler.steering.throttle import KIND
+from cogitate.hosting.protocol.messages import Steer
+from cogitate.hosting.protocol.refusals import malformed
+from cogitate.memory.errors import quoted
+from cogitate.scheduler.config.controls import FULL, Control, SetCadence, SetLimit, SetMode
+from cogitate.scheduler.config.limits import LimitError, parse_limit_name
+from cogitate.scheduler.steering.throttle import KIND
 
 
 def control_of(message: Steer) -> Control:

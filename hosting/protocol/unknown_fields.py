@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from scheduler.intake.checks import MAX_LABEL
+from cogitate.scheduler.intake.checks import MAX_LABEL
 
 
 def with_known_fields(model: type[BaseModel], given: Any) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memory.language.speakers import Speakers
-from memory.language.text import FUNCTION_WORDS, words
+from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.text import FUNCTION_WORDS, words
 
 _DEAR = "treasure|angel|star|gem|saint|life-?saver|hero|legend"
 #: "Nice to meet you at last", "How are you today?", "I had better get on", "So had I".

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memory.language.text import KANA_AND_HAN, WHITE_SPACE
+from cogitate.memory.language.text import KANA_AND_HAN, WHITE_SPACE
 
 #: Halves of a character class. After a mark of the first a space follows, or the text ends; not so after the second.
 SPACED = ".!?…\u061f\u06d4\u0964\u0965\u0589\u1362\u17d4\u104b"

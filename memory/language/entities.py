@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memory.language.text import FUNCTION_WORDS, words
+from cogitate.memory.language.text import FUNCTION_WORDS, words
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 NUMBER_WORDS = frozenset(

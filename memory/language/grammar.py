@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from memory.language.irregular import BASE_FORMS
+from cogitate.memory.language.irregular import BASE_FORMS
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from functools import cache, lru_cache
 
-from memory.language.tables import read_table
-from memory.language.text import FUNCTION_WORDS, KANA_AND_HAN, normalized
+from cogitate.memory.language.tables import read_table
+from cogitate.memory.language.text import FUNCTION_WORDS, KANA_AND_HAN, normalized
 
 ENGLISH = "en"
 UNDETERMINED = "und"  # nothing in the text tells its language

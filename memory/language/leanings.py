@@ -6,7 +6,7 @@ town, rated by two different models. They only order texts; what a rating of a r
 
 from __future__ import annotations
 
-from memory.language.text import stems
+from cogitate.memory.language.text import stems
 
 
 def _group(listed: str) -> frozenset[str]:

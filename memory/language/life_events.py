@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memory.language.languages import ENGLISH, OTHER, UNDETERMINED, is_english, languages_of
-from memory.language.tables import read_table
-from memory.language.text import MARKS, normalized
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, is_english, languages_of
+from cogitate.memory.language.tables import read_table
+from cogitate.memory.language.text import MARKS, normalized
 
 LONGEST = 2_000  # characters that are looked at: what changes a life is said early
 

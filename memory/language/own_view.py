@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memory.language.grammar import is_past, word_set
-from memory.language.sentences import split_sentences
+from cogitate.memory.language.grammar import is_past, word_set
+from cogitate.memory.language.sentences import split_sentences
 
 #: Past forms that do not stand for what was done to somebody.
 _ONLY_PAST = word_set(

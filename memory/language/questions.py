@@ -9,10 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memory.language.grammar import SINGULAR, agree, is_adverb, is_inflected, is_past, past_of, takes_object, word_set
-from memory.language.persons import replace_persons, tokens_of
-from memory.language.references import looks_like_name
-from memory.language.text import FUNCTION_WORDS
+from cogitate.memory.language.grammar import (
+    SINGULAR,
+    agree,
+    is_adverb,
+    is_inflected,
+    is_past,
+    past_of,
+    takes_object,
+    word_set,
+)
+from cogitate.memory.language.persons import replace_persons, tokens_of
+from cogitate.memory.language.references import looks_like_name
+from cogitate.memory.language.text import FUNCTION_WORDS
 
 LONGEST = 400  # characters of a question that is told in other words
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from memory.language.grammar import is_adverb, is_inflected, word_set
-from memory.language.irregular import BASE_FORMS
-from memory.language.text import FUNCTION_WORDS
+from cogitate.memory.language.grammar import is_adverb, is_inflected, word_set
+from cogitate.memory.language.irregular import BASE_FORMS
+from cogitate.memory.language.text import FUNCTION_WORDS
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _PERSON = word_set("he she him her his hers himself herself")

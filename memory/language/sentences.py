@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from memory.language.endings import QUESTIONS, SPACED, UNSPACED, full_stop
-from memory.language.grammar import has_verb, word_set
+from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED, full_stop
+from cogitate.memory.language.grammar import has_verb, word_set
 
 #: Words after which a full stop ends no sentence.
 _ABBREVIATIONS = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"})

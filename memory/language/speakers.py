@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memory.language.references import looks_like_name
-from memory.language.reported import is_request
-from memory.language.sentences import beginning_of, folded, is_called
-from memory.language.text import words
+from cogitate.memory.language.references import looks_like_name
+from cogitate.memory.language.reported import is_request
+from cogitate.memory.language.sentences import beginning_of, folded, is_called
+from cogitate.memory.language.text import words
 
 _FEW = 32  # names that are looked for one by one, which takes less than a look at every letter of a sentence
 _START = 3  # characters by which more names are found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memory.clock import DAY
-from memory.language.times import find_times
+from cogitate.memory.clock import DAY
+from cogitate.memory.language.times import find_times
 
 _DAY = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
 _QUOTED = re.compile(r"([“\"«][^“”\"«»]*+[”\"»])")

@@ -16,7 +16,7 @@ from typing import Literal
 from snowballstemmer.english_stemmer import EnglishStemmer
 from snowballstemmer.russian_stemmer import RussianStemmer
 
-from memory.language.irregular import BASE_FORMS
+from cogitate.memory.language.irregular import BASE_FORMS
 
 _SPEC_STOP_WORDS = """
 a an the is was were be been being have has had do does did will would could should may might must shall can to of in

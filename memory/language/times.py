@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from memory.clock import day_number
+from cogitate.memory.clock import day_number
 
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from memory.language.text import UNSPACED, WHITE_SPACE, is_unspaced
+from cogitate.memory.language.text import UNSPACED, WHITE_SPACE, is_unspaced
 
 Content = Literal["statement", "reasoning", "result", "other"]
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
-from memory.language.languages import is_english
+from cogitate.memory.language.languages import is_english
 
 LONG = 16  # characters: a longer word counts as several
 #: Characters of scripts that write no spaces count as a word each: Thai to Khmer, kana, Han.

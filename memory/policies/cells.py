@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, TakeWaiting
-from memory.entry import OBSERVED_TYPES, Entry
-from memory.limits import MemoryLimits
-from memory.stream import Stream
-from memory.summaries.long_term import fold_or_cut
+from cogitate.memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, TakeWaiting
+from cogitate.memory.entry import OBSERVED_TYPES, Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.long_term import fold_or_cut
 
 SUMMARY_TOKENS = 250  # size of a summary that is written without a model
 

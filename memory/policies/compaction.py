@@ -1,7 +1,7 @@
 """Compaction: the entries that pruning archives, and the hard limits that the boundary enforces (streams, task 10).
 
-Cells (`memory.policies.cells`) and the token window (`memory.policies.window`) bound the observations of their owners;
-for these owners this module handles only reflections and plans.
+Cells (`cogitate.memory.policies.cells`) and the token window (`cogitate.memory.policies.window`) bound the observations
+of their owners; for these owners this module handles only reflections and plans.
 
 An entry whose importance reaches the threshold is archived only into a summary that names it as evidence. Unrated
 entries count as ordinary (importance 3).
@@ -13,22 +13,22 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.clock import day_of
-from memory.effects import Append, Archive, Effect
-from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue
-from memory.language.endings import QUESTIONS, joined, with_end
-from memory.language.languages import is_english
-from memory.language.own_view import with_subject
-from memory.language.sentences import split_sentences
-from memory.language.times import anchor_days
-from memory.language.truncation import shorten
-from memory.limits import MemoryLimits
-from memory.policies import cells, window
-from memory.retrieval.scoring import ORDINARY, recency
-from memory.routing.history import is_shared, trim
-from memory.stream import Stream
-from memory.summaries.conversations import conversations, resolve_name, summarise_entries
-from memory.summaries.statements import news_of
+from cogitate.memory.clock import day_of
+from cogitate.memory.effects import Append, Archive, Effect
+from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue
+from cogitate.memory.language.endings import QUESTIONS, joined, with_end
+from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.own_view import with_subject
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.times import anchor_days
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies import cells, window
+from cogitate.memory.retrieval.scoring import ORDINARY, recency
+from cogitate.memory.routing.history import is_shared, trim
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.conversations import conversations, resolve_name, summarise_entries
+from cogitate.memory.summaries.statements import news_of
 
 MUNDANE = 3  # importance of a summary of routine events (streams design, task 9)
 WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes routine ones

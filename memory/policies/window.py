@@ -5,10 +5,10 @@
     total > limit             ──► the boundary: both, without a model; then the summary's oldest part is cut, with a
                                   warning; then fewer than 3 entries are kept; last, the character is cut down
 
-The first two are jobs of a model (`tasks.long_term`). The last holds after every boundary, for any limit and any answer
-of a model. The 80% leave room for entries that arrive while the model writes. The window design looks at the buffer
-alone; with a long summary the total would then reach the limit before the buffer reaches 80% of it, and the boundary
-would always act first. Each owner is handled separately.
+The first two are jobs of a model (`cogitate.tasks.long_term`). The last holds after every boundary, for any limit and
+any answer of a model. The 80% leave room for entries that arrive while the model writes. The window design looks at the
+buffer alone; with a long summary the total would then reach the limit before the buffer reaches 80% of it, and the
+boundary would always act first. Each owner is handled separately.
 
 The buffer holds observations, messages and summaries; reflections and plans have limits of their own.
 """
@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memory.effects import Archive, Effect, ReplaceSummary, SetCharacter
-from memory.entry import OBSERVED_TYPES, Character, Entry
-from memory.language.word_count import count_words
-from memory.limits import MemoryLimits
-from memory.stream import Stream
-from memory.summaries.long_term import (
+from cogitate.memory.effects import Archive, Effect, ReplaceSummary, SetCharacter
+from cogitate.memory.entry import OBSERVED_TYPES, Character, Entry
+from cogitate.memory.language.word_count import count_words
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.long_term import (
     cut_oldest,
     estimate_tokens,
     fold_or_cut,

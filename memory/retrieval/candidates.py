@@ -9,13 +9,13 @@ from functools import cached_property
 from operator import lt
 from typing import Literal
 
-from memory.entry import Entry, EntryType
-from memory.language.meanings.concepts import is_theme
-from memory.language.meanings.near_words import near_words
-from memory.language.meanings.word_vectors import cosine, mean_vector, rarity
-from memory.language.text import extract_keywords, normal, stem, stems
-from memory.retrieval.scoring import ORDINARY, bm25
-from memory.retrieval.terms import TERMS, THEMED_TERMS, VECTORS
+from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.language.meanings.concepts import is_theme
+from cogitate.memory.language.meanings.near_words import near_words
+from cogitate.memory.language.meanings.word_vectors import cosine, mean_vector, rarity
+from cogitate.memory.language.text import extract_keywords, normal, stem, stems
+from cogitate.memory.retrieval.scoring import ORDINARY, bm25
+from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, VECTORS
 
 _CAPITALIZED = re.compile(r"\b[A-Z][A-Za-z]*")
 

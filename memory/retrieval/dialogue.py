@@ -13,11 +13,11 @@ from collections import Counter
 from functools import lru_cache
 from itertools import chain
 
-from memory.entry import Entry, is_of_event
-from memory.language.endings import QUESTIONS
-from memory.language.text import normalized, words
-from memory.retrieval.candidates import Candidates, display_name
-from memory.retrieval.terms import TERMS
+from cogitate.memory.entry import Entry, is_of_event
+from cogitate.memory.language.endings import QUESTIONS
+from cogitate.memory.language.text import normalized, words
+from cogitate.memory.retrieval.candidates import Candidates, display_name
+from cogitate.memory.retrieval.terms import TERMS
 
 BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before: talk goes on from there
 AFTER = 0.3  # of the line after

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from memory.language.text import extract_keywords
-from memory.retrieval.candidates import Candidates, importance
-from memory.retrieval.scoring import (
+from cogitate.memory.language.text import extract_keywords
+from cogitate.memory.retrieval.candidates import Candidates, importance
+from cogitate.memory.retrieval.scoring import (
     HALF_LIFE,
     ORDINARY,
     keyword_relevance,

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from memory.errors import InputError, quoted
-from memory.retrieval import dialogue, measures
-from memory.retrieval.candidates import Candidates
-from memory.retrieval.retrieval import DEFAULT, DIALOGUE, SPEC, Component, RetrievalProfile
+from cogitate.memory.errors import InputError, quoted
+from cogitate.memory.retrieval import dialogue, measures
+from cogitate.memory.retrieval.candidates import Candidates
+from cogitate.memory.retrieval.retrieval import DEFAULT, DIALOGUE, SPEC, Component, RetrievalProfile
 
 MAX_WEIGHT = 1_000.0
 CUSTOM = "custom"  # the name of a profile from a table

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from memory.entry import Entry
-from memory.language.text import normal, stems
-from memory.retrieval import dialogue, measures
-from memory.retrieval.candidates import Candidates, Matching, Query
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.text import normal, stems
+from cogitate.memory.retrieval import dialogue, measures
+from cogitate.memory.retrieval.candidates import Candidates, Matching, Query
 
 __all__ = ["DEFAULT", "DIALOGUE", "SPEC", "Component", "Query", "RetrievalProfile", "ScorePart", "Scored", "retrieve"]
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from memory.entry import EntryType
+from cogitate.memory.entry import EntryType
 
 #: Game minutes after which recency has halved (streams, configuration defaults; summaries and messages are stored as
 #: observations there).

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from memory.entry import Entry
-from memory.errors import CogitateError, InputError, quoted, text_of
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import CogitateError, InputError, quoted, text_of
 
 _REASON = 300  # characters
 

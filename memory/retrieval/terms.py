@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from memory.language.meanings.concepts import THEMES
-from memory.language.meanings.word_vectors import Vector, mean_vector
-from memory.language.text import stems
-from memory.retrieval.text_cache import TextCache
+from cogitate.memory.language.meanings.concepts import THEMES
+from cogitate.memory.language.meanings.word_vectors import Vector, mean_vector
+from cogitate.memory.language.text import stems
+from cogitate.memory.retrieval.text_cache import TextCache
 
 _MOST_TERMS = 500_000  # in all texts together: some 50 MB
 _MOST_NUMBERS = 3_300_000  # of the vectors of 100,000 texts: some 20 MB

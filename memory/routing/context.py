@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.entry import Entry
-from memory.language.text import normal
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.text import normal
 
 
 @dataclass(frozen=True, kw_only=True)

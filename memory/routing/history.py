@@ -7,10 +7,10 @@ nor the compaction of conversations applies to it: a statement is kept word for 
 
 from __future__ import annotations
 
-from memory.effects import Archive, Effect
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.stream import Stream
+from cogitate.memory.effects import Archive, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.stream import Stream
 
 _SHARED = ("group", "world")
 

@@ -15,11 +15,11 @@ from functools import lru_cache
 
 import msgspec
 
-from memory.clock import day_of
-from memory.entry import Entry, Marks
-from memory.language.text import normal, stem, words
-from memory.routing.routing import INTEGRATE
-from memory.stream import Stream
+from cogitate.memory.clock import day_of
+from cogitate.memory.entry import Entry, Marks
+from cogitate.memory.language.text import normal, stem, words
+from cogitate.memory.routing.routing import INTEGRATE
+from cogitate.memory.stream import Stream
 
 #: Words whose presence makes no difference to what was observed.
 _EMPTY = frozenset(words("a an the is are am was were be been his her hers their its my your our s"))

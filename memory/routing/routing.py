@@ -15,13 +15,13 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from memory.clock import DAY
-from memory.entry import MAX_TEXT, UNRATED, Entry
-from memory.errors import HostInput, require_list
-from memory.language.endings import has_end, with_end
-from memory.language.truncation import Content, Truncation
-from memory.routing.structure import Ask, parts_of
-from memory.summaries.conversations import resolve_name
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import MAX_TEXT, UNRATED, Entry
+from cogitate.memory.errors import HostInput, require_list
+from cogitate.memory.language.endings import has_end, with_end
+from cogitate.memory.language.truncation import Content, Truncation
+from cogitate.memory.routing.structure import Ask, parts_of
+from cogitate.memory.summaries.conversations import resolve_name
 
 Strategy = Literal["simple", "integrate"]
 Style = Literal["narrative", "structured"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memory.clock import day_and_time
-from memory.entry import Entry
-from memory.language.truncation import shorten
-from memory.routing.scopes import WORLD, location_owner
-from memory.stream import Stream
-from memory.summaries.conversations import resolve_name
+from cogitate.memory.clock import day_and_time
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.routing.scopes import WORLD, location_owner
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.conversations import resolve_name
 
 MAX_ENTRIES = 3  # of each scope
 MAX_LINE = 300  # characters of one memory

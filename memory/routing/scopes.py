@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-from memory.entry import Entry, Head
-from memory.language.text import words
-from memory.routing.history import is_statement
-from memory.stream import Stream
+from cogitate.memory.entry import Entry, Head
+from cogitate.memory.language.text import words
+from cogitate.memory.routing.history import is_statement
+from cogitate.memory.stream import Stream
 
 WORLD = "world"  # the owner whose stream holds what was said and seen everywhere
 CURSOR = "world"  # of the world and of a location; an NPC's for a place is "world:<id of the location>"

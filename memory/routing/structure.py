@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from memory.language.truncation import first_words
+from cogitate.memory.language.truncation import first_words
 
 Ask = Callable[[str], str]  # a prompt to an answer
 

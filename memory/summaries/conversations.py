@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 import msgspec
 
-from memory.clock import DAY, day_and_time, day_number
-from memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
-from memory.language.endings import with_end
-from memory.language.languages import ENGLISH, UNDETERMINED, languages_of
-from memory.language.own_view import in_own_words
-from memory.language.tables import read_table
-from memory.language.times import anchor_days
-from memory.language.truncation import shorten
-from memory.language.word_count import count_words
-from memory.summaries.statements import is_statement_of_event, statement_of, told_apart
-from memory.summaries.summary import Style, Utterance, summarise
-from memory.summaries.units import MAX_SPEAKER
+from cogitate.memory.clock import DAY, day_and_time, day_number
+from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
+from cogitate.memory.language.endings import with_end
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
+from cogitate.memory.language.own_view import in_own_words
+from cogitate.memory.language.tables import read_table
+from cogitate.memory.language.times import anchor_days
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.language.word_count import count_words
+from cogitate.memory.summaries.statements import is_statement_of_event, statement_of, told_apart
+from cogitate.memory.summaries.summary import Style, Utterance, summarise
+from cogitate.memory.summaries.units import MAX_SPEAKER
 
 GAP = 30  # game minutes: a pause this long ends a conversation (streams design)
 LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age

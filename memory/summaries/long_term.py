@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from memory.entry import Entry
-from memory.language.references import resolved
-from memory.language.sentences import split_sentences
-from memory.language.times import anchor_days
-from memory.language.word_count import count_words
-from memory.summaries.conversations import parse_line
-from memory.summaries.critical import critical_value, share_of_words
-from memory.summaries.parts import PART, end_of_word, sentence_in_parts
-from memory.summaries.summary import choose_units
-from memory.summaries.units import WEIGHTINGS, Unit, Utterance, first_sentences, units
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.references import resolved
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.times import anchor_days
+from cogitate.memory.language.word_count import count_words
+from cogitate.memory.summaries.conversations import parse_line
+from cogitate.memory.summaries.critical import critical_value, share_of_words
+from cogitate.memory.summaries.parts import PART, end_of_word, sentence_in_parts
+from cogitate.memory.summaries.summary import choose_units
+from cogitate.memory.summaries.units import WEIGHTINGS, Unit, Utterance, first_sentences, units
 
 
 def estimate_tokens(text: str) -> int:

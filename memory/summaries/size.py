@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memory.summaries.long_term import cut_oldest, estimate_tokens, words_of_tokens
+from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens, words_of_tokens
 
 _ASKED = 0.8  # share of the bound that a model is asked for
 _TOKENS_OF_WORD = 2

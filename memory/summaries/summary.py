@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
-from memory.language.word_count import count_words
-from memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
-from memory.summaries.units import (
+from cogitate.memory.language.word_count import count_words
+from cogitate.memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
+from cogitate.memory.summaries.units import (
     WEIGHTINGS,
     Style,
     Unit,

@@ -8,20 +8,20 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from memory.language.courtesies import is_small_talk
-from memory.language.endings import has_end, with_end
-from memory.language.entities import is_number, is_time, name_words
-from memory.language.grammar import has_verb
-from memory.language.languages import is_english
-from memory.language.questions import reported_question
-from memory.language.references import leans_on_somebody, leans_on_something, resolved
-from memory.language.reported import REPORTING_WORDS, third_person
-from memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
-from memory.language.speakers import Speakers
-from memory.language.tense import told_after
-from memory.language.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
-from memory.language.truncation import ELLIPSIS
-from memory.language.word_count import count_words
+from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.endings import has_end, with_end
+from cogitate.memory.language.entities import is_number, is_time, name_words
+from cogitate.memory.language.grammar import has_verb
+from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.questions import reported_question
+from cogitate.memory.language.references import leans_on_somebody, leans_on_something, resolved
+from cogitate.memory.language.reported import REPORTING_WORDS, third_person
+from cogitate.memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
+from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.tense import told_after
+from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
+from cogitate.memory.language.truncation import ELLIPSIS
+from cogitate.memory.language.word_count import count_words
 
 Style = Literal["facts", "gist"]
 

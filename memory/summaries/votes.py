@@ -11,9 +11,9 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from memory.clock import DAY
-from memory.entry import Entry, is_dialogue
-from memory.summaries.statements import news_of, topic_of
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.summaries.statements import news_of, topic_of
 
 _DECISION = re.compile(
     r"(?P<body>(?:The|Our) [a-z]+(?: [a-z]+)?) voted (?:(?P<count>(?P<ayes>\d{1,6}) to (?P<noes>\d{1,6})) )?"

@@ -8,18 +8,18 @@ from functools import partial
 
 from redis import Redis
 
-from hosting import logs
-from hosting.terminal import Terminal
-from hosting.tick_loop import TickLoop
-from memory.errors import CogitateError
-from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from ops.formatting.unreadable_entries import print_left_out
-from ops.open_state import open_state
-from scheduler.inspection.audit.audit import audit, audit_budget
-from scheduler.journal.left_out import left_out_of
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.outage import Pause
-from scheduler.tick.loop import Tick
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.errors import CogitateError
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
+from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
+from cogitate.scheduler.journal.left_out import left_out_of
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.outage import Pause
+from cogitate.scheduler.tick.loop import Tick
 
 EXAMPLE = "Example: cogitate audit town-1"
 

@@ -8,19 +8,19 @@ from typing import Annotated, Literal
 import msgspec
 import typer
 
-from hosting import logs
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, EveryOwner, RunName, Verbose, read_settings
-from ops.commands.control_requests import NoWait, request_controls
-from ops.formatting.budget import budget_table, limit_lines
-from ops.open_state import open_state
-from ops.operator_requests import limit_request
-from scheduler.budget.budget import figure_of, format_limit
-from scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
-from scheduler.config.limits import MAX_LIMIT, parse_limit_name
-from scheduler.config.settings import ConfigurationError
-from scheduler.inspection.summary import limits_of
-from scheduler.ledger.run_store import RunStore
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, RunName, Verbose, read_settings
+from cogitate.ops.commands.control_requests import NoWait, request_controls
+from cogitate.ops.formatting.budget import budget_table, limit_lines
+from cogitate.ops.open_state import open_state
+from cogitate.ops.operator_requests import limit_request
+from cogitate.scheduler.budget.budget import figure_of, format_limit
+from cogitate.scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
+from cogitate.scheduler.config.limits import MAX_LIMIT, parse_limit_name
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.inspection.summary import limits_of
+from cogitate.scheduler.ledger.run_store import RunStore
 
 EXAMPLE = """
 Example: cogitate budget town-1 set day.tokens 200000

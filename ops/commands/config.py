@@ -9,11 +9,11 @@ from pathlib import Path
 from pydantic import BaseModel, SecretStr
 from rich.table import Table
 
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, read_settings
-from scheduler.config.secret_urls import redact_url
-from scheduler.config.settings import Settings
-from scheduler.config.settings_faults import SECRET, TOML, read_file
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, read_settings
+from cogitate.scheduler.config.secret_urls import redact_url
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.settings_faults import SECRET, TOML, read_file
 
 EXAMPLE = "Example: COGITATE_WORKERS=4 cogitate config"
 

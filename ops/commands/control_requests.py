@@ -12,12 +12,12 @@ from typing import Annotated
 import msgspec
 import typer
 
-from hosting.terminal import Terminal
-from ops.command_options import read_settings
-from ops.open_state import open_state
-from ops.operator_requests import format_outcome
-from scheduler.config.controls import Control
-from scheduler.steering.operators import ControlOutcome, ask
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import read_settings
+from cogitate.ops.open_state import open_state
+from cogitate.ops.operator_requests import format_outcome
+from cogitate.scheduler.config.controls import Control
+from cogitate.scheduler.steering.operators import ControlOutcome, ask
 
 WAIT = 30.0  # seconds
 REFUSED, WAITS = 1, 3  # exit codes

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from hosting import logs
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from ops.confirmation import Yes, is_confirmed
-from ops.open_state import open_state
-from scheduler.journal.exported import remove_exported
-from scheduler.ledger.deletion import delete_run
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
+from cogitate.ops.confirmation import Yes, is_confirmed
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.journal.exported import remove_exported
+from cogitate.scheduler.ledger.deletion import delete_run
 
 EXAMPLE = "Example: cogitate delete town-1 --yes"
 

@@ -12,24 +12,24 @@ import msgspec
 import typer
 from redis import Redis
 
-from hosting import logs
-from hosting.terminal import Terminal, visible_json
-from memory.errors import InputError
-from memory.profile import Profile
-from memory.stream import Stream
-from memory.unreadable import leave_out, unreadable
-from ops.command_options import DataDir, RunName, Verbose, read_settings
-from ops.exchange.jsonl import write_stream
-from ops.exchange.save_folder import write_save
-from ops.formatting.job_life import job_json
-from ops.formatting.parquet import Row, job_rows, memory_rows, tick_rows, write_parquet
-from ops.formatting.unreadable_entries import print_left_out
-from ops.open_state import open_state
-from scheduler.inspection.job_history import JobHistory
-from scheduler.journal.exported import all_lines
-from scheduler.journal.private_files import private_file
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import load_streams
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal, visible_json
+from cogitate.memory.errors import InputError
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import leave_out, unreadable
+from cogitate.ops.command_options import DataDir, RunName, Verbose, read_settings
+from cogitate.ops.exchange.jsonl import write_stream
+from cogitate.ops.exchange.save_folder import write_save
+from cogitate.ops.formatting.job_life import job_json
+from cogitate.ops.formatting.parquet import Row, job_rows, memory_rows, tick_rows, write_parquet
+from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.journal.exported import all_lines
+from cogitate.scheduler.journal.private_files import private_file
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import load_streams
 
 EXAMPLE = "Example: cogitate export town-1 --what memories --out memories.jsonl"
 

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from hosting import logs
-from hosting.terminal import Terminal
-from memory.errors import how_to_install
-from ops.command_options import DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
-from ops.signals import interruptible
-from scheduler.config.settings import ConfigurationError
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.memory.errors import how_to_install
+from cogitate.ops.command_options import DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
+from cogitate.ops.signals import interruptible
+from cogitate.scheduler.config.settings import ConfigurationError
 
 EXAMPLE = """
 Example: cogitate gateway
@@ -44,8 +44,8 @@ def gateway(
     logs.configure(verbose)
     if find_spec("uvicorn") is None or find_spec("fastapi") is None:
         raise ConfigurationError(f"the gateway needs packages of its own: {how_to_install('gateway')}")
-    from ops.gateway.server import serve
-    from ops.gateway.tokens import read_tokens
+    from cogitate.ops.gateway.server import serve
+    from cogitate.ops.gateway.tokens import read_tokens
 
     settings = read_settings(
         workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir

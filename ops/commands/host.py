@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from hosting import logs
-from ops.command_options import DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
-from ops.signals import interruptible
-from scheduler.config.settings import ConfigurationError
+from cogitate.hosting import logs
+from cogitate.ops.command_options import DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
+from cogitate.ops.signals import interruptible
+from cogitate.scheduler.config.settings import ConfigurationError
 
 EXAMPLE = """
 Example: cogitate host --stdio
@@ -33,8 +33,8 @@ def host(
     logs.configure(verbose)
     if not stdio:
         raise ConfigurationError("give --stdio: messages come from stdin, a line each; for HTTP run cogitate gateway")
-    from hosting.protocol.host_table import HostTable
-    from hosting.protocol.stdio import StdioHost
+    from cogitate.hosting.protocol.host_table import HostTable
+    from cogitate.hosting.protocol.stdio import StdioHost
 
     settings = read_settings(
         workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir

@@ -9,20 +9,20 @@ from typing import Annotated
 import msgspec
 import typer
 
-from hosting import logs
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
-from ops.formatting.failures import format_class
-from ops.formatting.job_life import job_json, job_life
-from ops.open_state import open_state
-from scheduler.budget.budget import format_refusal
-from scheduler.budget.budget_lines import pools_of
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.summary import limits_of
-from scheduler.intake.checks import InputError
-from scheduler.ledger.run_store import RunStore
-from tasks.job import split_job_id
-from workers.jobs.capture import Captured, captured_of
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
+from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.job_life import job_json, job_life
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.budget.budget import format_refusal
+from cogitate.scheduler.budget.budget_lines import pools_of
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.summary import limits_of
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import split_job_id
+from cogitate.workers.jobs.capture import Captured, captured_of
 
 EXAMPLE = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
 

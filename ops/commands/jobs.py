@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from hosting import logs
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from ops.formatting.amounts import format_cost
-from ops.formatting.failures import format_class
-from ops.formatting.job_life import format_dead, job_json
-from ops.open_state import open_state
-from scheduler.inspection.job_history import JobHistory, JobRecord, JobState
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
+from cogitate.ops.formatting.amounts import format_cost
+from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.job_life import format_dead, job_json
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord, JobState
 
 EXAMPLE = """
 Example: cogitate jobs town-1 --state late --kind plan

@@ -14,16 +14,16 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from hosting import logs
-from hosting.terminal import Terminal, visible
-from memory.clock import clock_time, day_and_time
-from memory.entry import INTO_SUMMARY, Entry, EntryType, Marks
-from memory.retrieval.retrieval import Scored
-from memory.view import CurrentPlan
-from ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
-from ops.formatting.unreadable_entries import print_left_out
-from ops.open_state import open_state
-from scheduler.inspection.stored_memory import StoredMemory, read_memory
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal, visible
+from cogitate.memory.clock import clock_time, day_and_time
+from cogitate.memory.entry import INTO_SUMMARY, Entry, EntryType, Marks
+from cogitate.memory.retrieval.retrieval import Scored
+from cogitate.memory.view import CurrentPlan
+from cogitate.ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
+from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 
 NOTHING = "no memory matches"
 EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at the market?'"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hosting import logs
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, RunName, Verbose
-from ops.commands.control_requests import NoWait, request_controls
-from ops.confirmation import Yes, is_confirmed
-from scheduler.config.controls import SetMode
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose
+from cogitate.ops.commands.control_requests import NoWait, request_controls
+from cogitate.ops.confirmation import Yes, is_confirmed
+from cogitate.scheduler.config.controls import SetMode
 
 PAUSE = "Example: cogitate pause town-1"
 RESUME = "Example: cogitate resume town-1"

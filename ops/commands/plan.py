@@ -6,12 +6,12 @@ import json
 
 from rich.table import Table
 
-from hosting import logs
-from hosting.terminal import Terminal
-from memory.clock import clock_time, day_and_time
-from ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
-from ops.open_state import open_state
-from scheduler.inspection.stored_memory import read_memory
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.memory.clock import clock_time, day_and_time
+from cogitate.ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.inspection.stored_memory import read_memory
 
 EXAMPLE = "Example: cogitate plan town-1 agent:isabella"
 

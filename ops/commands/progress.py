@@ -11,10 +11,10 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from hosting.tick_loop import TickLoop
-from memory.clock import clock_time, day_number
-from scheduler.budget.budget import BudgetView, Cell, figure_of, format_limit, window_of
-from scheduler.tick.loop import Tick
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.clock import clock_time, day_number
+from cogitate.scheduler.budget.budget import BudgetView, Cell, figure_of, format_limit, window_of
+from cogitate.scheduler.tick.loop import Tick
 
 PLAIN_EVERY = 240  # game minutes between two lines where no bar can be drawn
 

@@ -12,15 +12,15 @@ from typing import Annotated
 import typer
 from redis import Redis
 
-from hosting import logs
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from ops.formatting.unreadable_entries import print_left_out
-from ops.open_state import open_state
-from scheduler.inspection.replay import replay
-from scheduler.journal.exported import exported_journal
-from scheduler.journal.left_out import left_out_of
-from workers.processes.embedded import EmbeddedServer
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
+from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.exported import exported_journal
+from cogitate.scheduler.journal.left_out import left_out_of
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 EXAMPLE = "Example: cogitate replay town-1 --verify"
 

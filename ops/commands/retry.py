@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from hosting import logs
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
-from ops.commands.control_requests import NoWait, request_controls
-from ops.open_state import open_state
-from ops.operator_requests import retry_request
-from scheduler.inspection.job_history import JobHistory
-from scheduler.intake.checks import InputError
-from tasks.job import split_job_id
+from cogitate.hosting import logs
+from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
+from cogitate.ops.commands.control_requests import NoWait, request_controls
+from cogitate.ops.open_state import open_state
+from cogitate.ops.operator_requests import retry_request
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.tasks.job import split_job_id
 
 EXAMPLE = "Example: cogitate retry town-1/360/plan/agent:isabella/0/0"
 

@@ -13,11 +13,11 @@ import typer
 from redis import Redis
 from redis.exceptions import RedisError
 
-from hosting import logs
-from hosting.pace_fit import paced_lines, usual_seconds
-from hosting.terminal import Terminal
-from hosting.tick_loop import TickLoop
-from ops.command_options import (
+from cogitate.hosting import logs
+from cogitate.hosting.pace_fit import paced_lines, usual_seconds
+from cogitate.hosting.terminal import Terminal
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.command_options import (
     AsJson,
     DataDir,
     LimitTokens,
@@ -29,26 +29,26 @@ from ops.command_options import (
     program_name,
     read_settings,
 )
-from ops.commands.audit import audit_at_end, tick_auditor
-from ops.commands.progress import RunProgress
-from ops.commands.run_choice import RunChoice, new_run, resumed_run
-from ops.formatting.real_day import real_day_line
-from ops.formatting.run import Took, print_summary, report_json
-from ops.missing_models import warn_of_missing_models
-from ops.open_state import open_state
-from ops.signals import Interruption, interruptible
-from ops.world_choice import DEFAULT_AGENTS, WorldChoice, event_types_of, settings_for, warnings_of
-from ops.world_driver import drive
-from prompts.render import check_templates
-from scheduler.budget.rules import check_prices
-from scheduler.config.settings import ConfigurationError, Settings, check_run_name
-from scheduler.inspection.summary import RunSummary, summarise_run
-from scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld
-from scheduler.ledger.real_day import RealDay
-from scheduler.ledger.run_store import run_exists
-from scheduler.tick.loop import Tick
-from simulation.world import World
-from workers.llm.requests.address import servers_of
+from cogitate.ops.commands.audit import audit_at_end, tick_auditor
+from cogitate.ops.commands.progress import RunProgress
+from cogitate.ops.commands.run_choice import RunChoice, new_run, resumed_run
+from cogitate.ops.formatting.real_day import real_day_line
+from cogitate.ops.formatting.run import Took, print_summary, report_json
+from cogitate.ops.missing_models import warn_of_missing_models
+from cogitate.ops.open_state import open_state
+from cogitate.ops.signals import Interruption, interruptible
+from cogitate.ops.world_choice import DEFAULT_AGENTS, WorldChoice, event_types_of, settings_for, warnings_of
+from cogitate.ops.world_driver import drive
+from cogitate.prompts.render import check_templates
+from cogitate.scheduler.budget.rules import check_prices
+from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
+from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
+from cogitate.scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld
+from cogitate.scheduler.ledger.real_day import RealDay
+from cogitate.scheduler.ledger.run_store import run_exists
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.simulation.world import World
+from cogitate.workers.llm.requests.address import servers_of
 
 EXAMPLE = """
 Example: cogitate run --town 10 --days 2 --workers 3

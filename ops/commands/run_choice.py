@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import msgspec
 from redis import Redis
 
-from hosting.opening import check_not_cancelled, description_of
-from ops.estimate.demand import demand_of
-from ops.estimate.estimates import estimate
-from ops.report.estimate_section import KEPT
-from ops.world_choice import WorldChoice, default_days
-from scheduler.config.settings import Settings
-from scheduler.inspection.overview import RESUME
-from scheduler.ledger.errors import RunExists
-from scheduler.ledger.presence import check_unheld
-from scheduler.ledger.run_store import RunStore, missing_run, run_exists, run_names
-from simulation.world import World
-from tasks.registry import kinds
+from cogitate.hosting.opening import check_not_cancelled, description_of
+from cogitate.ops.estimate.demand import demand_of
+from cogitate.ops.estimate.estimates import estimate
+from cogitate.ops.report.estimate_section import KEPT
+from cogitate.ops.world_choice import WorldChoice, default_days
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.overview import RESUME
+from cogitate.scheduler.ledger.errors import RunExists
+from cogitate.scheduler.ledger.presence import check_unheld
+from cogitate.scheduler.ledger.run_store import RunStore, missing_run, run_exists, run_names
+from cogitate.simulation.world import World
+from cogitate.tasks.registry import kinds
 
 
 @dataclass(frozen=True, kw_only=True)

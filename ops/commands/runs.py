@@ -7,22 +7,22 @@ import json
 from redis import Redis
 from rich.table import Table
 
-from hosting import logs
-from hosting.terminal import Terminal, visible
-from memory.clock import day_and_time
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
-from ops.formatting.amounts import by_unit, format_cost
-from ops.formatting.real_day import real_day_json, real_day_line
-from ops.formatting.run import ended_jobs
-from ops.open_state import open_state
-from scheduler.config.settings import Settings
-from scheduler.inspection.redis_problems import redis_problems
-from scheduler.inspection.summary import RunSummary, summarise_run
-from scheduler.inspection.vitals import UNREADABLE
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.real_day import RealDay
-from scheduler.ledger.run_store import run_names
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal, visible
+from cogitate.memory.clock import day_and_time
+from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
+from cogitate.ops.formatting.amounts import by_unit, format_cost
+from cogitate.ops.formatting.real_day import real_day_json, real_day_line
+from cogitate.ops.formatting.run import ended_jobs
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.redis_problems import redis_problems
+from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
+from cogitate.scheduler.inspection.vitals import UNREADABLE
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.real_day import RealDay
+from cogitate.scheduler.ledger.run_store import run_names
 
 OTHERS = 62  # characters that the columns beside the name need at least
 

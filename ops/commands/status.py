@@ -8,22 +8,22 @@ from typing import Annotated
 import msgspec
 import typer
 
-from hosting import logs
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, EveryOwner, Verbose, read_settings
-from ops.commands.runs import show_runs
-from ops.commands.watch import watch_run
-from ops.formatting.endpoints import endpoints_table
-from ops.formatting.real_day import real_day_json, real_day_line
-from ops.formatting.run import print_summary
-from ops.formatting.workers import format_failing_worker
-from ops.open_state import open_state
-from scheduler.config.settings import ConfigurationError
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.inspection.redis_problems import redis_problems
-from scheduler.inspection.summary import summarise_run
-from scheduler.ledger.real_day import RealDay
-from scheduler.ledger.worker_signs import workers_seen
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, Verbose, read_settings
+from cogitate.ops.commands.runs import show_runs
+from cogitate.ops.commands.watch import watch_run
+from cogitate.ops.formatting.endpoints import endpoints_table
+from cogitate.ops.formatting.real_day import real_day_json, real_day_line
+from cogitate.ops.formatting.run import print_summary
+from cogitate.ops.formatting.workers import format_failing_worker
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.redis_problems import redis_problems
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger.real_day import RealDay
+from cogitate.scheduler.ledger.worker_signs import workers_seen
 
 EXAMPLE = """
 Example: cogitate status town-1

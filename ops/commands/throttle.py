@@ -8,16 +8,16 @@ from typing import Annotated
 import msgspec
 import typer
 
-from hosting import logs
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from ops.commands.control_requests import NoWait, request_controls
-from ops.formatting.steering import format_cadence
-from ops.open_state import open_state
-from ops.operator_requests import cadence_request
-from scheduler.inspection.steering_vitals import steering_of
-from scheduler.ledger.run_store import RunStore
-from scheduler.steering.throttle import KIND
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
+from cogitate.ops.commands.control_requests import NoWait, request_controls
+from cogitate.ops.formatting.steering import format_cadence
+from cogitate.ops.open_state import open_state
+from cogitate.ops.operator_requests import cadence_request
+from cogitate.scheduler.inspection.steering_vitals import steering_of
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering.throttle import KIND
 
 EXAMPLE = """
 Example: cogitate throttle town-1 reflect 0.5

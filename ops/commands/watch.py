@@ -9,10 +9,10 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from memory.clock import day_and_time
-from ops.formatting.amounts import format_cost
-from ops.formatting.run import degraded, ended_jobs, jobs_table, run_budget_table
-from scheduler.inspection.summary import RunReader, RunSummary
+from cogitate.memory.clock import day_and_time
+from cogitate.ops.formatting.amounts import format_cost
+from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, run_budget_table
+from cogitate.scheduler.inspection.summary import RunReader, RunSummary
 
 EVERY = 0.5  # seconds between two reads
 

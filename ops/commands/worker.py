@@ -8,11 +8,11 @@ import sys
 
 import typer
 
-from hosting import logs
-from ops.command_options import DataDir, read_settings
-from ops.signals import interruptible
-from scheduler.ledger.connect import check_soon
-from workers.processes.supervisor import WorkerPool, worker_command, worker_environment
+from cogitate.hosting import logs
+from cogitate.ops.command_options import DataDir, read_settings
+from cogitate.ops.signals import interruptible
+from cogitate.scheduler.ledger.connect import check_soon
+from cogitate.workers.processes.supervisor import WorkerPool, worker_command, worker_environment
 
 POLL_INTERVAL = 0.5  # seconds
 HELP = {"--help", "-h", "--version"}
@@ -37,7 +37,7 @@ def worker(context: typer.Context, data_dir: DataDir = None) -> int:
         command = [*worker_command("worker@%h"), *context.args]
         sys.stdout.flush()
         os.execve(command[0], command, worker_environment(settings))
-    stop_requested, request_stop = os.pipe()  # a pipe instead of an event, see `ops.signals`
+    stop_requested, request_stop = os.pipe()  # a pipe instead of an event, see `cogitate.ops.signals`
     with interruptible(lambda text: print(text, file=sys.stderr, flush=True)) as interruption:
         try:
             with (

@@ -10,26 +10,26 @@ from redis.exceptions import RedisError
 from rich.table import Table
 from rich.text import Text
 
-from hosting import logs
-from hosting.finding import Finding, failed, ok, warning
-from hosting.pace_fit import examine_pace
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
-from ops.doctor.endpoints import examine_endpoints
-from ops.doctor.redis import WAKE, examine_redis
-from ops.doctor.workers import examine_signs, examine_workers
-from ops.open_state import open_state
-from ops.world_choice import DEFAULT_AGENTS
-from prompts.render import TemplateError, check_templates
-from scheduler.budget.rules import check_limits, check_models, check_prices, check_spending
-from scheduler.config.kind_modules import load_kinds
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.config.settings_faults import misspelt_variables
-from scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
-from scheduler.ledger.connect import ServerSilent, connect_to_read
-from scheduler.ledger.presence import HELD
-from scheduler.ledger.worker_signs import workers_seen
-from tasks.registry import kinds
+from cogitate.hosting import logs
+from cogitate.hosting.finding import Finding, failed, ok, warning
+from cogitate.hosting.pace_fit import examine_pace
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
+from cogitate.ops.doctor.endpoints import examine_endpoints
+from cogitate.ops.doctor.redis import WAKE, examine_redis
+from cogitate.ops.doctor.workers import examine_signs, examine_workers
+from cogitate.ops.open_state import open_state
+from cogitate.ops.world_choice import DEFAULT_AGENTS
+from cogitate.prompts.render import TemplateError, check_templates
+from cogitate.scheduler.budget.rules import check_limits, check_models, check_prices, check_spending
+from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.settings_faults import misspelt_variables
+from cogitate.scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
+from cogitate.scheduler.ledger.connect import ServerSilent, connect_to_read
+from cogitate.scheduler.ledger.presence import HELD
+from cogitate.scheduler.ledger.worker_signs import workers_seen
+from cogitate.tasks.registry import kinds
 
 EXAMPLE = """
 Example: cogitate doctor
@@ -73,7 +73,7 @@ def examine_configuration(settings: Settings) -> list[Finding]:
 
 
 def _examine_servers(settings: Settings) -> list[Finding]:
-    from workers.celery_app import make_app  # here: its import reads the whole configuration
+    from cogitate.workers.celery_app import make_app  # here: its import reads the whole configuration
 
     findings: list[Finding] = []
     try:

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator, Sequence
 
 from redis import Redis
 
-from hosting.finding import Finding, failed, ok, warning
-from ops.formatting.endpoints import format_breaker, format_counts
-from scheduler.config.endpoints import Endpoint, Model
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
-from workers.llm.offered_models import Unlisted, offered_models
-from workers.llm.requests.address import Address, address_of
-from workers.llm.requests.dialect_store import KnownDialect, known_dialects
+from cogitate.hosting.finding import Finding, failed, ok, warning
+from cogitate.ops.formatting.endpoints import format_breaker, format_counts
+from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.workers.llm.offered_models import Unlisted, offered_models
+from cogitate.workers.llm.requests.address import Address, address_of
+from cogitate.workers.llm.requests.dialect_store import KnownDialect, known_dialects
 
 TIMEOUT = 10.0  # seconds
 MUCH = 0.2  # share of failed calls from which it is a warning

@@ -10,10 +10,10 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from hosting.finding import Finding, failed, ok, warning
-from scheduler.inspection.redis_problems import redis_problems
-from scheduler.ledger.connect import SILENT
-from scheduler.ledger.eviction import KEEPS, REMEDY, eviction_of
+from cogitate.hosting.finding import Finding, failed, ok, warning
+from cogitate.scheduler.inspection.redis_problems import redis_problems
+from cogitate.scheduler.ledger.connect import SILENT
+from cogitate.scheduler.ledger.eviction import KEEPS, REMEDY, eviction_of
 
 OLDEST = (6, 2)  # version of Redis; every Valkey is newer
 PINGS = 20

@@ -9,11 +9,11 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
-from hosting.finding import Finding, failed, ok, warning
-from ops.formatting.workers import format_failing_worker
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger.worker_signs import WorkersSeen
-from workers.about import WorkerAbout
+from cogitate.hosting.finding import Finding, failed, ok, warning
+from cogitate.ops.formatting.workers import format_failing_worker
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.worker_signs import WorkersSeen
+from cogitate.workers.about import WorkerAbout
 
 ANSWER_WITHIN = 2.0  # seconds
 

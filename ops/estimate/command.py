@@ -12,22 +12,31 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from hosting import logs
-from hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
-from ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
-from ops.estimate.estimates import KindDay, RunEstimate, estimate
-from ops.formatting.axes import figure
-from ops.formatting.run import price_lines
-from ops.open_state import open_state
-from ops.world_choice import DEFAULT_AGENTS
-from scheduler.budget.budget import figure_of, format_limit, retry_pool
-from scheduler.budget.rules import check_limits, check_models, check_prices
-from scheduler.config.kind_modules import load_kinds
-from scheduler.config.limits import parse_limit_name
-from scheduler.config.settings import Settings
-from tasks.registry import kinds
+from cogitate.hosting import logs
+from cogitate.hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import (
+    AsJson,
+    DataDir,
+    LimitTokens,
+    LimitUsd,
+    Llm,
+    Verbose,
+    check_limited,
+    read_settings,
+)
+from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
+from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
+from cogitate.ops.formatting.axes import figure
+from cogitate.ops.formatting.run import price_lines
+from cogitate.ops.open_state import open_state
+from cogitate.ops.world_choice import DEFAULT_AGENTS
+from cogitate.scheduler.budget.budget import figure_of, format_limit, retry_pool
+from cogitate.scheduler.budget.rules import check_limits, check_models, check_prices
+from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.config.limits import parse_limit_name
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.registry import kinds
 
 EXAMPLE = """
 Example: cogitate estimate --agents 100 --days 7 --llm openai --limit-usd 5

@@ -13,15 +13,15 @@ import msgspec
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from memory.clock import DAY
-from scheduler.config.endpoints import Model
-from scheduler.config.kept_settings import kept_settings
-from scheduler.config.settings import Settings
-from scheduler.journal.outlines import read_outline
-from scheduler.journal.spending import spending
-from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.run_store import RunStore, run_names
-from tasks.job import Cost, added
+from cogitate.memory.clock import DAY
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.journal.outlines import read_outline
+from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.tasks.job import Cost, added
 
 MOST_RUNS = 3  # runs that are sampled
 DAYS = 3  # of each run

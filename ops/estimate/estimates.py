@@ -1,9 +1,9 @@
 """Estimates of a run before it starts: calls, tokens and money per day and kind, and requests that limits refuse.
 
 Each agent plans once a day, all at the same tick. With an interval for reflections, their number follows from the
-settings; all other demand is measured (`ops.estimate.demand`). The limits then cut the demand one after the other:
-those of the tick for plans, of the kind, of all kinds together, for the run and for each agent. The estimate ignores
-limits of single owners and the shares of kinds.
+settings; all other demand is measured (`cogitate.ops.estimate.demand`). The limits then cut the demand one after the
+other: those of the tick for plans, of the kind, of all kinds together, for the run and for each agent. The estimate
+ignores limits of single owners and the shares of kinds.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from math import sqrt
 
 import msgspec
 
-from memory.clock import DAY
-from ops.estimate.demand import NOTHING, Demand, Range
-from scheduler.budget.budget import retry_pool
-from scheduler.config.limits import LIMIT_UNITS, LimitTable, Period
-from scheduler.config.prices import call_cost, upper_bound
-from scheduler.config.settings import Settings
-from tasks.kind import Kind
+from cogitate.memory.clock import DAY
+from cogitate.ops.estimate.demand import NOTHING, Demand, Range
+from cogitate.scheduler.budget.budget import retry_pool
+from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitTable, Period
+from cogitate.scheduler.config.prices import call_cost, upper_bound
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.kind import Kind
 
 _CROWD = 25  # agents with whom a demand that grows with their number was measured
 _REPAIRED = 1.15  # calls of a job, at most

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from hosting import logs
-from hosting.terminal import Terminal
-from memory.errors import InputError
-from ops.command_options import (
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.memory.errors import InputError
+from cogitate.ops.command_options import (
     AsJson,
     DataDir,
     LimitTokens,
@@ -23,16 +23,16 @@ from ops.command_options import (
     program_name,
     read_settings,
 )
-from ops.exchange.dialogue import read_dialogue
-from ops.exchange.generative_agents import read_save
-from ops.exchange.imported_run import ImportedRun, import_run, is_unfinished_import
-from ops.exchange.incoming import Incoming
-from ops.exchange.jsonl import read_jsonl
-from ops.open_state import open_state
-from scheduler.budget.rules import check_prices
-from scheduler.config.settings import Settings, check_run_name
-from scheduler.ledger.errors import RunExists
-from scheduler.ledger.run_store import run_names
+from cogitate.ops.exchange.dialogue import read_dialogue
+from cogitate.ops.exchange.generative_agents import read_save
+from cogitate.ops.exchange.imported_run import ImportedRun, import_run, is_unfinished_import
+from cogitate.ops.exchange.incoming import Incoming
+from cogitate.ops.exchange.jsonl import read_jsonl
+from cogitate.ops.open_state import open_state
+from cogitate.scheduler.budget.rules import check_prices
+from cogitate.scheduler.config.settings import Settings, check_run_name
+from cogitate.scheduler.ledger.errors import RunExists
+from cogitate.scheduler.ledger.run_store import run_names
 
 EXAMPLE = """
 Example: cogitate import memories.jsonl --run village

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memory.entry import Entry
-from memory.errors import InputError, first_fault, quoted
-from ops.exchange.incoming import Incoming, TooMany, decode_json, owner_named, read_bytes
-from scheduler.intake.observations import Short, Text
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import InputError, first_fault, quoted
+from cogitate.ops.exchange.incoming import Incoming, TooMany, decode_json, owner_named, read_bytes
+from cogitate.scheduler.intake.observations import Short, Text
 
 _SESSION = re.compile(r"session_(0|[1-9][0-9]{0,5})")
 _TIMES = ("%I:%M %p on %d %B, %Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M")

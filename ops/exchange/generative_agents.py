@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from memory.entry import Entry
-from memory.errors import InputError
-from ops.exchange.incoming import MAX_FILE, Incoming, TooMany
-from simulation.recorded.nodes import Node, sound_text
-from simulation.recorded.player import RecordedWorld
-from simulation.recorded.recording import Persona
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import InputError
+from cogitate.ops.exchange.incoming import MAX_FILE, Incoming, TooMany
+from cogitate.simulation.recorded.nodes import Node, sound_text
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.recorded.recording import Persona
 
 _REFUSED = {
     "not_a_record": "is no record of a node such as node_1",

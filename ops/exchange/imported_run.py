@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from redis import Redis
 
-from hosting.opening import description_of
-from hosting.tick_loop import PATIENT, TickLoop
-from memory.policies.compaction import TARGET
-from ops.exchange.incoming import Incoming
-from ops.world_choice import WorldChoice
-from scheduler.config.settings import Settings
-from scheduler.ledger.run_store import RunStore
-from simulation.still import StillWorld
+from cogitate.hosting.opening import description_of
+from cogitate.hosting.tick_loop import PATIENT, TickLoop
+from cogitate.memory.policies.compaction import TARGET
+from cogitate.ops.exchange.incoming import Incoming
+from cogitate.ops.world_choice import WorldChoice
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.simulation.still import StillWorld
 
 IMPORTED = "imported"  # the name in a run's description by which an import is known
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from memory.effects import Append, Effect
-from memory.entry import Entry
-from memory.errors import InputError
-from memory.profile import Location, Profile
-from scheduler.intake.checks import check_owner, check_profile
-from scheduler.intake.effects import check_effect
-from simulation.naming import slug
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import InputError
+from cogitate.memory.profile import Location, Profile
+from cogitate.scheduler.intake.checks import check_owner, check_profile
+from cogitate.scheduler.intake.effects import check_effect
+from cogitate.simulation.naming import slug
 
 MAX_MEMORIES = 50_000  # of one file
 MAX_FILE = 200_000_000  # bytes

@@ -9,17 +9,17 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from memory.effects import ReplaceSummary, SetCharacter
-from memory.entry import Character, Entry, PlanItem
-from memory.errors import InputError, first_fault
-from memory.profile import Profile
-from memory.snapshot import StreamSnapshot, load, snapshot
-from memory.stream import Stream
-from memory.unreadable import unreadable
-from ops.exchange.incoming import Incoming, TooMany, decode_json, owner_named, read_bytes
-from scheduler.intake.checks import MAX_OWNER, check_profile
-from scheduler.intake.effects import check_effect
-from scheduler.intake.observations import ObservationFields, Text
+from cogitate.memory.effects import ReplaceSummary, SetCharacter
+from cogitate.memory.entry import Character, Entry, PlanItem
+from cogitate.memory.errors import InputError, first_fault
+from cogitate.memory.profile import Profile
+from cogitate.memory.snapshot import StreamSnapshot, load, snapshot
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import unreadable
+from cogitate.ops.exchange.incoming import Incoming, TooMany, decode_json, owner_named, read_bytes
+from cogitate.scheduler.intake.checks import MAX_OWNER, check_profile
+from cogitate.scheduler.intake.effects import check_effect
+from cogitate.scheduler.intake.observations import ObservationFields, Text
 
 MAX_LINE = 50_000_000  # bytes; a stream is one line
 

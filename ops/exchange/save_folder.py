@@ -16,16 +16,16 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from memory.clock import DAY
-from memory.entry import Entry, EntryType
-from memory.errors import InputError
-from memory.profile import Location, Profile
-from memory.stream import Stream
-from ops.exchange.incoming import owner_named
-from scheduler.config.facts import Facts
-from scheduler.journal.private_files import private_file, private_folder
-from scheduler.ledger.run_store import RunStore
-from simulation.recorded.nodes import KEPT, NodeType, node_record, sound_text
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.errors import InputError
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.stream import Stream
+from cogitate.ops.exchange.incoming import owner_named
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.journal.private_files import private_file, private_folder
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.simulation.recorded.nodes import KEPT, NodeType, node_record, sound_text
 
 DAY_0 = datetime(2023, 2, 13)  # noqa: DTZ001 - game time has no zone; the first day of the published saves
 LATEST = (datetime(9999, 10, 1) - DAY_0).days * DAY  # noqa: DTZ001 - minutes; a later memory has no date

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
-from memory.language.truncation import shorten
+from cogitate.memory.language.truncation import shorten
 
 _TIME = re.compile(r"(^|_)(time|start|end|begin|at)(_|$)")
 _PLACE = re.compile(r"place|location|where")

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from hosting import logs
-from hosting.terminal import Terminal
-from ops.command_options import Verbose, program_name
-from ops.fake_llm.faults import FAULTS, parse_faults
-from ops.fake_llm.server import MOST_TAIL, Options, serve
-from ops.signals import interruptible
-from scheduler.config.settings import ConfigurationError
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import Verbose, program_name
+from cogitate.ops.fake_llm.faults import FAULTS, parse_faults
+from cogitate.ops.fake_llm.server import MOST_TAIL, Options, serve
+from cogitate.ops.signals import interruptible
+from cogitate.scheduler.config.settings import ConfigurationError
 
 EXAMPLE = (
     "Example: cogitate fake-llm --port 8000 --latency 0.8 --jitter 0.4 --fault 429=0.1 --fault hang=0.01\n\n"

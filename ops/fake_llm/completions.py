@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
-from ops.fake_llm.faults import status_of
+from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
+from cogitate.ops.fake_llm.faults import status_of
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
 _DELIVERIES: dict[str | None, Delivery] = {

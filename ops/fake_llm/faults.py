@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 
-from memory.errors import CogitateError
+from cogitate.memory.errors import CogitateError
 
 #: What each fault does. Besides these, any status from 400 to 599, with a Retry-After in seconds as in "429:30".
 FAULTS: Mapping[str, str] = {

@@ -8,7 +8,7 @@ import struct
 from http import HTTPStatus
 from typing import NamedTuple
 
-from ops.fake_llm.completions import FakeResponse
+from cogitate.ops.fake_llm.completions import FakeResponse
 
 _MAX_BODY = 32 * 2**20  # bytes of a request
 _DRIP = 0.05  # seconds between two bytes

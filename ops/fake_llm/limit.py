@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ops.fake_llm.completions import FakeResponse, error
+from cogitate.ops.fake_llm.completions import FakeResponse, error
 
 
 class RequestLimit:

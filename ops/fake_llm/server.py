@@ -23,12 +23,12 @@ from statistics import NormalDist
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from ops.fake_llm.arrival import arrival, listening_socket
-from ops.fake_llm.completions import FakeResponse, complete, content_digest, error
-from ops.fake_llm.faults import check_faults, draw, pick
-from ops.fake_llm.http import HttpRequest, deliver, head_of, read_request
-from ops.fake_llm.limit import RequestLimit, too_many
-from ops.fake_llm.stats import Stats, Tally
+from cogitate.ops.fake_llm.arrival import arrival, listening_socket
+from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, error
+from cogitate.ops.fake_llm.faults import check_faults, draw, pick
+from cogitate.ops.fake_llm.http import HttpRequest, deliver, head_of, read_request
+from cogitate.ops.fake_llm.limit import RequestLimit, too_many
+from cogitate.ops.fake_llm.stats import Stats, Tally
 
 MODEL = "stand-in"
 _USUAL = "gpt-4o-mini"  # which a run asks unless it is told another; the stand-in takes any name

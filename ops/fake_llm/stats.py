@@ -6,7 +6,7 @@ import threading
 from collections import Counter, deque
 from typing import NamedTuple
 
-from ops.fake_llm.completions import FakeResponse
+from cogitate.ops.fake_llm.completions import FakeResponse
 
 _REMEMBERED = 10_000  # completed answers whose order is reported
 

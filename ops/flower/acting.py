@@ -21,15 +21,15 @@ from redis.exceptions import NoPermissionError, RedisError
 from tornado import web
 from tornado.ioloop import IOLoop
 
-from memory.errors import CogitateError
-from ops.operator_requests import cadence_request, format_control, format_outcome, limit_request, retry_request
-from scheduler.config.controls import Control, SetMode
-from scheduler.config.limits import MAX_LIMIT
-from scheduler.inspection.job_history import JobHistory
-from scheduler.intake.checks import InputError
-from scheduler.steering.operators import ask
-from scheduler.steering.throttle import KIND
-from tasks.job import split_job_id
+from cogitate.memory.errors import CogitateError
+from cogitate.ops.operator_requests import cadence_request, format_control, format_outcome, limit_request, retry_request
+from cogitate.scheduler.config.controls import Control, SetMode
+from cogitate.scheduler.config.limits import MAX_LIMIT
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.steering.operators import ask
+from cogitate.scheduler.steering.throttle import KIND
+from cogitate.tasks.job import split_job_id
 
 WAIT = 2.0  # seconds for the host's answer; a paused or busy host answers later, and the history says so
 SWITCH_ON = (

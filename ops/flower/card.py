@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from scheduler.config.limits import LimitUnit
+from cogitate.scheduler.config.limits import LimitUnit
 
 Grade = Literal["", "good", "warn", "bad"]
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ops.flower.card import Card, Grade, graded
-from ops.flower.spending_cards import money_card, spenders_card
-from ops.formatting.endpoints import format_breaker
-from ops.formatting.failures import format_class
-from ops.formatting.slow_kinds import format_slow_kind
-from ops.formatting.steering import format_by, format_pressure
-from ops.formatting.workers import format_failing_worker
-from scheduler.inspection.endpoint_vitals import EndpointVitals
-from scheduler.inspection.overview import RunOverview, Spenders
-from scheduler.ledger.claims import split_failure
-from scheduler.ledger.presence import HELD
-from scheduler.ledger.real_day import DaySpending
-from scheduler.ledger.worker_signs import WorkersSeen
-from workers.jobs.repair import OF_ANSWERS
+from cogitate.ops.flower.card import Card, Grade, graded
+from cogitate.ops.flower.spending_cards import money_card, spenders_card
+from cogitate.ops.formatting.endpoints import format_breaker
+from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.slow_kinds import format_slow_kind
+from cogitate.ops.formatting.steering import format_by, format_pressure
+from cogitate.ops.formatting.workers import format_failing_worker
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
+from cogitate.scheduler.inspection.overview import RunOverview, Spenders
+from cogitate.scheduler.ledger.claims import split_failure
+from cogitate.scheduler.ledger.presence import HELD
+from cogitate.scheduler.ledger.real_day import DaySpending
+from cogitate.scheduler.ledger.worker_signs import WorkersSeen
+from cogitate.workers.jobs.repair import OF_ANSWERS
 
 LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the alerts
 SHOWN = 2  # kinds that the card explains

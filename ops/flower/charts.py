@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from scheduler.journal.figures import Figures
+from cogitate.scheduler.journal.figures import Figures
 
 HOUR = 60  # game minutes
 SOURCES = ("llm", "cached", "heuristic", "none")

@@ -7,9 +7,9 @@ import sys
 
 import typer
 
-from ops.command_options import DataDir, read_settings
-from scheduler.ledger.connect import check_soon
-from workers.processes.supervisor import APP, worker_environment
+from cogitate.ops.command_options import DataDir, read_settings
+from cogitate.scheduler.ledger.connect import check_soon
+from cogitate.workers.processes.supervisor import APP, worker_environment
 
 EXAMPLE = """
 Example: cogitate flower --port=5555

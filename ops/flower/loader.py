@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tornado.template import Loader, Template
 
-from memory.errors import CogitateError
+from cogitate.memory.errors import CogitateError
 
 OURS = Path(__file__).parent / "templates"
 END_OF_LIST = "</ul>"  # of the first list of the bar, which holds the pages

@@ -1,7 +1,7 @@
 """The pages Cogitate, Budgets and Cadence: our data with Flower's handlers, authentication, prefix and style.
 
-`workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is Flower. The
-pages read; `ops.flower.acting` sends what operators ask.
+`cogitate.workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is Flower. The
+pages read; `cogitate.ops.flower.acting` sends what operators ask.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from tornado import web
 from tornado.ioloop import IOLoop
 from tornado.options import define
 
-from ops.flower import patches, task_states
-from ops.flower.acting import Asking, why_not
-from ops.flower.loader import PagesLoader
-from ops.flower.readings import Readings
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.figure_history import Span
-from scheduler.intake.checks import InputError
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.connect import PATIENCE
-from scheduler.ledger.errors import LedgerError, RunMissing
-from tasks.registry import kind_names
-from workers.publish import queue_key
+from cogitate.ops.flower import patches, task_states
+from cogitate.ops.flower.acting import Asking, why_not
+from cogitate.ops.flower.loader import PagesLoader
+from cogitate.ops.flower.readings import Readings
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.figure_history import Span
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.connect import PATIENCE
+from cogitate.scheduler.ledger.errors import LedgerError, RunMissing
+from cogitate.tasks.registry import kind_names
+from cogitate.workers.publish import queue_key
 
 TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence", "charts": "Charts", "steering": "Steering"}
 TITLES = TABS | {"job": "Job"}

@@ -30,7 +30,7 @@ from flower.views import BaseHandler
 from kombu.exceptions import OperationalError
 from redis.exceptions import NoPermissionError
 
-from ops.flower.arguments import with_values
+from cogitate.ops.flower.arguments import with_values
 
 log = structlog.get_logger()
 

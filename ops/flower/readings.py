@@ -13,43 +13,43 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from memory.clock import clock_time, day_and_time
-from ops.flower.card import FEW, amount, graded
-from ops.flower.cards import LAGS, cards_of
-from ops.flower.charts import charts_of
-from ops.flower.spending_cards import money_window, run_day
-from ops.formatting.amounts import format_cost
-from ops.formatting.budget import denied_requests
-from ops.formatting.endpoints import format_breaker
-from ops.formatting.failures import format_class
-from ops.formatting.job_life import job_life
-from ops.operator_requests import format_control, is_retryable
-from scheduler.budget.budget import format_limit, format_refusal
-from scheduler.budget.budget_lines import limits_in_force, pools_of
-from scheduler.config.kept_settings import kept_settings
-from scheduler.config.limits import LimitUnit, parse_limit_name
-from scheduler.config.settings import Settings
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.inspection.figure_history import Span, figure_history
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.overview import SHORT, RunOverview, Spenders, run_overview, spenders_today
-from scheduler.inspection.recent import Recent, recent_ticks
-from scheduler.inspection.redis_problems import refused_writes
-from scheduler.inspection.steering_history import steering_history
-from scheduler.inspection.steering_vitals import steering_of
-from scheduler.inspection.summary import limits_of
-from scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
-from scheduler.intake.checks import InputError
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.connect import PATIENCE, connect
-from scheduler.ledger.errors import LedgerError, RunMissing
-from scheduler.ledger.presence import HELD
-from scheduler.ledger.real_day import RealDay
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.worker_signs import workers_seen
-from tasks.job import split_job_id
-from workers.jobs.metrics_server import redis_state
-from workers.transport.turns import TICKETS, tickets_key
+from cogitate.memory.clock import clock_time, day_and_time
+from cogitate.ops.flower.card import FEW, amount, graded
+from cogitate.ops.flower.cards import LAGS, cards_of
+from cogitate.ops.flower.charts import charts_of
+from cogitate.ops.flower.spending_cards import money_window, run_day
+from cogitate.ops.formatting.amounts import format_cost
+from cogitate.ops.formatting.budget import denied_requests
+from cogitate.ops.formatting.endpoints import format_breaker
+from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.job_life import job_life
+from cogitate.ops.operator_requests import format_control, is_retryable
+from cogitate.scheduler.budget.budget import format_limit, format_refusal
+from cogitate.scheduler.budget.budget_lines import limits_in_force, pools_of
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.figure_history import Span, figure_history
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.overview import SHORT, RunOverview, Spenders, run_overview, spenders_today
+from cogitate.scheduler.inspection.recent import Recent, recent_ticks
+from cogitate.scheduler.inspection.redis_problems import refused_writes
+from cogitate.scheduler.inspection.steering_history import steering_history
+from cogitate.scheduler.inspection.steering_vitals import steering_of
+from cogitate.scheduler.inspection.summary import limits_of
+from cogitate.scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.connect import PATIENCE, connect
+from cogitate.scheduler.ledger.errors import LedgerError, RunMissing
+from cogitate.scheduler.ledger.presence import HELD
+from cogitate.scheduler.ledger.real_day import RealDay
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.worker_signs import workers_seen
+from cogitate.tasks.job import split_job_id
+from cogitate.workers.jobs.metrics_server import redis_state
+from cogitate.workers.transport.turns import TICKETS, tickets_key
 
 MOST_OWNERS = 20
 MOST_RUNS = 30  # with their figures

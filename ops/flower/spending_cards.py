@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from memory.clock import clock_time, day_and_time
-from ops.flower.card import Card, Grade, amount, unit_name
-from ops.formatting.amounts import format_cost
-from ops.formatting.budget import denied_requests
-from ops.formatting.real_day import real_day_line
-from scheduler.budget.budget import format_limit, format_window
-from scheduler.config.limits import LimitUnit
-from scheduler.inspection.overview import RunOverview, Spenders
-from scheduler.inspection.vitals import Window
-from scheduler.ledger.real_day import DaySpending
-from tasks.job import Cost
+from cogitate.memory.clock import clock_time, day_and_time
+from cogitate.ops.flower.card import Card, Grade, amount, unit_name
+from cogitate.ops.formatting.amounts import format_cost
+from cogitate.ops.formatting.budget import denied_requests
+from cogitate.ops.formatting.real_day import real_day_line
+from cogitate.scheduler.budget.budget import format_limit, format_window
+from cogitate.scheduler.config.limits import LimitUnit
+from cogitate.scheduler.inspection.overview import RunOverview, Spenders
+from cogitate.scheduler.inspection.vitals import Window
+from cogitate.scheduler.ledger.real_day import DaySpending
+from cogitate.tasks.job import Cost
 
 UNSPENT = 0.8  # share of a limit below which its refusals are strange, as in the alerts
 NEXT = 2  # spenders after the first that a card names

@@ -1,6 +1,7 @@
 """The state in which Flower shows a task: Celery's SUCCESS only says that the task has ended.
 
-The result of a task says in words what came of its job (`workers.jobs.runner.Outcome`), and the state follows it.
+The result of a task says in words what came of its job (`cogitate.workers.jobs.runner.Outcome`), and the state follows
+it.
 """
 
 from __future__ import annotations

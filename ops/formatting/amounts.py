@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.job import Cost
+from cogitate.tasks.job import Cost
 
 
 def format_cost(cost: Cost) -> str:

@@ -9,10 +9,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import JustifyMethod
 from rich.table import Table
 
-from scheduler.budget.budget import figure_of, format_limit, format_window
-from scheduler.budget.budget_lines import BudgetLine, LimitInForce
-from scheduler.config.limits import LimitUnit, parse_limit_name
-from scheduler.journal.lines import reason_of
+from cogitate.scheduler.budget.budget import figure_of, format_limit, format_window
+from cogitate.scheduler.budget.budget_lines import BudgetLine, LimitInForce
+from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
+from cogitate.scheduler.journal.lines import reason_of
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
 LONGEST = 14  # characters of a scope that a narrow table does not break

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from ops.formatting.axes import Axis, Label, figure
+from cogitate.ops.formatting.axes import Axis, Label, figure
 
 WIDTH, HEIGHT = 520, 250
 _LEFT, _RIGHT, _BOTTOM = 54, 10, 26

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from memory.effects import (
+from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
     Archive,

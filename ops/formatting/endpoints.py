@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from ops.formatting.failures import format_class
-from scheduler.inspection.endpoint_vitals import EndpointVitals
+from cogitate.ops.formatting.failures import format_class
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 
 
 def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:

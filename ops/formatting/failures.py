@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scheduler.ledger.claims import split_failure
-from workers.llm.replies.failures import STATUS
+from cogitate.scheduler.ledger.claims import split_failure
+from cogitate.workers.llm.replies.failures import STATUS
 
 _SHOWN = {"server": "server error"}
 

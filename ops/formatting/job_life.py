@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from hosting.shortfall_lines import format_failure
-from ops.formatting.amounts import by_unit, format_cost
-from ops.formatting.effects import format_effects
-from ops.formatting.failures import format_class
-from ops.formatting.run import MEANING
-from scheduler.budget.budget import format_cell, format_empty_pool
-from scheduler.inspection.job_history import JobRecord, LateAnswer
-from scheduler.ledger.claims import Tried
-from tasks.job import Cost
+from cogitate.hosting.shortfall_lines import format_failure
+from cogitate.ops.formatting.amounts import by_unit, format_cost
+from cogitate.ops.formatting.effects import format_effects
+from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.run import MEANING
+from cogitate.scheduler.budget.budget import format_cell, format_empty_pool
+from cogitate.scheduler.inspection.job_history import JobRecord, LateAnswer
+from cogitate.scheduler.ledger.claims import Tried
+from cogitate.tasks.job import Cost
 
 _SAVED = ", paid by an identical call"
 _STATES = {

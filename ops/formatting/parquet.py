@@ -8,11 +8,11 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from memory.errors import InputError, how_to_install
-from memory.stream import Stream
-from ops.formatting.amounts import by_unit
-from scheduler.inspection.job_history import JobRecord
-from scheduler.journal.lines import ReadLine
+from cogitate.memory.errors import InputError, how_to_install
+from cogitate.memory.stream import Stream
+from cogitate.ops.formatting.amounts import by_unit
+from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.journal.lines import ReadLine
 
 BATCH = 10_000  # rows of a group
 

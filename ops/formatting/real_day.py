@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from ops.formatting.amounts import format_cost
-from scheduler.ledger.real_day import DaySpending
-from tasks.job import Cost
+from cogitate.ops.formatting.amounts import format_cost
+from cogitate.scheduler.ledger.real_day import DaySpending
+from cogitate.tasks.job import Cost
 
 
 def real_day_line(day: DaySpending) -> str:

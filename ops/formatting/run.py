@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hosting.shortfall_lines import shortfall_lines
-from memory.clock import day_and_time
-from ops.formatting.budget import budget_table, denied_requests, format_refusals
-from ops.formatting.slow_kinds import format_slow_kind
-from ops.formatting.steering import format_cadence, format_mode, format_pace
-from scheduler.config.price_table import ModelPrice
-from scheduler.inspection.summary import RunSummary
+from cogitate.hosting.shortfall_lines import shortfall_lines
+from cogitate.memory.clock import day_and_time
+from cogitate.ops.formatting.budget import budget_table, denied_requests, format_refusals
+from cogitate.ops.formatting.slow_kinds import format_slow_kind
+from cogitate.ops.formatting.steering import format_cadence, format_mode, format_pace
+from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.inspection.summary import RunSummary
 
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
 MEANING = {

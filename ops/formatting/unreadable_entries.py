@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hosting.terminal import Terminal
-from memory.unreadable import LeftOut
+from cogitate.hosting.terminal import Terminal
+from cogitate.memory.unreadable import LeftOut
 
 MOST = 20  # warnings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.ledger.worker_signs import FailingWorker
+from cogitate.scheduler.ledger.worker_signs import FailingWorker
 
 
 def format_failing_worker(one: FailingWorker) -> str:

@@ -12,16 +12,16 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from hosting.protocol.answers import Closed, Memories, Opened, Problem, Status, Steered, Ticked
-from hosting.protocol.host_table import HostTable
-from hosting.protocol.messages import OpenRun, Steer, Turn
-from hosting.protocol.questions import Question
-from hosting.protocol.refusals import Refusal, malformed, refusal_of
-from memory.errors import CogitateError, quoted
-from ops.gateway.edge import Failures, Guard, StrictRoute, problem_response
-from ops.gateway.tick_events import TickEvents, tick_of_event
-from ops.gateway.tokens import Tokens
-from scheduler.tick.arguments import MAX_TICKS
+from cogitate.hosting.protocol.answers import Closed, Memories, Opened, Problem, Status, Steered, Ticked
+from cogitate.hosting.protocol.host_table import HostTable
+from cogitate.hosting.protocol.messages import OpenRun, Steer, Turn
+from cogitate.hosting.protocol.questions import Question
+from cogitate.hosting.protocol.refusals import Refusal, malformed, refusal_of
+from cogitate.memory.errors import CogitateError, quoted
+from cogitate.ops.gateway.edge import Failures, Guard, StrictRoute, problem_response
+from cogitate.ops.gateway.tick_events import TickEvents, tick_of_event
+from cogitate.ops.gateway.tokens import Tokens
+from cogitate.scheduler.tick.arguments import MAX_TICKS
 
 PATIENCE = 50.0  # seconds until a host that waits for its tick is told to ask again
 T = TypeVar("T")

@@ -11,11 +11,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hosting.logs import where_raised
-from hosting.protocol.reading import read_json
-from hosting.protocol.refusals import Refusal, refusal_of
-from memory.errors import quoted
-from ops.gateway.tokens import ONLY, Tokens
+from cogitate.hosting.logs import where_raised
+from cogitate.hosting.protocol.reading import read_json
+from cogitate.hosting.protocol.refusals import Refusal, refusal_of
+from cogitate.memory.errors import quoted
+from cogitate.ops.gateway.tokens import ONLY, Tokens
 
 MAX_BODY = 8_000_000  # bytes
 log = structlog.get_logger()

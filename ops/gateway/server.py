@@ -8,12 +8,12 @@ from collections.abc import Callable
 import uvicorn
 from fastapi import FastAPI
 
-from hosting.protocol.host_table import HostTable
-from ops.gateway.app import make_app
-from ops.gateway.connections import BoundedConnection
-from ops.gateway.edge import is_loopback
-from ops.gateway.tokens import VARIABLE, Tokens
-from scheduler.config.settings import ConfigurationError, Settings
+from cogitate.hosting.protocol.host_table import HostTable
+from cogitate.ops.gateway.app import make_app
+from cogitate.ops.gateway.connections import BoundedConnection
+from cogitate.ops.gateway.edge import is_loopback
+from cogitate.ops.gateway.tokens import VARIABLE, Tokens
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
 
 IDLE = 75  # seconds that a connection without a request is kept, for hosts whose ticks are far apart
 LEAVING = 10  # seconds that requests in flight have when the gateway ends

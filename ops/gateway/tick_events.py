@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 
 from starlette.concurrency import run_in_threadpool
 
-from hosting.protocol.hosted_run import HostedRun
-from hosting.protocol.refusals import malformed
-from memory.errors import quoted
-from scheduler.tick.arguments import MAX_TICKS
+from cogitate.hosting.protocol.hosted_run import HostedRun
+from cogitate.hosting.protocol.refusals import malformed
+from cogitate.memory.errors import quoted
+from cogitate.scheduler.tick.arguments import MAX_TICKS
 
 PAGE = 50  # ticks that are read at once
 BEAT = 15.0  # seconds without a tick after which a comment is sent, so that whoever is in between keeps the connection

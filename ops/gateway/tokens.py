@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from memory.errors import quoted
-from scheduler.config.settings import ConfigurationError
+from cogitate.memory.errors import quoted
+from cogitate.scheduler.config.settings import ConfigurationError
 
 VARIABLE = "COGITATE_GATEWAY_TOKEN"
 ONLY = "host"  # the name of the one host whose token is a setting, and of any host where no token is asked for

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.settings import ConfigurationError
 
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,

@@ -12,25 +12,25 @@ from typing import Annotated, Any
 
 import typer
 
-from hosting import logs
-from hosting.pace_fit import fit_lines, known_before, pace_fit
-from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, read_settings
-from ops.load.asserts import check_names, failures, numbers, parse
-from ops.load.figures import LoadRecorder, figures
-from ops.load.find import find as find_load
-from ops.load.find import search_plan
-from ops.load.from_run import run_profile
-from ops.load.knee import LEVELS, MOST_AGENTS, USUAL_MOST, LoadSearchPlan
-from ops.load.page import load_page
-from ops.load.profiles import PROFILES, LoadProfile, profile_of, recorded_profile
-from ops.load.run import LoadTest, load_settings
-from ops.load.view import LoadView
-from ops.open_state import open_state
-from ops.signals import interruptible
-from scheduler.config.endpoints import DEFAULT
-from scheduler.config.settings import ConfigurationError, Settings
-from simulation.story.story import AGENTS
+from cogitate.hosting import logs
+from cogitate.hosting.pace_fit import fit_lines, known_before, pace_fit
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, read_settings
+from cogitate.ops.load.asserts import check_names, failures, numbers, parse
+from cogitate.ops.load.figures import LoadRecorder, figures
+from cogitate.ops.load.find import find as find_load
+from cogitate.ops.load.find import search_plan
+from cogitate.ops.load.from_run import run_profile
+from cogitate.ops.load.knee import LEVELS, MOST_AGENTS, USUAL_MOST, LoadSearchPlan
+from cogitate.ops.load.page import load_page
+from cogitate.ops.load.profiles import PROFILES, LoadProfile, profile_of, recorded_profile
+from cogitate.ops.load.run import LoadTest, load_settings
+from cogitate.ops.load.view import LoadView
+from cogitate.ops.open_state import open_state
+from cogitate.ops.signals import interruptible
+from cogitate.scheduler.config.endpoints import DEFAULT
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.simulation.story.story import AGENTS
 
 EXAMPLE = """
 Example: cogitate load --profile outage

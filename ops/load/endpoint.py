@@ -1,7 +1,7 @@
 """The stand-in endpoint of a load test in a process of its own, so that its cost is not counted as the host's.
 
-The parent writes a line of JSON for each change of behaviour (fields of `ops.fake_llm.server.Options`). The first line
-that the child writes is its URL. When the parent ends, the child's input closes and the child ends too.
+The parent writes a line of JSON for each change of behaviour (fields of `cogitate.ops.fake_llm.server.Options`). The
+first line that the child writes is its URL. When the parent ends, the child's input closes and the child ends too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from ops.fake_llm.server import FakeEndpoint, Options
+from cogitate.ops.fake_llm.server import FakeEndpoint, Options
 
 
 class LoadEndpoint:

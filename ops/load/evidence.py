@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memory.stream import Stream
+from cogitate.memory.stream import Stream
 
 EXPERIENCED = ("observation", "message")
 

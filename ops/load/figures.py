@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from ops.formatting.run import tick_ms
-from ops.load.profiles import LoadProfile
-from ops.load.spent import SpentTokens
-from scheduler.config.controls import FULL
-from scheduler.config.versions import SCHEMA
-from scheduler.engine.turn import FinishedTick
-from scheduler.inspection.unjournalled import Unjournalled
-from scheduler.journal.spending import spending
-from scheduler.steering.throttle import KIND
+from cogitate.ops.formatting.run import tick_ms
+from cogitate.ops.load.profiles import LoadProfile
+from cogitate.ops.load.spent import SpentTokens
+from cogitate.scheduler.config.controls import FULL
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.inspection.unjournalled import Unjournalled
+from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.steering.throttle import KIND
 
 NOTHING_SPENT = SpentTokens(0, None)
 

@@ -9,16 +9,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from hosting.terminal import Terminal
-from ops.formatting.charts import document
-from ops.load.asserts import check_names, parse
-from ops.load.figures import LoadRecorder, figures
-from ops.load.knee import LEVELS, MEASURED, LoadSearch, LoadSearchPlan
-from ops.load.knee_page import answer_lines, knee_chart, knee_json, knee_page, probe_line
-from ops.load.profiles import LoadProfile
-from ops.load.run import LoadTest, load_settings
-from ops.signals import interruptible
-from scheduler.journal.private_files import private_file
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.formatting.charts import document
+from cogitate.ops.load.asserts import check_names, parse
+from cogitate.ops.load.figures import LoadRecorder, figures
+from cogitate.ops.load.knee import LEVELS, MEASURED, LoadSearch, LoadSearchPlan
+from cogitate.ops.load.knee_page import answer_lines, knee_chart, knee_json, knee_page, probe_line
+from cogitate.ops.load.profiles import LoadProfile
+from cogitate.ops.load.run import LoadTest, load_settings
+from cogitate.ops.signals import interruptible
+from cogitate.scheduler.journal.private_files import private_file
 
 SLOW = 2.0  # times as long as planned; a test that takes longer is stopped, and its load breaks
 

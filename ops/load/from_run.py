@@ -7,11 +7,11 @@ from pathlib import Path
 
 from redis import Redis
 
-from ops.load.profiles import Demanded, LoadProfile, Phase, sorted_demand
-from scheduler.config.kept_settings import kept_settings
-from scheduler.config.settings import ConfigurationError
-from scheduler.journal.exported import all_lines
-from scheduler.ledger.run_store import RunStore
+from cogitate.ops.load.profiles import Demanded, LoadProfile, Phase, sorted_demand
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.journal.exported import all_lines
+from cogitate.scheduler.ledger.run_store import RunStore
 
 MOST_AGENTS = 1000
 _ONCE = ("admitted", "heuristic", "dropped")  # a deferred request comes again

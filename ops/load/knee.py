@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ops.load.asserts import Expectation, failures
-from ops.load.profiles import HOUR, LoadProfile, Phase
-from scheduler.config.settings import ConfigurationError
+from cogitate.ops.load.asserts import Expectation, failures
+from cogitate.ops.load.profiles import HOUR, LoadProfile, Phase
+from cogitate.scheduler.config.settings import ConfigurationError
 
 RAISED = ("agents", "cadence", "latency")
 LEVELS = ("late_share<=0.1", "behind_most<=5", "queue_age_most<=15")

@@ -8,10 +8,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ops.formatting.axes import Axis, figure
-from ops.formatting.charts import Mark, Series, line_chart
-from ops.load.knee import Knee, LoadSearch, Probe
-from ops.report.page import Cell, Page, ReportTable, Section
+from cogitate.ops.formatting.axes import Axis, figure
+from cogitate.ops.formatting.charts import Mark, Series, line_chart
+from cogitate.ops.load.knee import Knee, LoadSearch, Probe
+from cogitate.ops.report.page import Cell, Page, ReportTable, Section
 
 _WITH = {False: "controller off", True: "controller on"}
 _COST = (

@@ -7,12 +7,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from memory.clock import DAY
-from ops.formatting.axes import Axis, figure
-from ops.formatting.charts import Band, Series, bar_chart, line_chart
-from ops.load.figures import TickFigures
-from ops.load.profiles import LoadProfile
-from ops.report.page import Cell, Page, ReportTable, Section
+from cogitate.memory.clock import DAY
+from cogitate.ops.formatting.axes import Axis, figure
+from cogitate.ops.formatting.charts import Band, Series, bar_chart, line_chart
+from cogitate.ops.load.figures import TickFigures
+from cogitate.ops.load.profiles import LoadProfile
+from cogitate.ops.report.page import Cell, Page, ReportTable, Section
 
 COLUMNS = 30  # approximate number of bars
 _SOURCES = ("llm", "cached", "heuristic", "none")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from memory.clock import DAY
-from scheduler.config.settings import ConfigurationError
+from cogitate.memory.clock import DAY
+from cogitate.scheduler.config.settings import ConfigurationError
 
 HOUR = 60
 

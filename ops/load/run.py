@@ -10,26 +10,26 @@ from typing import Any
 
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from memory.errors import CogitateError
-from ops.fake_llm.server import MODEL
-from ops.load.endpoint import LoadEndpoint
-from ops.load.evidence import evidence_share
-from ops.load.figures import LoadRecorder, TickFigures, figures
-from ops.load.profiles import Demanded, LoadProfile, Phase
-from ops.load.spent import spent_tokens
-from ops.world_choice import WorldChoice, event_types_of, settings_for
-from ops.world_driver import drive
-from scheduler.config.controls import FULL, SetCadence
-from scheduler.config.settings import Settings
-from scheduler.engine.turn import FinishedTick
-from scheduler.inspection.vitals import open_kinds
-from scheduler.intake.observations import Observation
-from scheduler.steering.operators import ask
-from scheduler.steering.throttle import KIND
-from scheduler.tick.loop import Tick
-from simulation.growing import GrowingWorld
-from simulation.world import World
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.errors import CogitateError
+from cogitate.ops.fake_llm.server import MODEL
+from cogitate.ops.load.endpoint import LoadEndpoint
+from cogitate.ops.load.evidence import evidence_share
+from cogitate.ops.load.figures import LoadRecorder, TickFigures, figures
+from cogitate.ops.load.profiles import Demanded, LoadProfile, Phase
+from cogitate.ops.load.spent import spent_tokens
+from cogitate.ops.world_choice import WorldChoice, event_types_of, settings_for
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.controls import FULL, SetCadence
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.inspection.vitals import open_kinds
+from cogitate.scheduler.intake.observations import Observation
+from cogitate.scheduler.steering.operators import ask
+from cogitate.scheduler.steering.throttle import KIND
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.simulation.growing import GrowingWorld
+from cogitate.simulation.world import World
 
 RUN = "load"
 INPUT_PRICE, OUTPUT_PRICE = 150_000, 600_000  # of the stand-in model, in micro-dollars per million tokens

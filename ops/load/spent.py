@@ -7,8 +7,8 @@ import time
 import urllib.request
 from typing import NamedTuple
 
-from scheduler.budget.budget_lines import WHOLE_RUN, accounts_of
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.budget.budget_lines import WHOLE_RUN, accounts_of
+from cogitate.scheduler.ledger.run_store import RunStore
 
 SETTLED = 10.0  # seconds within which attempts that are in flight at the end must have settled
 

@@ -10,9 +10,9 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.table import Table
 
-from memory.clock import clock_time
-from ops.load.figures import TickFigures
-from ops.load.profiles import LoadProfile, Phase
+from cogitate.memory.clock import clock_time
+from cogitate.ops.load.figures import TickFigures
+from cogitate.ops.load.profiles import LoadProfile, Phase
 
 NEWEST = 30  # ticks that shares count
 

@@ -10,18 +10,18 @@ import msgspec
 import typer
 from redis import Redis
 
-from hosting import logs
-from hosting.terminal import Terminal
-from memory.clock import day_and_time
-from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from ops.formatting.amounts import by_unit, format_cost
-from ops.formatting.run import degraded, ended_jobs
-from ops.formatting.unreadable_entries import print_left_out
-from ops.open_state import open_state
-from ops.report.estimate_section import Compared, compare, estimate_of, estimate_section
-from ops.report.page import Page, Section
-from ops.report.run_figures import RunFigures, run_figures
-from ops.report.sections import (
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.memory.clock import day_and_time
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
+from cogitate.ops.formatting.amounts import by_unit, format_cost
+from cogitate.ops.formatting.run import degraded, ended_jobs
+from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.open_state import open_state
+from cogitate.ops.report.estimate_section import Compared, compare, estimate_of, estimate_section
+from cogitate.ops.report.page import Page, Section
+from cogitate.ops.report.run_figures import RunFigures, run_figures
+from cogitate.ops.report.sections import (
     budget_section,
     cadence_section,
     dearest_section,
@@ -30,10 +30,10 @@ from ops.report.sections import (
     results_section,
     warnings_section,
 )
-from scheduler.config.kind_modules import load_kinds
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.inspection.summary import RunSummary, summarise_run
-from scheduler.journal.left_out import left_out_of
+from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
+from cogitate.scheduler.journal.left_out import left_out_of
 
 EXAMPLE = """
 Example: cogitate report town-1

@@ -5,16 +5,16 @@ from __future__ import annotations
 import msgspec
 from redis import Redis
 
-from hosting.opening import description_of
-from memory.clock import DAY
-from ops.estimate.demand import DEFAULTS, Range
-from ops.estimate.estimates import KindDay, RunEstimate, estimate
-from ops.report.page import Cell, ReportTable, Section
-from ops.report.run_figures import RunFigures
-from scheduler.config.kept_settings import kept_settings
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost
-from tasks.registry import kinds
+from cogitate.hosting.opening import description_of
+from cogitate.memory.clock import DAY
+from cogitate.ops.estimate.demand import DEFAULTS, Range
+from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
+from cogitate.ops.report.page import Cell, ReportTable, Section
+from cogitate.ops.report.run_figures import RunFigures
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost
+from cogitate.tasks.registry import kinds
 
 KEPT = "estimate"  # name of the estimate in a run's description
 WHAT = ("requests", "jobs", "calls", "tokens", "usd_micros")

@@ -9,10 +9,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from hosting.terminal import visible
-from ops.formatting.axes import figure
-from ops.formatting.charts import HATCHES, STYLE
-from scheduler.journal.private_files import private_file
+from cogitate.hosting.terminal import visible
+from cogitate.ops.formatting.axes import figure
+from cogitate.ops.formatting.charts import HATCHES, STYLE
+from cogitate.scheduler.journal.private_files import private_file
 
 Cell = str | int | float | None
 

@@ -12,18 +12,18 @@ from typing import NamedTuple
 import msgspec
 from redis import Redis
 
-from memory.clock import DAY, day_of
-from memory.effects import Append, Archive, Effect, TakeWaiting
-from scheduler.config.controls import FULL, SetCadence
-from scheduler.config.kept_settings import kept_settings
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.unjournalled import unjournalled
-from scheduler.journal.checkpoint import load_checkpoint, load_checkpoint_streams
-from scheduler.journal.exported import all_lines
-from scheduler.journal.lines import EndNote, ReadLine
-from scheduler.journal.spending import Spent, spending
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, added
+from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.effects import Append, Archive, Effect, TakeWaiting
+from cogitate.scheduler.config.controls import FULL, SetCadence
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.unjournalled import unjournalled
+from cogitate.scheduler.journal.checkpoint import load_checkpoint, load_checkpoint_streams
+from cogitate.scheduler.journal.exported import all_lines
+from cogitate.scheduler.journal.lines import EndNote, ReadLine
+from cogitate.scheduler.journal.spending import Spent, spending
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, added
 
 STEPS = 48  # time steps in a chart, at most
 _WIDTHS = (10, 30, 60, 120, 360, 720, DAY)  # game minutes of one step; longer steps are full days

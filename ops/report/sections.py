@@ -7,22 +7,22 @@ from typing import NamedTuple, TypeVar
 
 from markupsafe import Markup
 
-from memory.clock import DAY
-from ops.formatting.axes import Axis, figure
-from ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
-from ops.formatting.budget import budget_cells, budget_rows, denied_requests, known_limits
-from ops.formatting.charts import Series, bar_chart, line_chart
-from ops.formatting.endpoints import format_breaker
-from ops.formatting.failures import format_class
-from ops.formatting.run import degraded_lines
-from ops.formatting.steering import format_cadence, format_pace
-from ops.report.page import Cell, ReportTable, Section
-from ops.report.run_figures import BOUNDARY, RunFigures
-from scheduler.budget.budget import format_limit, window_of
-from scheduler.budget.budget_lines import BudgetLine
-from scheduler.inspection.endpoint_vitals import EndpointVitals
-from scheduler.inspection.summary import RunSummary
-from tasks.job import Cost
+from cogitate.memory.clock import DAY
+from cogitate.ops.formatting.axes import Axis, figure
+from cogitate.ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
+from cogitate.ops.formatting.budget import budget_cells, budget_rows, denied_requests, known_limits
+from cogitate.ops.formatting.charts import Series, bar_chart, line_chart
+from cogitate.ops.formatting.endpoints import format_breaker
+from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.run import degraded_lines
+from cogitate.ops.formatting.steering import format_cadence, format_pace
+from cogitate.ops.report.page import Cell, ReportTable, Section
+from cogitate.ops.report.run_figures import BOUNDARY, RunFigures
+from cogitate.scheduler.budget.budget import format_limit, window_of
+from cogitate.scheduler.budget.budget_lines import BudgetLine
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
+from cogitate.scheduler.inspection.summary import RunSummary
+from cogitate.tasks.job import Cost
 
 Key = TypeVar("Key")
 

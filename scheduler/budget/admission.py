@@ -2,7 +2,7 @@
 
 The ladder goes down model by model, then to the heuristic, and from there by kind: later, or not at all. Scarce budget
 goes by kind, then by priority, then to the owner that was served longest ago, then by owner: never by order of arrival.
-A model whose answer would come too late is not asked: see `scheduler.latency.due_ticks`.
+A model whose answer would come too late is not asked: see `cogitate.scheduler.latency.due_ticks`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from scheduler.budget.budget import BudgetView, Cell
-from scheduler.config.tiers import ModelOption
-from scheduler.latency.due_ticks import TOO_SLOW, DueTicks
-from tasks.job import Cost, JobKey, Request
-from tasks.kind import Kind, OnDenied
+from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW, DueTicks
+from cogitate.tasks.job import Cost, JobKey, Request
+from cogitate.tasks.kind import Kind, OnDenied
 
 Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
 

@@ -8,13 +8,13 @@ from difflib import get_close_matches
 import msgspec
 import structlog
 
-from memory.entry import MAX_TEXT
-from memory.errors import ENDS_PROCESS, InputError, quoted
-from scheduler.config.tiers import TIERS, Tier, TierRule
-from scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, check_texts, reason
-from tasks.job import Request
-from tasks.kind import Kind, Moment
-from tasks.meters import Meter, read_meters
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.memory.errors import ENDS_PROCESS, InputError, quoted
+from cogitate.scheduler.config.tiers import TIERS, Tier, TierRule
+from cogitate.scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, check_texts, reason
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Kind, Moment
+from cogitate.tasks.meters import Meter, read_meters
 
 log = structlog.get_logger()
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, cast
 
-from memory.clock import DAY, day_of
-from scheduler.config.limits import LIMIT_UNITS, PERIODS, UNITS, LimitTable, LimitUnit, Period
-from tasks.job import Cost, JobKey
+from cogitate.memory.clock import DAY, day_of
+from cogitate.scheduler.config.limits import LIMIT_UNITS, PERIODS, UNITS, LimitTable, LimitUnit, Period
+from cogitate.tasks.job import Cost, JobKey
 
 NOTHING = Cost()
 

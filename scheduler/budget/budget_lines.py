@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
-from scheduler.budget.budget import least_pool, retry_pool, window_of, window_order
-from scheduler.config.kept_settings import kept_settings
-from scheduler.config.limits import LIMIT_UNITS, UNITS, LimitTable, LimitUnit
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost
+from cogitate.scheduler.budget.budget import least_pool, retry_pool, window_of, window_order
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.limits import LIMIT_UNITS, UNITS, LimitTable, LimitUnit
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost
 
 WHOLE_RUN = window_of("run", 0, 0)
 

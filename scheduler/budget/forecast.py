@@ -11,8 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from memory.clock import DAY
-from scheduler.budget.budget_lines import BudgetLine
+from cogitate.memory.clock import DAY
+from cogitate.scheduler.budget.budget_lines import BudgetLine
 
 Outlook = Literal["full", "runs out", "lasts"]
 

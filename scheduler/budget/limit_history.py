@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from memory.clock import DAY
-from scheduler.config.limits import LimitName, LimitTable, LimitUnit, parse_limit_name
+from cogitate.memory.clock import DAY
+from cogitate.scheduler.config.limits import LimitName, LimitTable, LimitUnit, parse_limit_name
 
 
 class LimitChange(msgspec.Struct, frozen=True):

@@ -14,18 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memory.clock import DAY, day_of
-from memory.effects import SetCounter
-from memory.entry import Entry
-from memory.errors import CogitateError
-from memory.policies.compaction import rating
-from memory.stream import Stream
-from scheduler.budget.admission import Decided, first_fitting, hold
-from scheduler.budget.budget import BudgetView
-from scheduler.budget.rules import Rules
-from scheduler.config.tiers import ModelOption
-from scheduler.latency.due_ticks import TOO_SLOW, DueTicks
-from tasks.job import JobKey, Request
+from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.effects import SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import CogitateError
+from cogitate.memory.policies.compaction import rating
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import Decided, first_fitting, hold
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW, DueTicks
+from cogitate.tasks.job import JobKey, Request
 
 EVERY = 10  # game minutes between two rounds of repairs
 AT_ONCE = 2  # repairs in one round, so that later requests of the day find budget too

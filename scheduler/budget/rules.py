@@ -7,25 +7,25 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from memory.clock import DAY
-from memory.entry import MAX_TEXT
-from memory.errors import quoted
-from memory.profile import Location
-from memory.retrieval.retrieval import DEFAULT
-from scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
-from scheduler.budget.budget import MILLION, BudgetView, Guarantee, Release
-from scheduler.config.controls import FULL
-from scheduler.config.endpoints import DEFAULT as OF_SHORT_SETTINGS
-from scheduler.config.endpoints import Model
-from scheduler.config.facts import Facts
-from scheduler.config.price_table import ModelPrice
-from scheduler.config.prices import upper_bound
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
-from scheduler.latency.due_ticks import Bounds
-from tasks.job import Cost, Request, ticks_of
-from tasks.kind import Kind, Moment, bounds
-from tasks.registry import UnknownKind, register_builtin
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.memory.errors import quoted
+from cogitate.memory.profile import Location
+from cogitate.memory.retrieval.retrieval import DEFAULT
+from cogitate.scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
+from cogitate.scheduler.budget.budget import MILLION, BudgetView, Guarantee, Release
+from cogitate.scheduler.config.controls import FULL
+from cogitate.scheduler.config.endpoints import DEFAULT as OF_SHORT_SETTINGS
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.config.prices import upper_bound
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
+from cogitate.scheduler.latency.due_ticks import Bounds
+from cogitate.tasks.job import Cost, Request, ticks_of
+from cogitate.tasks.kind import Kind, Moment, bounds
+from cogitate.tasks.registry import UnknownKind, register_builtin
 
 
 @dataclass(frozen=True, kw_only=True)

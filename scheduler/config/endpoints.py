@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
-from scheduler.config.price_table import ModelPrice, listed_price
+from cogitate.scheduler.config.price_table import ModelPrice, listed_price
 
 DEFAULT = "default"  # the endpoint and the model of the short settings: base_url, api_key, model, prices
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from memory.limits import MemoryLimits
-from memory.profile import Location
-from memory.retrieval.profiles import ProfileChoice
-from memory.retrieval.retrieval import DEFAULT
-from scheduler.config.endpoints import Model
-from tasks.kind import WorldFacts
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.profile import Location
+from cogitate.memory.retrieval.profiles import ProfileChoice
+from cogitate.memory.retrieval.retrieval import DEFAULT
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.tasks.kind import WorldFacts
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,9 +6,9 @@ import json
 
 import msgspec
 
-from scheduler.config.endpoints import ModelSettings
-from scheduler.config.price_table import ModelPrice
-from scheduler.config.settings import Settings
+from cogitate.scheduler.config.endpoints import ModelSettings
+from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.config.settings import Settings
 
 #: Settings that a run is created with and keeps: on resume they override the environment's.
 KEPT = frozenset(

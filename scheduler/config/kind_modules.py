@@ -6,10 +6,10 @@ import importlib
 import traceback
 from importlib.metadata import entry_points
 
-from memory.errors import quoted
-from scheduler.config.settings import ConfigurationError, Settings
-from tasks.kind_check import KindError
-from tasks.own.declared_kind import declaring_modules
+from cogitate.memory.errors import quoted
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.tasks.kind_check import KindError
+from cogitate.tasks.own.declared_kind import declaring_modules
 
 GROUP = "cogitate.kinds"  # of the entry points of installed packages that bring kinds
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator
 
-from tasks.job import LATENCIES, is_latency
+from cogitate.tasks.job import LATENCIES, is_latency
 
 
 def _checked(given: Any) -> int | str:

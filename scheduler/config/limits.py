@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, get_args
 
-from memory.errors import CogitateError, quoted
+from cogitate.memory.errors import CogitateError, quoted
 
 Period = Literal["tick", "day", "run"]
 Unit = Literal["calls", "tokens", "usd_micros"]  # spent by attempts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scheduler.config.endpoints import Model
-from tasks.job import Cost
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.tasks.job import Cost
 
 _PRICE_UNIT = 1_000_000  # prices are micro-dollars per million tokens
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
-from scheduler.config.secret_urls import redact_url
-from scheduler.config.settings_faults import ConfigurationError
+from cogitate.scheduler.config.secret_urls import redact_url
+from cogitate.scheduler.config.settings_faults import ConfigurationError
 
 SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
 

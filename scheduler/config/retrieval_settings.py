@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import PlainValidator
 
-from memory.retrieval.profiles import ProfileChoice, check_choice, check_choices
+from cogitate.memory.retrieval.profiles import ProfileChoice, check_choice, check_choices
 
 
 def read_retrieval(value: object) -> ProfileChoice:

@@ -23,23 +23,23 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from memory.entry import MAX_TEXT
-from memory.errors import InputError as InputError
-from memory.errors import quoted
-from memory.language.truncation import LEAST, Truncation
-from memory.limits import Cause, MemoryLimits, Policy
-from memory.routing.routing import Routing, Style
-from memory.trigger import DEFAULT_TRIGGER
-from scheduler.config.endpoints import DEFAULT, EmbeddingSettings, Endpoint, Model, ModelSettings, check_name
-from scheduler.config.latency_setting import LatencySetting
-from scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
-from scheduler.config.price_table import ModelPrice
-from scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
-from scheduler.config.retrieval_settings import KindRetrieval, Retrieval
-from scheduler.config.settings_faults import UNREADABLE, check_file, read_file, refusal
-from scheduler.config.settings_faults import ConfigurationError as ConfigurationError
-from scheduler.config.tiers import Tier
-from scheduler.intake.checks import check_owner
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.memory.errors import InputError as InputError
+from cogitate.memory.errors import quoted
+from cogitate.memory.language.truncation import LEAST, Truncation
+from cogitate.memory.limits import Cause, MemoryLimits, Policy
+from cogitate.memory.routing.routing import Routing, Style
+from cogitate.memory.trigger import DEFAULT_TRIGGER
+from cogitate.scheduler.config.endpoints import DEFAULT, EmbeddingSettings, Endpoint, Model, ModelSettings, check_name
+from cogitate.scheduler.config.latency_setting import LatencySetting
+from cogitate.scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
+from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
+from cogitate.scheduler.config.retrieval_settings import KindRetrieval, Retrieval
+from cogitate.scheduler.config.settings_faults import UNREADABLE, check_file, read_file, refusal
+from cogitate.scheduler.config.settings_faults import ConfigurationError as ConfigurationError
+from cogitate.scheduler.config.tiers import Tier
+from cogitate.scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_BATCH = 100  # jobs in one message
@@ -203,7 +203,7 @@ class Settings(BaseSettings):
     public_history_max_length: int = Field(100_000, ge=MAX_TEXT)  # characters of a group's or the world's history
     recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # the same for memories of scopes
 
-    # Retrieval: a profile by name, or a table of weights by component (`memory.retrieval.profiles`)
+    # Retrieval: a profile by name, or a table of weights by component (`cogitate.memory.retrieval.profiles`)
     retrieval: Retrieval = "default"
     kind_retrieval: KindRetrieval = Field(default_factory=dict)  # of a kind, where it differs
 

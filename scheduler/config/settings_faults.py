@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
-from memory.errors import CogitateError, quoted
+from cogitate.memory.errors import CogitateError, quoted
 
 TOML = "cogitate.toml"
 #: Exceptions that reading settings may raise, besides those of our checks.

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
-from memory.entry import Entry
-from tasks.job import Cost, Request
-from tasks.kind import Moment
+from cogitate.memory.entry import Entry
+from cogitate.tasks.job import Cost, Request
+from cogitate.tasks.kind import Moment
 
 Tier = Literal["routine", "strong"]
 TIERS: tuple[Tier, ...] = get_args(Tier)

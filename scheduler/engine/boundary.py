@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from memory.apply import apply, unmet
-from memory.effects import Append, Effect
-from memory.stream import Stream
-from scheduler.budget.repairs import failed_repair
-from scheduler.engine.open_jobs import OpenJob, reservation
-from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model
-from scheduler.journal.history import Change
-from scheduler.journal.lines import Ended, EndNote, reason_of
-from scheduler.ledger.answers import DueJob
-from scheduler.ledger.claims import Reason, Result
-from tasks.job import Cost, JobKey
-from tasks.kind import Case, Kind
-from tasks.recall import replaced_entry
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.repairs import failed_repair
+from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
+from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model
+from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.lines import Ended, EndNote, reason_of
+from cogitate.scheduler.ledger.answers import DueJob
+from cogitate.scheduler.ledger.claims import Reason, Result
+from cogitate.tasks.job import Cost, JobKey
+from cogitate.tasks.kind import Case, Kind
+from cogitate.tasks.recall import replaced_entry
 
 _WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
 
@@ -112,7 +112,7 @@ def apply_late(
     """Apply the effects that an answer after its job's end still has; without any, its end is `dropped`.
 
     Args:
-        effects: of the answer as a repair, see `scheduler.engine.late_answers`.
+        effects: of the answer as a repair, see `cogitate.scheduler.engine.late_answers`.
     """
     ended = Ended(key=key, end="applied" if effects else "dropped", effects=effects)
     return _applied(ended, _note(key, result), Cost(), streams, tick)

@@ -21,17 +21,17 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from scheduler.budget.budget import BudgetView, Cell
-from scheduler.engine.boundary import Closing
-from scheduler.engine.ended_jobs import EndedJobs
-from scheduler.engine.open_jobs import OpenJob, reservation
-from scheduler.journal.lines import Correction
-from scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
-from scheduler.ledger.answers import Learned
-from scheduler.ledger.ledger import Value, Write
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import chunked
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.engine.boundary import Closing
+from cogitate.scheduler.engine.ended_jobs import EndedJobs
+from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
+from cogitate.scheduler.journal.lines import Correction
+from cogitate.scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
+from cogitate.scheduler.ledger.answers import Learned
+from cogitate.scheduler.ledger.ledger import Value, Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import chunked
+from cogitate.tasks.job import Cost, JobKey
 
 
 class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

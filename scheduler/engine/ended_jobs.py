@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from scheduler.ledger.ledger import Value
-from tasks.job import JobKey
+from cogitate.scheduler.ledger.ledger import Value
+from cogitate.tasks.job import JobKey
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 

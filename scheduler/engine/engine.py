@@ -8,32 +8,32 @@ from typing import NamedTuple
 
 import msgspec
 
-from memory.apply import apply, unmet
-from memory.effects import Effect, losses
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.budget.admission import DEFER_TICKS, Decided, DecidedLine, admit
-from scheduler.budget.repairs import admit_repairs, is_time
-from scheduler.config.controls import Control, ControlRequest
-from scheduler.config.tiers import ModelOption
-from scheduler.engine.boundary import Closing, cancelled, close_due
-from scheduler.engine.heuristics_ahead import HeuristicsAhead
-from scheduler.engine.job_factory import open_job
-from scheduler.engine.open_jobs import OpenJob, counted
-from scheduler.engine.remembering import Remembering
-from scheduler.engine.retention import Retention, cut
-from scheduler.engine.run_state import RunState
-from scheduler.engine.triggers import ScopeTrigger, recounts
-from scheduler.engine.turn import Deferred, FinishedTick, WorldTurn
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.intake.kind_effects import KindEffects
-from scheduler.journal.ends import LEFT, JobEnd, ends_at_boundary
-from scheduler.journal.history import Change, note_served
-from scheduler.journal.lines import Core, Correction, EndNote, Postponed, Stepped
-from scheduler.ledger.answer_times import Overdue, Timed
-from scheduler.ledger.answers import BoundaryInput, DueJob
-from tasks.job import Cost, Job, JobKey, Request
-from tasks.recount import Recount
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Effect, losses
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import DEFER_TICKS, Decided, DecidedLine, admit
+from cogitate.scheduler.budget.repairs import admit_repairs, is_time
+from cogitate.scheduler.config.controls import Control, ControlRequest
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.engine.boundary import Closing, cancelled, close_due
+from cogitate.scheduler.engine.heuristics_ahead import HeuristicsAhead
+from cogitate.scheduler.engine.job_factory import open_job
+from cogitate.scheduler.engine.open_jobs import OpenJob, counted
+from cogitate.scheduler.engine.remembering import Remembering
+from cogitate.scheduler.engine.retention import Retention, cut
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.triggers import ScopeTrigger, recounts
+from cogitate.scheduler.engine.turn import Deferred, FinishedTick, WorldTurn
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.intake.kind_effects import KindEffects
+from cogitate.scheduler.journal.ends import LEFT, JobEnd, ends_at_boundary
+from cogitate.scheduler.journal.history import Change, note_served
+from cogitate.scheduler.journal.lines import Core, Correction, EndNote, Postponed, Stepped
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.ledger.answers import BoundaryInput, DueJob
+from cogitate.tasks.job import Cost, Job, JobKey, Request
+from cogitate.tasks.recount import Recount
 
 
 class Steered(NamedTuple):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.intake.kind_effects import KindEffects
-from tasks.job import JobKey
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.intake.kind_effects import KindEffects
+from cogitate.tasks.job import JobKey
 
 _FORGETS = 8  # a kind's expected seconds approach what a heuristic took by this part of the difference
 _EASES = 0.9  # factor of the expected seconds of a kind that did not fit: one slow heuristic must not stop it for ever

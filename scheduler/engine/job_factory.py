@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from memory.stream import Stream
-from scheduler.budget.admission import Decided
-from scheduler.budget.rules import Rules
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.latency.due_ticks import TOO_SLOW
-from tasks.job import Correction, Cost, Job, Reads, Request
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import Decided
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.tasks.job import Correction, Cost, Job, Reads, Request
 
 
 def open_job(

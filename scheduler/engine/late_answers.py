@@ -19,20 +19,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from memory.clock import DAY
-from memory.effects import Append, Effect, MarkAccessed, SetCounter, Tell
-from memory.entry import Entry, PlanItem
-from memory.stream import Stream
-from scheduler.engine.boundary import Closing, apply_late
-from scheduler.engine.ended_jobs import EndedJobs
-from scheduler.ledger.answers import LateAnswer
-from scheduler.ledger.claims import Reason
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import chunked
-from tasks.job import Job, JobKey
-from tasks.recall import replaced_entry
-from tasks.shown import part_counter
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import Append, Effect, MarkAccessed, SetCounter, Tell
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.boundary import Closing, apply_late
+from cogitate.scheduler.engine.ended_jobs import EndedJobs
+from cogitate.scheduler.ledger.answers import LateAnswer
+from cogitate.scheduler.ledger.claims import Reason
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import chunked
+from cogitate.tasks.job import Job, JobKey
+from cogitate.tasks.recall import replaced_entry
+from cogitate.tasks.shown import part_counter
 
 AWAITED: frozenset[Reason] = frozenset({"late", "dead"})  # reasons of jobs whose answers may still come
 LONGEST = DAY  # game minutes that an answer is awaited

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from scheduler.budget.admission import Grant
-from scheduler.budget.budget import BudgetView, Cell, amounts
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger.ledger import Value, Write
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import chunked
-from tasks.job import Cost, Job, JobKey
+from cogitate.scheduler.budget.admission import Grant
+from cogitate.scheduler.budget.budget import BudgetView, Cell, amounts
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.ledger import Value, Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import chunked
+from cogitate.tasks.job import Cost, Job, JobKey
 
 _JOB = msgspec.json.Decoder(Job)
 _USED = "used"  # field of a job's record

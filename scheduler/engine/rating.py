@@ -17,14 +17,14 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from memory.effects import Effect, Rate
-from memory.entry import Entry
-from memory.importance import RatedText, Ratings, RatingState
-from memory.stream import Stream
-from scheduler.journal.lines import Rated
-from scheduler.ledger.ledger import Value, Write
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import chunked
+from cogitate.memory.effects import Effect, Rate
+from cogitate.memory.entry import Entry
+from cogitate.memory.importance import RatedText, Ratings, RatingState
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.journal.lines import Rated
+from cogitate.scheduler.ledger.ledger import Value, Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import chunked
 
 
 class _Kept(msgspec.Struct, frozen=True):

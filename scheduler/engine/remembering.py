@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.policies.cells import receive
-from memory.policies.compaction import rating
-from memory.routing.history import is_shared
-from memory.routing.repeats import RepeatIndex, count_repeat
-from memory.stream import Stream
-from scheduler.journal.lines import Repeat
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.cells import receive
+from cogitate.memory.policies.compaction import rating
+from cogitate.memory.routing.history import is_shared
+from cogitate.memory.routing.repeats import RepeatIndex, count_repeat
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.journal.lines import Repeat
 
 
 class Remembered(NamedTuple):

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from itertools import takewhile
 
-from memory.apply import apply
-from memory.effects import Effect
-from memory.limits import MemoryLimits
-from memory.policies.compaction import enforce_limits
-from memory.stream import Stream
-from scheduler.config.facts import Facts
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.engine.streams import Streams
+from cogitate.memory.apply import apply
+from cogitate.memory.effects import Effect
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.compaction import enforce_limits
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.streams import Streams
 
 
 def cut(

@@ -1,9 +1,9 @@
 """The usage of attempts before a job's newest one: it was spent, and is in nobody's view.
 
-The retry pool carries it (`scheduler.budget.budget`), so it decides nothing; it is journalled so that owners, kinds and
-days can be charged for it. The ledger notes it when such an attempt settles, or when a newer one follows one that had
-settled (`lua/retries.lua`), and shows it until it was journalled: with the job's end, or, of a job that has ended, at
-the next boundary.
+The retry pool carries it (`cogitate.scheduler.budget.budget`), so it decides nothing; it is journalled so that owners,
+kinds and days can be charged for it. The ledger notes it when such an attempt settles, or when a newer one follows one
+that had settled (`lua/retries.lua`), and shows it until it was journalled: with the job's end, or, of a job that has
+ended, at the next boundary.
 
 Key under the run's prefix:
     retries  hash  token -> job and what it used
@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from scheduler.journal.lines import EndNote, Retried
-from scheduler.ledger.answers import RetriedAttempt
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.streams import chunked
-from tasks.job import Cost, JobKey, added
+from cogitate.scheduler.journal.lines import EndNote, Retried
+from cogitate.scheduler.ledger.answers import RetriedAttempt
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.streams import chunked
+from cogitate.tasks.job import Cost, JobKey, added
 
 
 class Retries:

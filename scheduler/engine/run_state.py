@@ -10,29 +10,29 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
 
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.unreadable import LeftOut
-from scheduler.budget.budget import BudgetView
-from scheduler.budget.rules import Rules
-from scheduler.config.facts import Facts
-from scheduler.engine.corrections import Corrections
-from scheduler.engine.late_answers import LateAnswers
-from scheduler.engine.open_jobs import OpenJob, OpenJobs, read_numbers
-from scheduler.engine.rating import Rater
-from scheduler.engine.retries import Retries
-from scheduler.engine.streams import Streams
-from scheduler.engine.token_estimates import TokenEstimates
-from scheduler.engine.triggers import ScopeTrigger
-from scheduler.engine.turn import Deferred
-from scheduler.intake.kind_effects import KindEffects, made_without_model
-from scheduler.latency.due_ticks import DueTicks
-from scheduler.latency.latencies import Latencies
-from scheduler.ledger.ledger import Write
-from scheduler.steering.cadence import Cadence
-from scheduler.steering.steering import Steering
-from tasks.job import Reads, Request
-from tasks.kind import Case, Moment, WorldFacts, build_case
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.unreadable import LeftOut
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.engine.corrections import Corrections
+from cogitate.scheduler.engine.late_answers import LateAnswers
+from cogitate.scheduler.engine.open_jobs import OpenJob, OpenJobs, read_numbers
+from cogitate.scheduler.engine.rating import Rater
+from cogitate.scheduler.engine.retries import Retries
+from cogitate.scheduler.engine.streams import Streams
+from cogitate.scheduler.engine.token_estimates import TokenEstimates
+from cogitate.scheduler.engine.triggers import ScopeTrigger
+from cogitate.scheduler.engine.turn import Deferred
+from cogitate.scheduler.intake.kind_effects import KindEffects, made_without_model
+from cogitate.scheduler.latency.due_ticks import DueTicks
+from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.steering.cadence import Cadence
+from cogitate.scheduler.steering.steering import Steering
+from cogitate.tasks.job import Reads, Request
+from cogitate.tasks.kind import Case, Moment, WorldFacts, build_case
 
 
 class KeptPart(Protocol):

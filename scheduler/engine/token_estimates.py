@@ -1,8 +1,8 @@
 """Corrections of token estimates: how many tokens a model really counts in its prompts, learned from what was applied.
 
-`workers.llm.requests.tokens` estimates on the safe side for every tokenizer, which is far too high for most. What
-models report of the prompts whose results were applied is counted here, in the order of boundaries, and a job carries
-the correction as it stood when it was made: so a prompt is the same whoever renders it and whenever.
+`cogitate.workers.llm.requests.tokens` estimates on the safe side for every tokenizer, which is far too high for most.
+What models report of the prompts whose results were applied is counted here, in the order of boundaries, and a job
+carries the correction as it stood when it was made: so a prompt is the same whoever renders it and whenever.
 
 For each model there is a histogram of reported by estimated tokens, in percent. The correction is the smallest
 percentage that at most 1 in 1,000 of the prompts passed, and a margin; it goes below 1 only after a hundred prompts,
@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import msgspec
 
-from scheduler.ledger.claims import PromptCount
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Correction
+from cogitate.scheduler.ledger.claims import PromptCount
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Correction
 
 NEUTRAL = 1_000  # thousandths
 LEAST, LEAST_OTHERS, MOST = 700, 300, 4_000  # thousandths

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from memory.profile import Profile
-from memory.routing.scope_context import latest
-from memory.routing.scopes import WORLD, around_mentions, covered, cursor_of, location_owner, messages_since
-from memory.stream import Stream
-from tasks.job import Request
-from tasks.recount import Recount, Span, progress_name, recount_request
-from tasks.shown import begun_params, part_counter, upto_counter
+from cogitate.memory.profile import Profile
+from cogitate.memory.routing.scope_context import latest
+from cogitate.memory.routing.scopes import WORLD, around_mentions, covered, cursor_of, location_owner, messages_since
+from cogitate.memory.stream import Stream
+from cogitate.tasks.job import Request
+from cogitate.tasks.recount import Recount, Span, progress_name, recount_request
+from cogitate.tasks.shown import begun_params, part_counter, upto_counter
 
 _ID = re.compile(r"_ids?$")
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from memory.effects import Effect, Loss, losses
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.engine.triggers import ScopeTrigger
-from scheduler.journal.lines import Core, Correction, EndNote, Retried
-from scheduler.ledger.answer_times import Overdue, Timed
-from scheduler.steering.cadence import KindFault
-from tasks.job import Request
+from cogitate.memory.effects import Effect, Loss, losses
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.triggers import ScopeTrigger
+from cogitate.scheduler.journal.lines import Core, Correction, EndNote, Retried
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.steering.cadence import KindFault
+from cogitate.tasks.job import Request
 
 
 class Deferred(msgspec.Struct, frozen=True):

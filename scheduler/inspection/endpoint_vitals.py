@@ -12,8 +12,8 @@ from typing import Literal
 import msgspec
 from redis import Redis
 
-from scheduler.ledger.connect import read_members
-from scheduler.ledger.keys import ENDPOINTS, endpoint_keys
+from cogitate.scheduler.ledger.connect import read_members
+from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 _SECOND = 1_000_000  # microseconds
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from scheduler.config.kept_settings import kept_settings
-from scheduler.journal.figures import Figures, figures_of, joined
-from scheduler.journal.outlines import read_outline
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.run_store import RunStore
-from scheduler.tick.figure_history import HOUR, KEPT_HOURS, KEPT_TICKS, read_figures
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.journal.figures import Figures, figures_of, joined
+from cogitate.scheduler.journal.outlines import read_outline
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.figure_history import HOUR, KEPT_HOURS, KEPT_TICKS, read_figures
 
 Span = Literal["hour", "day", "run"]
 MINUTES: dict[Span, int] = {"hour": HOUR, "day": 24 * HOUR}

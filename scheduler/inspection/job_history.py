@@ -9,18 +9,18 @@ import msgspec
 from redis import Redis
 from redis.client import Pipeline
 
-from memory.effects import Effect
-from scheduler.config.versions import CORRECTS_VIEW
-from scheduler.engine.late_answers import AWAITED, LONGEST
-from scheduler.inspection.unjournalled import unjournalled
-from scheduler.intake.checks import InputError
-from scheduler.journal.checkpoint import load_base
-from scheduler.journal.history import PAGE, read_journal
-from scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
-from scheduler.journal.run_totals import WITHOUT_RESULT, JobBeginning
-from scheduler.ledger.claims import Tried
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job, JobKey, added
+from cogitate.memory.effects import Effect
+from cogitate.scheduler.config.versions import CORRECTS_VIEW
+from cogitate.scheduler.engine.late_answers import AWAITED, LONGEST
+from cogitate.scheduler.inspection.unjournalled import unjournalled
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.checkpoint import load_base
+from cogitate.scheduler.journal.history import PAGE, read_journal
+from cogitate.scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
+from cogitate.scheduler.journal.run_totals import WITHOUT_RESULT, JobBeginning
+from cogitate.scheduler.ledger.claims import Tried
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job, JobKey, added
 
 #: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
 JobState = Literal[

@@ -10,20 +10,20 @@ from collections import Counter
 import msgspec
 from redis import Redis
 
-from memory.clock import DAY
-from scheduler.budget.budget import window_of
-from scheduler.budget.budget_lines import budget_lines
-from scheduler.budget.forecast import forecast
-from scheduler.config.kept_settings import kept_settings
-from scheduler.inspection.recent import Recent, recent_ticks
-from scheduler.inspection.slow_kinds import SlowKind, slow_kinds
-from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
-from scheduler.inspection.summary import limit_name, limits_of
-from scheduler.inspection.vitals import RECENT, OpenKind, Window, open_kinds
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.presence import format_state, host_of
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost
+from cogitate.memory.clock import DAY
+from cogitate.scheduler.budget.budget import window_of
+from cogitate.scheduler.budget.budget_lines import budget_lines
+from cogitate.scheduler.budget.forecast import forecast
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.inspection.recent import Recent, recent_ticks
+from cogitate.scheduler.inspection.slow_kinds import SlowKind, slow_kinds
+from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
+from cogitate.scheduler.inspection.summary import limit_name, limits_of
+from cogitate.scheduler.inspection.vitals import RECENT, OpenKind, Window, open_kinds
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.presence import format_state, host_of
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost
 
 HOUR = 60  # game minutes
 RESUME = "resume"  # the command that goes on with a run, in what its host keeps of it

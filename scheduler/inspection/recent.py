@@ -1,7 +1,8 @@
 """Decisions and ends of the newest ticks of a run, read from the end of its journal.
 
 For screens that are drawn again and again while a run goes on: the cost is that of the ticks asked for, however long
-the run is. The lines are not verified (`scheduler.journal.history` does that) and nothing a memory says is decoded.
+the run is. The lines are not verified (`cogitate.scheduler.journal.history` does that) and nothing a memory says is
+decoded.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from scheduler.budget.budget import format_empty_pool
-from scheduler.config.limits import LimitTable
-from scheduler.inspection.summary import limit_name
-from scheduler.journal.lines import reason_of
-from scheduler.journal.outlines import LineOutline, read_outline
-from scheduler.journal.spending import spending
-from scheduler.latency.due_ticks import TOO_SLOW
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, added
+from cogitate.scheduler.budget.budget import format_empty_pool
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.inspection.summary import limit_name
+from cogitate.scheduler.journal.lines import reason_of
+from cogitate.scheduler.journal.outlines import LineOutline, read_outline
+from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, added
 
 MOST_OWNERS = 20  # that spent most
 MOST_FAILURES = 10  # the newest

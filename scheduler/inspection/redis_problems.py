@@ -10,7 +10,7 @@ from redis.exceptions import BusyLoadingError, NoPermissionError, OutOfMemoryErr
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from scheduler.ledger.connect import PATIENCE, SILENT, impatient
+from cogitate.scheduler.ledger.connect import PATIENCE, SILENT, impatient
 
 SLOW = 0.05  # seconds per round trip, from which on a user notices the delay
 PROBE = "cogitate:probe"  # never exists: SETRANGE with an empty value creates no key

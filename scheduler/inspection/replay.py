@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, get_args
 
 from redis import Redis
 
-from memory.stream import Stream
-from scheduler.journal.checkpoint import check_streams, load_base, load_checkpoint_streams
-from scheduler.journal.exported import ExportedJournal
-from scheduler.journal.history import hashes_before, pass_journal, redo
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.run_store import OwnerKey, RunStore
-from scheduler.ledger.streams import write_streams
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.journal.checkpoint import check_streams, load_base, load_checkpoint_streams
+from cogitate.scheduler.journal.exported import ExportedJournal
+from cogitate.scheduler.journal.history import hashes_before, pass_journal, redo
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.run_store import OwnerKey, RunStore
+from cogitate.scheduler.ledger.streams import write_streams
 
 STREAM_KEYS: tuple[OwnerKey, ...] = get_args(OwnerKey)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from scheduler.budget.rules import adaptive_bounds
-from scheduler.config.settings import Settings
-from scheduler.latency.latencies import Latencies
-from scheduler.ledger.run_store import RunStore
-from tasks.registry import is_kind, kind_of
+from cogitate.scheduler.budget.rules import adaptive_bounds
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.registry import is_kind, kind_of
 
 
 class SlowKind(msgspec.Struct, frozen=True, kw_only=True):

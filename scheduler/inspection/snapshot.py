@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from redis.client import Pipeline
 
-from scheduler.budget.budget_lines import Accounts, accounts_of
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.budget.budget_lines import Accounts, accounts_of
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.run_store import RunStore
 
 TRIES = 50  # the run would have to advance between two reads as often
 

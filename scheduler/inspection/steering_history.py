@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from scheduler.config.controls import Control, ControlAnswer, read_asked
-from scheduler.config.kept_settings import kept_settings
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.config.controls import Control, ControlAnswer, read_asked
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.ledger.run_store import RunStore
 
 _ANSWER = msgspec.json.Decoder(ControlAnswer)
 

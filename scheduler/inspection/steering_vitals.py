@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from memory.clock import DAY
-from scheduler.budget.rules import throttle_rules
-from scheduler.config.controls import FULL
-from scheduler.config.kept_settings import kept_settings
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.run_store import RunStore
-from scheduler.steering.postponing import Postponing
-from scheduler.steering.steering import SteeringState
+from cogitate.memory.clock import DAY
+from cogitate.scheduler.budget.rules import throttle_rules
+from cogitate.scheduler.config.controls import FULL
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering.postponing import Postponing
+from cogitate.scheduler.steering.steering import SteeringState
 
 
 class SteeringVitals(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,17 +9,17 @@ from functools import cached_property
 import msgspec
 from redis import Redis
 
-from memory.entry import Entry, EntryType, as_known
-from memory.retrieval.candidates import Query
-from memory.retrieval.profiles import ProfileChoice, profile_of
-from memory.retrieval.retrieval import Scored, retrieve
-from memory.stream import Stream
-from memory.unreadable import LeftOut, leave_out, unreadable
-from memory.view import MemoryView, subjects_named
-from scheduler.config.facts import Facts
-from scheduler.intake.checks import InputError
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import load_streams
+from cogitate.memory.entry import Entry, EntryType, as_known
+from cogitate.memory.retrieval.candidates import Query
+from cogitate.memory.retrieval.profiles import ProfileChoice, profile_of
+from cogitate.memory.retrieval.retrieval import Scored, retrieve
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import LeftOut, leave_out, unreadable
+from cogitate.memory.view import MemoryView, subjects_named
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import load_streams
 
 _FACTS = msgspec.json.Decoder(Facts)
 

@@ -9,28 +9,35 @@ from functools import lru_cache
 import msgspec
 from redis import Redis
 
-from memory.entry import ENTRY_TYPES
-from memory.unreadable import UnreadableEntry
-from scheduler.budget.budget_lines import BudgetLine, LimitInForce, budget_lines, limits_in_force, pools_of, spent_of
-from scheduler.budget.limit_history import LimitHistory
-from scheduler.config.kept_settings import kept_settings
-from scheduler.config.limits import LimitTable
-from scheduler.config.price_table import ModelPrice
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.slow_kinds import SlowKind, slow_kinds
-from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
-from scheduler.inspection.unjournalled import unjournalled
-from scheduler.journal.checkpoint import load_base
-from scheduler.journal.history import read_journal
-from scheduler.journal.run_totals import RunTotals
-from scheduler.journal.shortfalls import Shortfalls
-from scheduler.journal.spending import spending
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.presence import format_state, host_of
-from scheduler.ledger.run_store import RunStore, check_schema
-from scheduler.ledger.streams import load_streams
-from scheduler.steering.steering import limit_history, read_steering
-from tasks.job import Cost, JobKey, added
+from cogitate.memory.entry import ENTRY_TYPES
+from cogitate.memory.unreadable import UnreadableEntry
+from cogitate.scheduler.budget.budget_lines import (
+    BudgetLine,
+    LimitInForce,
+    budget_lines,
+    limits_in_force,
+    pools_of,
+    spent_of,
+)
+from cogitate.scheduler.budget.limit_history import LimitHistory
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.slow_kinds import SlowKind, slow_kinds
+from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
+from cogitate.scheduler.inspection.unjournalled import unjournalled
+from cogitate.scheduler.journal.checkpoint import load_base
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.journal.shortfalls import Shortfalls
+from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.presence import format_state, host_of
+from cogitate.scheduler.ledger.run_store import RunStore, check_schema
+from cogitate.scheduler.ledger.streams import load_streams
+from cogitate.scheduler.steering.steering import limit_history, read_steering
+from cogitate.tasks.job import Cost, JobKey, added
 
 
 class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from redis.client import Pipeline
 
-from scheduler.journal.lines import Correction, EndNote, Retried
-from scheduler.ledger.answers import read_learned, read_retries
-from scheduler.ledger.presence import HELD
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
+from cogitate.scheduler.ledger.answers import read_learned, read_retries
+from cogitate.scheduler.ledger.presence import HELD
+from cogitate.scheduler.ledger.run_store import RunStore
 
 
 class Unjournalled(NamedTuple):

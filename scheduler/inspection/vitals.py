@@ -1,8 +1,8 @@
 """A run's vital signs while it goes on: its budget with a forecast, and its open jobs.
 
 Reads the run's state, its windows, its open jobs and the newest lines of its journal, so that it may be asked every
-second or two whatever the run's length; `scheduler.inspection.summary` reads the whole journal instead. The budget's
-lines are the same as there. No memory's text and no prompt is read.
+second or two whatever the run's length; `cogitate.scheduler.inspection.summary` reads the whole journal instead. The
+budget's lines are the same as there. No memory's text and no prompt is read.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterable
 import msgspec
 from redis import Redis
 
-from scheduler.budget.budget_lines import BudgetLine, budget_lines
-from scheduler.budget.forecast import Forecast, forecast
-from scheduler.config.kept_settings import kept_settings
-from scheduler.config.settings import Settings
-from scheduler.inspection.recent import Recent, recent_ticks
-from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
-from scheduler.inspection.summary import limits_of
-from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
-from scheduler.ledger.presence import HELD, format_state, host_of
-from scheduler.ledger.run_store import RunStore, run_names
-from tasks.job import JobKey
+from cogitate.scheduler.budget.budget_lines import BudgetLine, budget_lines
+from cogitate.scheduler.budget.forecast import Forecast, forecast
+from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.recent import Recent, recent_ticks
+from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
+from cogitate.scheduler.inspection.summary import limits_of
+from cogitate.scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
+from cogitate.scheduler.ledger.presence import HELD, format_state, host_of
+from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.tasks.job import JobKey
 
 RECENT = 240  # ticks
 UNREADABLE = "unreadable"

@@ -11,17 +11,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from memory.checks import MAX_LABEL as MAX_LABEL
-from memory.checks import MAX_NAMES as MAX_NAMES
-from memory.checks import check_integer as check_integer
-from memory.checks import check_text as check_text
-from memory.checks import check_texts as check_texts
-from memory.errors import ENDS_PROCESS, quoted, text_of
-from memory.errors import InputError as InputError
-from memory.language.hidden_characters import is_blank
-from memory.profile import Location, Profile
-from tasks.job import Reads, Request
-from tasks.kind import Kind
+from cogitate.memory.checks import MAX_LABEL as MAX_LABEL
+from cogitate.memory.checks import MAX_NAMES as MAX_NAMES
+from cogitate.memory.checks import check_integer as check_integer
+from cogitate.memory.checks import check_text as check_text
+from cogitate.memory.checks import check_texts as check_texts
+from cogitate.memory.errors import ENDS_PROCESS, quoted, text_of
+from cogitate.memory.errors import InputError as InputError
+from cogitate.memory.language.hidden_characters import is_blank
+from cogitate.memory.profile import Location, Profile
+from cogitate.tasks.job import Reads, Request
+from cogitate.tasks.kind import Kind
 
 MAX_OWNER = 200  # characters
 MAX_TOLD = 20_000  # characters of one part of a profile
@@ -34,7 +34,8 @@ MAX_WITHIN = 1_000_000  # ticks
 MAX_INTEGER = 2**53 - 1  # the largest integer that every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
 # In the name of an owner none of the characters may stand that steer a terminal, or turn or hide the text around them,
-# and no halves of characters. Texts may have those that their writing needs (`memory.language.hidden_characters`).
+# and no halves of characters. Texts may have those that their writing needs
+# (`cogitate.memory.language.hidden_characters`).
 _HIDDEN = re.compile(  # not the joiners U+200C and U+200D, which Persian, Hindi and emoji need
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from memory.effects import (
+from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
     Archive,
@@ -28,11 +28,11 @@ from memory.effects import (
     TakeWaiting,
     Tell,
 )
-from memory.entry import MAX_TEXT, Entry, PlanItem
-from memory.errors import ENDS_PROCESS, quoted
-from memory.language.hidden_characters import is_blank
-from memory.policies.window import format_character
-from scheduler.intake.checks import (
+from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem
+from cogitate.memory.errors import ENDS_PROCESS, quoted
+from cogitate.memory.language.hidden_characters import is_blank
+from cogitate.memory.policies.window import format_character
+from cogitate.scheduler.intake.checks import (
     MAX_DEPTH,
     MAX_INTEGER,
     MAX_LABEL,

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 import msgspec
 import structlog
 
-from memory.effects import Effect
-from scheduler.intake.effects import check_bounds
-from scheduler.intake.kind_effects import KindEffects, made_without_model
-from tasks.job import JobKey
-from tasks.kind import Case, Kind
-from tasks.own.code_version import code_version
+from cogitate.memory.effects import Effect
+from cogitate.scheduler.intake.effects import check_bounds
+from cogitate.scheduler.intake.kind_effects import KindEffects, made_without_model
+from cogitate.tasks.job import JobKey
+from cogitate.tasks.kind import Case, Kind
+from cogitate.tasks.own.code_version import code_version
 
 MOST_BYTES = 16_384  # of a fallback; the host computes what has more, instead of reading it
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memory.effects import Effect
-from memory.errors import ENDS_PROCESS
-from scheduler.intake.checks import InputError
-from scheduler.intake.effects import check_effects
-from tasks.kind import Case, Halving, Kind
-from tasks.own.method_faults import MethodFault, raised_at
+from cogitate.memory.effects import Effect
+from cogitate.memory.errors import ENDS_PROCESS
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.intake.effects import check_effects
+from cogitate.tasks.kind import Case, Halving, Kind
+from cogitate.tasks.own.method_faults import MethodFault, raised_at
 
 EFFECTS_REFUSED = "effects_refused"  # failure class of a job whose kind returned no usable effects
 _SAID = 300  # characters of a reason

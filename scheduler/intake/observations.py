@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from memory.clock import DAY
-from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
-from memory.errors import HostInput, InputError, first_fault, quoted, require_list
-from memory.routing.routing import Event
-from scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_NAMES, as_read, check_text, reason
-from scheduler.intake.effects import wrong_entry
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
+from cogitate.memory.errors import HostInput, InputError, first_fault, quoted, require_list
+from cogitate.memory.routing.routing import Event
+from cogitate.scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_NAMES, as_read, check_text, reason
+from cogitate.scheduler.intake.effects import wrong_entry
 
 EARLIEST = 30 * DAY  # game minutes before the tick; older memories belong into a profile
 LATEST = DAY  # game minutes after the tick

@@ -1,8 +1,8 @@
 """A checkpoint of the journal: what all lines up to a tick come to, as one chained entry, so that they can be removed.
 
 It stands between the line of its tick and the next: the chain runs on over it, the digest does not see it. The entry
-holds the fold of the lines (`scheduler.journal.run_totals`) and the content hash of each stream; the streams themselves
-lie beside it. Keys under the run's prefix, `<t>` being the tick:
+holds the fold of the lines (`cogitate.scheduler.journal.run_totals`) and the content hash of each stream; the streams
+themselves lie beside it. Keys under the run's prefix, `<t>` being the tick:
     journal_checkpoints     hash  tick -> the chained entry
     journal_checkpoint:<t>  hash  owner -> its stream at the end of that tick, JSON, compressed
     state                   hash  trimmed: the lines up to this tick are gone; there is a checkpoint of it
@@ -16,13 +16,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from memory.snapshot import dump, load
-from memory.stream import Stream
-from scheduler.config.versions import SCHEMA
-from scheduler.journal.lines import JournalError, next_chain
-from scheduler.journal.run_totals import RunTotals
-from scheduler.ledger.packing import pack, unpack
-from scheduler.ledger.run_store import RunStore
+from cogitate.memory.snapshot import dump, load
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.journal.lines import JournalError, next_chain
+from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.ledger.packing import pack, unpack
+from cogitate.scheduler.ledger.run_store import RunStore
 
 PAGE = 100  # streams a round trip
 
@@ -48,7 +48,7 @@ def packed(stream: bytes) -> bytes:
 
 
 def content_hash(stream: bytes) -> str:
-    """Return the hash of a stream that `memory.snapshot.dump` has written."""
+    """Return the hash of a stream that `cogitate.memory.snapshot.dump` has written."""
     return hashlib.blake2b(stream, digest_size=16).hexdigest()
 
 

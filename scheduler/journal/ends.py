@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from scheduler.journal.lines import Core, Ended, EndNote, ReadLine, reason_of
-from scheduler.ledger.claims import Reason, Source
-from tasks.job import job_id
+from cogitate.scheduler.journal.lines import Core, Ended, EndNote, ReadLine, reason_of
+from cogitate.scheduler.ledger.claims import Reason, Source
+from cogitate.tasks.job import job_id
 
 HowEnded = Literal["applied", "refused", "stale", "cancelled", "dropped", "deferred"]
 LEFT = "left"  # refusal of a request for an owner that leaves with the same tick

@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 from redis import Redis
 
-from scheduler.journal.checkpoint import read_checkpoint, trimmed_tick
-from scheduler.journal.history import JournalStep, read_journal
-from scheduler.journal.lines import JournalError, ReadLine, read_line
-from scheduler.journal.private_files import PART, private_file
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.journal.checkpoint import read_checkpoint, trimmed_tick
+from cogitate.scheduler.journal.history import JournalStep, read_journal
+from cogitate.scheduler.journal.lines import JournalError, ReadLine, read_line
+from cogitate.scheduler.journal.private_files import PART, private_file
+from cogitate.scheduler.ledger.run_store import RunStore
 
 FOLDER = "journal"  # in the data folder
 _NAME = re.compile(r"(\d{10})-(\d{10})\.jsonl")

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import msgspec
 
-from scheduler.journal.spending import SpendingNotes, spending
-from scheduler.ledger.claims import Source
+from cogitate.scheduler.journal.spending import SpendingNotes, spending
+from cogitate.scheduler.ledger.claims import Source
 
 
 class Figures(msgspec.Struct, array_like=True, kw_only=True):

@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 import msgspec
 from redis.client import Pipeline
 
-from memory.apply import apply, unmet
-from memory.effects import Append, Effect
-from memory.entry import Entry
-from memory.routing.repeats import count_repeat
-from memory.stream import Stream
-from memory.unreadable import leave_out
-from scheduler.config.versions import SAME_STATUS
-from scheduler.journal.checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
-from scheduler.journal.lines import Core, JournalError, JournalLine, ReadLine, read_line, unpack_line
-from scheduler.ledger.claims import Reason, Source
-from scheduler.ledger.run_store import RunStore
-from tasks.job import JobKey
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.repeats import count_repeat
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import leave_out
+from cogitate.scheduler.config.versions import SAME_STATUS
+from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
+from cogitate.scheduler.journal.lines import Core, JournalError, JournalLine, ReadLine, read_line, unpack_line
+from cogitate.scheduler.ledger.claims import Reason, Source
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import JobKey
 
 
 class Change(NamedTuple):

@@ -7,12 +7,12 @@ from contextlib import suppress
 import msgspec
 from redis import Redis
 
-from memory.entry import Entry
-from memory.unreadable import LeftOut, unreadable
-from scheduler.journal.checkpoint import load_base, load_checkpoint_streams, trimmed_tick
-from scheduler.journal.history import changes_of, read_journal
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import UNREADABLE, load_streams
+from cogitate.memory.entry import Entry
+from cogitate.memory.unreadable import LeftOut, unreadable
+from cogitate.scheduler.journal.checkpoint import load_base, load_checkpoint_streams, trimmed_tick
+from cogitate.scheduler.journal.history import changes_of, read_journal
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
 
 
 def left_out_of(client: Redis, run: str) -> list[LeftOut]:

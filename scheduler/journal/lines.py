@@ -12,20 +12,20 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from memory.effects import Append, Effect, Tell
-from memory.entry import Entry
-from memory.errors import CogitateError
-from memory.profile import Profile
-from memory.unreadable import as_it_is, effect_as_it_is
-from scheduler.budget.admission import DecidedLine, Grant
-from scheduler.config.controls import Control, ControlAnswer
-from scheduler.config.facts import Facts
-from scheduler.config.versions import SCHEMA
-from scheduler.latency.due_ticks import TOO_SLOW
-from scheduler.ledger.answer_times import Overdue, Timed
-from scheduler.ledger.claims import PromptCount, Reason, Source, Tried
-from scheduler.ledger.packing import pack, unpack
-from tasks.job import Cost, JobKey
+from cogitate.memory.effects import Append, Effect, Tell
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import CogitateError
+from cogitate.memory.profile import Profile
+from cogitate.memory.unreadable import as_it_is, effect_as_it_is
+from cogitate.scheduler.budget.admission import DecidedLine, Grant
+from cogitate.scheduler.config.controls import Control, ControlAnswer
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.ledger.claims import PromptCount, Reason, Source, Tried
+from cogitate.scheduler.ledger.packing import pack, unpack
+from cogitate.tasks.job import Cost, JobKey
 
 End = Literal["applied", "dropped", "deferred", "stale", "cancelled"]
 
@@ -140,7 +140,7 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Cost = Cost()  # of its newest attempt
     saved: bool = False  # nothing was spent: the usage is that of an identical call
     at: int  # tick that was committed when it became known
-    kept: bool = False  # admission goes on counting it in full: see `scheduler.engine.corrections`
+    kept: bool = False  # admission goes on counting it in full: see `cogitate.scheduler.engine.corrections`
 
     @property
     def spent(self) -> Cost:

@@ -1,15 +1,15 @@
 """Lines of the journal in outline: what a tick decided, ended and spent, without what memories say.
 
-For readers that count: the lines are not verified (`scheduler.journal.history` does that) and no entry or effect is
-decoded, which is most of the work.
+For readers that count: the lines are not verified (`cogitate.scheduler.journal.history` does that) and no entry or
+effect is decoded, which is most of the work.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from scheduler.journal.lines import Correction, EndNote, JournalError, Retried, unpack_line
-from tasks.job import JobKey
+from cogitate.scheduler.journal.lines import Correction, EndNote, JournalError, Retried, unpack_line
+from cogitate.tasks.job import JobKey
 
 
 class EndOutline(msgspec.Struct):

@@ -10,18 +10,18 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from memory.profile import Profile
-from scheduler.budget.admission import DecidedLine, Grant
-from scheduler.budget.budget import Cell, amounts
-from scheduler.config.facts import Facts
-from scheduler.config.limits import UNITS
-from scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS
-from scheduler.journal.lines import Correction, EndNote, ReadLine, reason_of
-from scheduler.journal.shortfalls import Shortfalls, note_shortfall
-from scheduler.journal.spending import spending
-from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.claims import Reason
-from tasks.job import Cost, JobKey, added
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.budget.admission import DecidedLine, Grant
+from cogitate.scheduler.budget.budget import Cell, amounts
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.limits import UNITS
+from cogitate.scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS
+from cogitate.scheduler.journal.lines import Correction, EndNote, ReadLine, reason_of
+from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
+from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.ledger.answer_times import Timed
+from cogitate.scheduler.ledger.claims import Reason
+from cogitate.tasks.job import Cost, JobKey, added
 
 WITHOUT_RESULT: frozenset[Reason] = frozenset({"late", "dead", "cancelled"})  # reasons of jobs that count in full
 

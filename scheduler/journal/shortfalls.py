@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from scheduler.intake.kind_effects import EFFECTS_REFUSED
-from scheduler.journal.lines import Ended, EndNote
+from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED
+from cogitate.scheduler.journal.lines import Ended, EndNote
 
 REASONS = ("failed", "late", "dead")  # of jobs that a model was asked for, or was to be
 

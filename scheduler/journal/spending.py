@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from scheduler.config.versions import CORRECTS_VIEW
-from scheduler.journal.lines import Correction, EndNote, Retried
-from tasks.job import Cost, JobKey, added
+from cogitate.scheduler.config.versions import CORRECTS_VIEW
+from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
+from cogitate.tasks.job import Cost, JobKey, added
 
 
 class Spent(NamedTuple):

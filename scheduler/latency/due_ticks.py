@@ -2,7 +2,7 @@
 
 If ticks wait for results, a kind's `latency` is the number of ticks. On a real clock that would be a promise about an
 unknown machine and model: there a job that asks a model is due when its answer will nearly always have come, by the
-samples of `scheduler.latency.latencies`, but no sooner than the kind's `latency_least` and no later than its
+samples of `cogitate.scheduler.latency.latencies`, but no sooner than the kind's `latency_least` and no later than its
 `latency_most`. Admission refuses a job with a later answer as `TOO_SLOW`, and spends nothing on it.
 
 To notice a model that becomes faster, admission still admits one job of a kind that is too slow, due after
@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from scheduler.config.tiers import ModelOption
-from scheduler.latency.latencies import Latencies
-from tasks.job import Job, JobKey, Request
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.tasks.job import Job, JobKey, Request
 
 TOO_SLOW = "too_slow"  # the refusal of a request, and the reason of its job's end
 PAUSE, LONG_PAUSE = 360, 1_440  # game minutes until another trial of a kind that is too slow

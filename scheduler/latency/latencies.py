@@ -1,8 +1,8 @@
 """The latencies of models: the ticks from a job's admission until a boundary may apply its answer, learned in a run.
 
 With each answer of a model workers note the tick at which it was staged, or came too late (`lua/settle.lua`). The host
-leaves out what jobs waited because workers or the host itself were missing (`scheduler.tick.model_times`), takes these
-facts at the next boundary, journals them, and learns from them alone, so a resumed run knows the same. It
+leaves out what jobs waited because workers or the host itself were missing (`cogitate.scheduler.tick.model_times`),
+takes these facts at the next boundary, journals them, and learns from them alone, so a resumed run knows the same. It
 keeps the newest `WINDOW` samples of each kind and model; a sample holds the latency of an answer, and how many jobs of
 its kind and model were ahead of it.
 
@@ -17,7 +17,7 @@ slower, but only after `RECENT` answers in turn that it becomes faster.
 
 Keys under the run's prefix:
     latencies  hash  "kind/model" -> `Known`, JSON
-    timed      list  facts that no boundary has taken yet; see `scheduler.ledger.answer_times`
+    timed      list  facts that no boundary has taken yet; see `cogitate.scheduler.ledger.answer_times`
     job:<key>  field "answered": the fact of this open job was taken
     state      field "times": "1" while workers note them; field "latency_prior": `LatencyPrior`, JSON
 """
@@ -32,10 +32,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from scheduler.ledger.answer_times import Overdue, Timed
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from tasks.job import JobKey
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import JobKey
 
 WINDOW = 64  # samples of one kind and model
 PASSED = 64  # of so many answers one may take longer than a job's need

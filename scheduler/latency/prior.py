@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
-from scheduler.latency.latencies import LatencyPrior
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.latency.latencies import LatencyPrior
 
 ASSUMED = 2.0  # seconds of a call to an unknown endpoint, about the latency of hosted models
 

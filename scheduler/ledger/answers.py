@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 import structlog
 
-from scheduler.config.controls import ControlRequest
-from scheduler.intake.effects import check_bounds
-from scheduler.ledger.answer_times import Overdue, Timed
-from scheduler.ledger.claims import Result
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.config.controls import ControlRequest
+from cogitate.scheduler.intake.effects import check_bounds
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.tasks.job import Cost, JobKey
 
 JobState = Literal["open", "staged", "dead", "held"]
 
@@ -29,7 +29,9 @@ class DueJob(NamedTuple):
     arrival: int = 0  # staged as the n-th result of the run; 0: not staged
     failure: str = ""  # class of the failure of the last attempt that had no result
     empty: str = ""  # the cell whose retry pool had no room for another attempt
-    fallback: bytes = b""  # that a worker has staged, see `scheduler.intake.fallbacks`; of jobs without a result
+    fallback: bytes = (
+        b""  # that a worker has staged, see `cogitate.scheduler.intake.fallbacks`; of jobs without a result
+    )
 
 
 class Attempt(msgspec.Struct, frozen=True):

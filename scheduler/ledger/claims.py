@@ -11,18 +11,18 @@ import structlog
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from memory.effects import Effect
-from memory.profile import Profile
-from memory.unreadable import read_entry
-from scheduler.config.endpoints import Model
-from scheduler.config.facts import Facts
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger.answer_times import note_of
-from scheduler.ledger.keys import incarnation_key, new_nonce, run_base
-from scheduler.ledger.run_store import RunStore, incarnation_of
-from scheduler.ledger.scripts import Reply, script
-from tasks.job import Cost, Job, JobKey, split_job_id
-from tasks.kind import Case, WorldFacts, build_case
+from cogitate.memory.effects import Effect
+from cogitate.memory.profile import Profile
+from cogitate.memory.unreadable import read_entry
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.answer_times import note_of
+from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base
+from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
+from cogitate.scheduler.ledger.scripts import Reply, script
+from cogitate.tasks.job import Cost, Job, JobKey, split_job_id
+from cogitate.tasks.kind import Case, WorldFacts, build_case
 
 log = structlog.get_logger()
 

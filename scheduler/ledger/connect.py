@@ -16,9 +16,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-from scheduler.config.secret_urls import redact_url
-from scheduler.config.settings import ConfigurationError
-from scheduler.ledger.outage import is_outage
+from cogitate.scheduler.config.secret_urls import redact_url
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.ledger.outage import is_outage
 
 PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included
 MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails

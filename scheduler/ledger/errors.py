@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory.errors import CogitateError
-from scheduler.config.versions import SCHEMA
+from cogitate.memory.errors import CogitateError
+from cogitate.scheduler.config.versions import SCHEMA
 
 NAMED = 5  # at most so many parts of a run in one message
 

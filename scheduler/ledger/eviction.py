@@ -12,7 +12,7 @@ import msgspec
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.settings import ConfigurationError
 
 KEEPS = "noeviction"
 REMEDY = f"set maxmemory-policy {KEEPS} (CONFIG SET maxmemory-policy {KEEPS}, and in its configuration)"

@@ -17,15 +17,16 @@ RunKey = Literal[
 ]  # fmt: skip
 OF_RUN: frozenset[str] = frozenset(get_args(RunKey))
 
-#: Keys that each owner has, followed by ":" and its name: see `scheduler.ledger.streams`.
+#: Keys that each owner has, followed by ":" and its name: see `cogitate.scheduler.ledger.streams`.
 OwnerKey = Literal["entries", "archive", "archived", "into", "marks"]
 OF_OWNERS: frozenset[str] = frozenset(get_args(OwnerKey))
 
-#: Answers that runs leave to later ones (`workers.jobs.response_cache`): they belong to no run and outlive every run.
+#: Answers that runs leave to later ones (`cogitate.workers.jobs.response_cache`): they belong to no run and outlive
+#: every run.
 RESPONSES = ("cogitate:responses", "cogitate:responses_at", "cogitate:responses_bytes")
 
 ENDPOINTS = "cogitate:endpoints"  # set of the names of endpoints that were called
-WORKERS = "cogitate:workers"  # hash of the signs of life of worker processes: `scheduler.ledger.worker_signs`
+WORKERS = "cogitate:workers"  # hash of the signs of life of worker processes: `cogitate.scheduler.ledger.worker_signs`
 
 
 def new_nonce() -> str:

@@ -19,10 +19,10 @@ from redis.commands.core import Script
 from redis.exceptions import RedisError
 from structlog.contextvars import bound_contextvars
 
-from scheduler.config.controls import read_asked
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger.answer_times import read_claimed, read_timed
-from scheduler.ledger.answers import (
+from cogitate.scheduler.config.controls import read_asked
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.answer_times import read_claimed, read_timed
+from cogitate.scheduler.ledger.answers import (
     Advanced,
     BoundaryInput,
     Collected,
@@ -33,7 +33,7 @@ from scheduler.ledger.answers import (
     read_retries,
     read_rows,
 )
-from scheduler.ledger.errors import (
+from cogitate.scheduler.ledger.errors import (
     Fenced,
     LedgerError,
     NewerSchema,
@@ -42,14 +42,14 @@ from scheduler.ledger.errors import (
     RunRolledBack,
     RunUnreadable,
 )
-from scheduler.ledger.eviction import why_keys_vanish
-from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.scripts import Reply, script
-from tasks.job import JobKey
+from cogitate.scheduler.ledger.eviction import why_keys_vanish
+from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.scripts import Reply, script
+from cogitate.tasks.job import JobKey
 
 if TYPE_CHECKING:
-    from scheduler.ledger.outage import Outage
+    from cogitate.scheduler.ledger.outage import Outage
 
 Apply = Literal["due", "ready"]
 Value = str | bytes | int

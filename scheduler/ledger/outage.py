@@ -23,9 +23,9 @@ from redis.exceptions import ClusterDownError, OutOfMemoryError, ReadOnlyError, 
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from scheduler.config.settings import Settings
-from scheduler.ledger.errors import LedgerError, LedgerUnavailable
-from scheduler.ledger.scripts import Reply
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.errors import LedgerError, LedgerUnavailable
+from cogitate.scheduler.ledger.scripts import Reply
 
 log = structlog.get_logger()
 

@@ -21,10 +21,10 @@ import msgspec
 import structlog
 from redis.exceptions import RedisError
 
-from scheduler.config.versions import GIVES_SIGNS
-from scheduler.ledger.errors import RunHeld
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.config.versions import GIVES_SIGNS
+from cogitate.scheduler.ledger.errors import RunHeld
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.run_store import RunStore
 
 log = structlog.get_logger()
 

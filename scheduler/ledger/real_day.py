@@ -23,11 +23,11 @@ import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.config.settings import Settings
-from scheduler.ledger.connect import read_hash
-from scheduler.ledger.keys import new_nonce, real_day_key
-from scheduler.ledger.scripts import script
-from tasks.job import Cost
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.connect import read_hash
+from cogitate.scheduler.ledger.keys import new_nonce, real_day_key
+from cogitate.scheduler.ledger.scripts import script
+from cogitate.tasks.job import Cost
 
 log = structlog.get_logger()
 

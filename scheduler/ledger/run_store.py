@@ -12,11 +12,11 @@ from typing import Any, Self
 from redis import Redis
 from redis.client import Pipeline
 
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger.connect import read_at_once, read_fields, read_hash, read_members, read_value
-from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
-from scheduler.ledger.eviction import why_keys_vanish
-from scheduler.ledger.keys import RUNS, OwnerKey, RunKey, incarnation_key, run_prefix
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.connect import read_at_once, read_fields, read_hash, read_members, read_value
+from cogitate.scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
+from cogitate.scheduler.ledger.eviction import why_keys_vanish
+from cogitate.scheduler.ledger.keys import RUNS, OwnerKey, RunKey, incarnation_key, run_prefix
 
 __all__ = ["OwnerKey", "RunKey", "RunStore", "check_schema", "incarnation_of", "missing_run", "run_exists", "run_names"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from redis import Redis
 from redis.commands.core import Script
 
-from scheduler.ledger import lua
+from cogitate.scheduler.ledger import lua
 
 _PRELUDES: dict[str, tuple[str, ...]] = {
     "acquire": (),

@@ -18,11 +18,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from redis.exceptions import ResponseError
 
-from memory.entry import Archived, Head
-from memory.stream import Stream
-from memory.unreadable import read_entry, read_head, read_marks
-from scheduler.ledger.ledger import Value, Write
-from scheduler.ledger.run_store import RunStore
+from cogitate.memory.entry import Archived, Head
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import read_entry, read_head, read_marks
+from cogitate.scheduler.ledger.ledger import Value, Write
+from cogitate.scheduler.ledger.run_store import RunStore
 
 CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tasks.job import Job, JobKey
+from cogitate.tasks.job import Job, JobKey
 
 TICK = 0  # at which trial hints are asked for; of jobs the first tick is 1
 OWNER = "readiness"

@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from redis import Redis
 
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger.connect import read_hash
-from scheduler.ledger.keys import WORKERS
-from scheduler.ledger.presence import HostProcess, exists, is_here
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.connect import read_hash
+from cogitate.scheduler.ledger.keys import WORKERS
+from cogitate.scheduler.ledger.presence import HostProcess, exists, is_here
 
 EVERY = 2.0  # seconds between two signs
 GOOD_FOR = 6.0  # seconds

@@ -8,9 +8,9 @@ Keys under the run's prefix:
 
 from __future__ import annotations
 
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.packing import pack, unpack
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.packing import pack, unpack
+from cogitate.scheduler.ledger.run_store import RunStore
 
 
 def world_writes(tick: int, state: bytes) -> list[Write]:

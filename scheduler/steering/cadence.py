@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from memory.entry import Entry
-from memory.errors import ENDS_PROCESS, InputError
-from memory.stream import Stream
-from scheduler.intake.checks import check_request
-from scheduler.intake.kind_effects import fault_of_kind
-from tasks.job import Request
-from tasks.kind import Kind, Moment, WorldFacts
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import ENDS_PROCESS, InputError
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.intake.checks import check_request
+from cogitate.scheduler.intake.kind_effects import fault_of_kind
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Kind, Moment, WorldFacts
 
 MOST = 1_000  # requests of one kind for one owner at one tick
 MAX_PARAMS = 200_000  # bytes of JSON: a kind may need more than a host passes

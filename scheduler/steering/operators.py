@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple
 import msgspec
 from redis import Redis
 
-from scheduler.config.controls import Control, ControlAnswer, ControlRequest, SetMode
-from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.keys import incarnation_key, new_nonce, run_base
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.scripts import script
+from cogitate.scheduler.config.controls import Control, ControlAnswer, ControlRequest, SetMode
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.scripts import script
 
 MOST_WAITING = 100  # requests to one run that no host has taken yet
 MOST_NAME = 100  # characters of who asks

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from scheduler.config.controls import FULL
+from cogitate.scheduler.config.controls import FULL
 
 RELEASE = 30  # ticks over which most waiting owners think once there is no pressure any more
 

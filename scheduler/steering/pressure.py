@@ -21,11 +21,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from memory.clock import DAY
-from scheduler.budget.budget import BudgetView, Cell, window_of
-from scheduler.config.controls import FULL
-from scheduler.config.limits import LIMIT_UNITS
-from scheduler.ledger.claims import Reason
+from cogitate.memory.clock import DAY
+from cogitate.scheduler.budget.budget import BudgetView, Cell, window_of
+from cogitate.scheduler.config.controls import FULL
+from cogitate.scheduler.config.limits import LIMIT_UNITS
+from cogitate.scheduler.ledger.claims import Reason
 
 PRESSES = {"late": 10, "failed": 25, "budget": 150}  # percent, at or above
 EASES = {"late": 2, "failed": 5, "budget": 110}  # percent, at or below

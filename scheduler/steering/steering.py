@@ -1,4 +1,5 @@
-"""The steering of a run: its host applies the operators' requests (`scheduler.config.controls`) and keeps them.
+"""The steering of a run: its host applies the operators' requests (`cogitate.scheduler.config.controls`) and keeps
+them.
 
 The run's state holds the controls in force in its field `steering`, the owners that wait because of a throttled cadence
 in `postponed`, and in `waits` whether the run is paused; the step that commits the tick writes all three, and the next
@@ -11,22 +12,31 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from memory.errors import quoted
-from memory.stream import Stream
-from scheduler.budget.admission import Decided
-from scheduler.budget.budget import BudgetView
-from scheduler.budget.limit_history import LimitChange, LimitHistory, kind_of_limit, normal_name
-from scheduler.budget.repairs import RepairRefused, admit_retry
-from scheduler.budget.rules import Rules
-from scheduler.config.controls import Control, ControlAnswer, ControlRequest, Mode, Retry, SetCadence, SetLimit, SetMode
-from scheduler.config.limits import MAX_LIMIT, LimitError, LimitTable, parse_limit_name
-from scheduler.config.tiers import ModelOption
-from scheduler.latency.due_ticks import DueTicks
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from scheduler.steering.postponing import Postponing
-from scheduler.steering.throttle import KIND, Throttle, ThrottleState
-from tasks.job import Request
+from cogitate.memory.errors import quoted
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import Decided
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.limit_history import LimitChange, LimitHistory, kind_of_limit, normal_name
+from cogitate.scheduler.budget.repairs import RepairRefused, admit_retry
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.controls import (
+    Control,
+    ControlAnswer,
+    ControlRequest,
+    Mode,
+    Retry,
+    SetCadence,
+    SetLimit,
+    SetMode,
+)
+from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, LimitTable, parse_limit_name
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.latency.due_ticks import DueTicks
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering.postponing import Postponing
+from cogitate.scheduler.steering.throttle import KIND, Throttle, ThrottleState
+from cogitate.tasks.job import Request
 
 MOST_ANSWERS = 200  # the newest, for operators that still wait
 

@@ -1,8 +1,9 @@
 """Throttling reflection: the cadence in force, who set it, and who waits because of it.
 
-At the end of each interval the controller of `scheduler.steering.pressure` takes a step, unless an operator has pinned
-the cadence or the settings leave it alone; `scheduler.steering.postponing` then says who may reflect. A request that a
-host makes outright is not held back. A run without pressure behaves as if none of this were there.
+At the end of each interval the controller of `cogitate.scheduler.steering.pressure` takes a step, unless an operator
+has pinned the cadence or the settings leave it alone; `cogitate.scheduler.steering.postponing` then says who may
+reflect. A request that a host makes outright is not held back. A run without pressure behaves as if none of this were
+there.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from memory.clock import DAY
-from memory.stream import Stream
-from scheduler.budget.budget import BudgetView
-from scheduler.budget.rules import ThrottleRules
-from scheduler.config.controls import FULL, SetCadence
-from scheduler.journal.lines import Ended, Postponed, Stepped
-from scheduler.steering.postponing import Postponing
-from scheduler.steering.pressure import QUIET, Seen, burn, judge, next_factor
-from tasks.job import Request
-from tasks.reflect import salience
+from cogitate.memory.clock import DAY
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import ThrottleRules
+from cogitate.scheduler.config.controls import FULL, SetCadence
+from cogitate.scheduler.journal.lines import Ended, Postponed, Stepped
+from cogitate.scheduler.steering.postponing import Postponing
+from cogitate.scheduler.steering.pressure import QUIET, Seen, burn, judge, next_factor
+from cogitate.tasks.job import Request
+from cogitate.tasks.reflect import salience
 
 KIND = "reflect"
 

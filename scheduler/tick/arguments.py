@@ -9,14 +9,14 @@ from typing import Any, get_args
 
 from redis import Redis
 
-from memory.errors import InputError, quoted
-from memory.language.truncation import Content
-from memory.profile import Location, Profile
-from memory.routing.routing import EventRule, Strategy
-from scheduler.budget.briefs import Brief, no_brief
-from scheduler.config.settings import ConfigurationError, Settings, check_run_name
-from scheduler.config.tiers import TierRule, usual_tier
-from scheduler.intake.checks import (
+from cogitate.memory.errors import InputError, quoted
+from cogitate.memory.language.truncation import Content
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routing.routing import EventRule, Strategy
+from cogitate.scheduler.budget.briefs import Brief, no_brief
+from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
+from cogitate.scheduler.config.tiers import TierRule, usual_tier
+from cogitate.scheduler.intake.checks import (
     MAX_LABEL,
     check_integer,
     check_locations,

@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from memory.clock import DAY, day_of
-from scheduler.config.versions import SCHEMA
-from scheduler.engine.open_jobs import answered_writes, job_writes
-from scheduler.engine.run_state import RunState
-from scheduler.engine.turn import FinishedTick
-from scheduler.journal.lines import TickNotes, write_line
-from scheduler.ledger.ledger import Commit, HostLedger, Write
-from scheduler.ledger.streams import chunked, stream_writes
-from scheduler.ledger.world_state import world_writes
-from scheduler.tick.figure_history import FigureHistory
-from scheduler.tick.restore import loop_state
-from scheduler.tick.seals import Seals
+from cogitate.memory.clock import DAY, day_of
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.open_jobs import answered_writes, job_writes
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.journal.lines import TickNotes, write_line
+from cogitate.scheduler.ledger.ledger import Commit, HostLedger, Write
+from cogitate.scheduler.ledger.streams import chunked, stream_writes
+from cogitate.scheduler.ledger.world_state import world_writes
+from cogitate.scheduler.tick.figure_history import FigureHistory
+from cogitate.scheduler.tick.restore import loop_state
+from cogitate.scheduler.tick.seals import Seals
 
 KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
 

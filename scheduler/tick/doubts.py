@@ -7,10 +7,10 @@ from difflib import get_close_matches
 
 import structlog
 
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.routing.scopes import location_owner
-from scheduler.engine.run_state import RunState
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.routing.scopes import location_owner
+from cogitate.scheduler.engine.run_state import RunState
 
 log = structlog.get_logger()
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import structlog
 
-from scheduler.engine.turn import FinishedTick
-from scheduler.journal.lines import reason_of
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.journal.lines import reason_of
 
 log = structlog.get_logger()
 

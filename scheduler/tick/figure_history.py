@@ -12,12 +12,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from scheduler.config.versions import SCHEMA
-from scheduler.engine.run_state import RunState
-from scheduler.journal.figures import Figures, figures_of, joined
-from scheduler.journal.lines import Core, TickNotes
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.journal.figures import Figures, figures_of, joined
+from cogitate.scheduler.journal.lines import Core, TickNotes
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
 
 KEPT_TICKS = 1_440
 KEPT_HOURS = 2_400  # a hundred days

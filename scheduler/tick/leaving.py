@@ -9,9 +9,9 @@ from typing import Literal
 import structlog
 from redis.exceptions import RedisError
 
-from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.ledger import HostLedger
-from scheduler.tick.commit_thread import Reply
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.tick.commit_thread import Reply
 
 log = structlog.get_logger()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from memory.errors import InputError, quoted
-from memory.retrieval.profiles import ProfileChoice
-from memory.stream import Stream
-from scheduler.engine.run_state import RunState
+from cogitate.memory.errors import InputError, quoted
+from cogitate.memory.retrieval.profiles import ProfileChoice
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.run_state import RunState
 
 
 @dataclass(frozen=True)

@@ -22,36 +22,36 @@ from typing import Literal, NamedTuple
 import structlog
 from redis.exceptions import RedisError
 
-from memory.errors import CogitateError
-from memory.profile import Profile
-from scheduler.budget.budget import BudgetView
-from scheduler.budget.rules import Rules
-from scheduler.config.controls import ControlRequest
-from scheduler.config.facts import Facts
-from scheduler.engine.engine import RunEngine
-from scheduler.engine.run_state import RunState
-from scheduler.engine.turn import FinishedTick
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_boundary
-from scheduler.journal.exported import ExportedJournal
-from scheduler.journal.history import Change, changes_of, observed_again, read_journal
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.answers import Advanced, BoundaryInput
-from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.ledger import Apply, Commit, HostLedger
-from scheduler.tick.commit import Committer, HostPace
-from scheduler.tick.commit_thread import Carried, Reply, SendCommit
-from scheduler.tick.ended_jobs import EndedJobs
-from scheduler.tick.figure_history import FigureHistory
-from scheduler.tick.garbage import FullCollections
-from scheduler.tick.leaving import let_go
-from scheduler.tick.pace import Pace
-from scheduler.tick.restore import restore
-from scheduler.tick.result_collector import Publish, ResultCollector
-from scheduler.tick.tick_iterator import OneDriver
-from scheduler.tick.trimming import JournalTrimmer
-from scheduler.tick.world_calls import WorldCalls
-from tasks.job import Job
+from cogitate.memory.errors import CogitateError
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.controls import ControlRequest
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.engine.engine import RunEngine
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_boundary
+from cogitate.scheduler.journal.exported import ExportedJournal
+from cogitate.scheduler.journal.history import Change, changes_of, observed_again, read_journal
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.answers import Advanced, BoundaryInput
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.ledger import Apply, Commit, HostLedger
+from cogitate.scheduler.tick.commit import Committer, HostPace
+from cogitate.scheduler.tick.commit_thread import Carried, Reply, SendCommit
+from cogitate.scheduler.tick.ended_jobs import EndedJobs
+from cogitate.scheduler.tick.figure_history import FigureHistory
+from cogitate.scheduler.tick.garbage import FullCollections
+from cogitate.scheduler.tick.leaving import let_go
+from cogitate.scheduler.tick.pace import Pace
+from cogitate.scheduler.tick.restore import restore
+from cogitate.scheduler.tick.result_collector import Publish, ResultCollector
+from cogitate.scheduler.tick.tick_iterator import OneDriver
+from cogitate.scheduler.tick.trimming import JournalTrimmer
+from cogitate.scheduler.tick.world_calls import WorldCalls
+from cogitate.tasks.job import Job
 
 log = structlog.get_logger()
 

@@ -16,10 +16,10 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from scheduler.ledger.answer_times import Overdue, Timed
-from scheduler.ledger.answers import BoundaryInput, Collected
-from scheduler.tick.pace import Pace
-from tasks.job import JobKey
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.ledger.answers import BoundaryInput, Collected
+from cogitate.scheduler.tick.pace import Pace
+from cogitate.tasks.job import JobKey
 
 MOST_LOST = 1_000  # jobs whose worker was lost, of which that is remembered
 BEATS = 2  # a worker that lives has beaten so often within half a lease

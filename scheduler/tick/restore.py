@@ -7,22 +7,22 @@ from typing import NamedTuple
 import msgspec
 from redis.exceptions import ResponseError
 
-from memory.profile import Profile
-from memory.unreadable import leave_out, unreadable
-from scheduler.budget.budget import least_pool
-from scheduler.config.endpoints import Model
-from scheduler.config.facts import Facts
-from scheduler.engine.open_jobs import load_open_jobs
-from scheduler.engine.run_state import RunState
-from scheduler.engine.streams import Streams
-from scheduler.engine.triggers import ScopeTrigger
-from scheduler.engine.turn import Deferred
-from scheduler.journal.left_out import check_kind_wrote
-from scheduler.ledger.errors import LedgerError, RunUnreadable
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.streams import load_streams
-from scheduler.ledger.world_state import load_world
-from scheduler.tick.seals import Seals
+from cogitate.memory.profile import Profile
+from cogitate.memory.unreadable import leave_out, unreadable
+from cogitate.scheduler.budget.budget import least_pool
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.engine.open_jobs import load_open_jobs
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.streams import Streams
+from cogitate.scheduler.engine.triggers import ScopeTrigger
+from cogitate.scheduler.engine.turn import Deferred
+from cogitate.scheduler.journal.left_out import check_kind_wrote
+from cogitate.scheduler.ledger.errors import LedgerError, RunUnreadable
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.streams import load_streams
+from cogitate.scheduler.ledger.world_state import load_world
+from cogitate.scheduler.tick.seals import Seals
 
 
 class LoopState(msgspec.Struct, frozen=True):

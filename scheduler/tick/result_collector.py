@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
 
-from scheduler.config.controls import wanted_mode
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.ledger.answers import BoundaryInput, Collected, DueJob
-from scheduler.ledger.ledger import Apply, HostLedger
-from scheduler.tick.model_times import ModelTimes
-from scheduler.tick.pace import Pace
-from tasks.job import Job, JobKey
+from cogitate.scheduler.config.controls import wanted_mode
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.ledger.answers import BoundaryInput, Collected, DueJob
+from cogitate.scheduler.ledger.ledger import Apply, HostLedger
+from cogitate.scheduler.tick.model_times import ModelTimes
+from cogitate.scheduler.tick.pace import Pace
+from cogitate.tasks.job import Job, JobKey
 
 log = structlog.get_logger()
 

@@ -2,7 +2,7 @@
 
 With each tick its host writes a seal of every stream that changed, and of facts and owners when these did. Keys under
 the run's prefix:
-    seals  hash  owner -> seal of its stream (`memory.seal`); ":facts" and ":owners" -> hash of these
+    seals  hash  owner -> seal of its stream (`cogitate.memory.seal`); ":facts" and ":owners" -> hash of these
     state  hash  sealed: the tick up to which the seals are kept up
 
 A version that knows no seals leaves `sealed` behind. Then, as where there are none, the journal says what must be held.
@@ -14,17 +14,17 @@ from collections.abc import Iterable, Iterator
 
 import structlog
 
-from memory.seal import broken_parts, digest_of
-from memory.stream import Stream
-from scheduler.engine.run_state import RunState
-from scheduler.journal.checkpoint import load_base, load_checkpoint_streams
-from scheduler.journal.history import pass_journal, redo
-from scheduler.journal.run_totals import RunTotals, wrong_facts
-from scheduler.ledger.errors import RunAltered
-from scheduler.ledger.eviction import why_keys_vanish
-from scheduler.ledger.ledger import Value, Write
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import chunked, differences
+from cogitate.memory.seal import broken_parts, digest_of
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.journal.checkpoint import load_base, load_checkpoint_streams
+from cogitate.scheduler.journal.history import pass_journal, redo
+from cogitate.scheduler.journal.run_totals import RunTotals, wrong_facts
+from cogitate.scheduler.ledger.errors import RunAltered
+from cogitate.scheduler.ledger.eviction import why_keys_vanish
+from cogitate.scheduler.ledger.ledger import Value, Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import chunked, differences
 
 FACTS, OWNERS = ":facts", ":owners"  # no owner is called so
 

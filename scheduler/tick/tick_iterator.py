@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterator
 from typing import Generic, TypeVar
 
-from memory.errors import UsageError
+from cogitate.memory.errors import UsageError
 
 Item = TypeVar("Item")
 

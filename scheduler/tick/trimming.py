@@ -1,9 +1,10 @@
 """Keeping the journal short: checkpoints, export, removal; all between two ticks, each step fenced.
 
-At the first tick of each game day a checkpoint is written (`scheduler.journal.checkpoint`). Lines up to a checkpoint
-are removed once `keep` whole game days lie behind it and the world has given a checkpoint of its own since: a resumed
-world must be handed the ticks since then again. So the journal of a world that never gives one is never trimmed.
-Before anything is removed it is on disk in files (`scheduler.journal.exported`), unless that is switched off.
+At the first tick of each game day a checkpoint is written (`cogitate.scheduler.journal.checkpoint`). Lines up to a
+checkpoint are removed once `keep` whole game days lie behind it and the world has given a checkpoint of its own since:
+a resumed world must be handed the ticks since then again. So the journal of a world that never gives one is never
+trimmed. Before anything is removed it is on disk in files (`cogitate.scheduler.journal.exported`), unless that is
+switched off.
 
 A host may die between any two steps: the next one writes the checkpoint of the same tick again, exports the same bytes
 again, or finds that all is done.
@@ -15,11 +16,11 @@ from collections.abc import Callable, Collection, Iterator
 
 import structlog
 
-from memory.clock import day_of
-from memory.snapshot import dump
-from scheduler.config.versions import SCHEMA
-from scheduler.engine.run_state import RunState
-from scheduler.journal.checkpoint import (
+from cogitate.memory.clock import day_of
+from cogitate.memory.snapshot import dump
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.journal.checkpoint import (
     JournalCheckpoint,
     content_hash,
     load_checkpoint,
@@ -27,12 +28,12 @@ from scheduler.journal.checkpoint import (
     trimmed_tick,
     write_checkpoint,
 )
-from scheduler.journal.exported import ExportedJournal, exported_entry
-from scheduler.journal.history import PAGE, read_journal
-from scheduler.journal.lines import JournalError, next_chain, unpack_line
-from scheduler.journal.run_totals import RunTotals
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.streams import load_streams
+from cogitate.scheduler.journal.exported import ExportedJournal, exported_entry
+from cogitate.scheduler.journal.history import PAGE, read_journal
+from cogitate.scheduler.journal.lines import JournalError, next_chain, unpack_line
+from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.streams import load_streams
 
 log = structlog.get_logger()
 

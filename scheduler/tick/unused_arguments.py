@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 
 import structlog
 
-from scheduler.budget.rules import strangers
-from scheduler.config.kept_settings import KEPT, keep_settings
-from scheduler.config.settings import Settings
-from scheduler.engine.run_state import RunState
-from scheduler.tick.arguments import Arguments
+from cogitate.scheduler.budget.rules import strangers
+from cogitate.scheduler.config.kept_settings import KEPT, keep_settings
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.tick.arguments import Arguments
 
 log = structlog.get_logger()
 

@@ -7,19 +7,19 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from memory.effects import Effect
-from memory.entry import Entry
-from memory.errors import InputError, UsageError, quoted
-from memory.profile import Profile
-from memory.retrieval.similarity import Similarity
-from memory.routing.routing import Event, Routed, Routing, Strategy, route
-from memory.routing.scope_context import MAX_ENTRIES, scope_context
-from memory.routing.scopes import WORLD, location_owner
-from memory.view import MemoryView
-from scheduler.engine.run_state import RunState
-from scheduler.engine.triggers import location_left, story_event
-from scheduler.engine.turn import WorldTurn, copied
-from scheduler.intake.checks import (
+from cogitate.memory.effects import Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import InputError, UsageError, quoted
+from cogitate.memory.profile import Profile
+from cogitate.memory.retrieval.similarity import Similarity
+from cogitate.memory.routing.routing import Event, Routed, Routing, Strategy, route
+from cogitate.memory.routing.scope_context import MAX_ENTRIES, scope_context
+from cogitate.memory.routing.scopes import WORLD, location_owner
+from cogitate.memory.view import MemoryView
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.triggers import location_left, story_event
+from cogitate.scheduler.engine.turn import WorldTurn, copied
+from cogitate.scheduler.intake.checks import (
     MAX_LABEL,
     MAX_NUMBERS,
     MAX_OWNER,
@@ -33,12 +33,12 @@ from scheduler.intake.checks import (
     check_within,
     reason,
 )
-from scheduler.intake.effects import check_effect
-from scheduler.intake.observations import Observation, check_entry, check_event
-from scheduler.tick.doubts import Doubts
-from scheduler.tick.live_memory import LiveMemory
-from tasks.integrate import asks_for_integration
-from tasks.job import JobKey, Reads, Request, job_id
+from cogitate.scheduler.intake.effects import check_effect
+from cogitate.scheduler.intake.observations import Observation, check_entry, check_event
+from cogitate.scheduler.tick.doubts import Doubts
+from cogitate.scheduler.tick.live_memory import LiveMemory
+from cogitate.tasks.integrate import asks_for_integration
+from cogitate.tasks.job import JobKey, Reads, Request, job_id
 
 MAX_STATE = 500_000_000  # bytes of a world's state: Redis keeps no larger value
 MAX_KIND = 100  # characters of the kind of a story's event
@@ -63,7 +63,7 @@ class Mark(NamedTuple):
 class WorldCalls:
     """The calls of a world's turn, each checked and kept until the tick takes them.
 
-    `hosting.tick_loop.TickLoop`, which hands them on, describes each call in full.
+    `cogitate.hosting.tick_loop.TickLoop`, which hands them on, describes each call in full.
     """
 
     def __init__(self, state: RunState) -> None:

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from memory.entry import MAX_TEXT, UNRATED, Entry
-from memory.errors import quoted
+from cogitate.memory.entry import MAX_TEXT, UNRATED, Entry
+from cogitate.memory.errors import quoted
 
 NodeType = Literal["event", "thought", "chat"]
 NODE_TYPES: tuple[NodeType, ...] = get_args(NodeType)

@@ -11,16 +11,16 @@ from typing import Any
 
 import msgspec
 
-from memory.clock import DAY
-from memory.effects import Append, Effect, SetPlanStatus
-from memory.entry import Entry
-from memory.profile import Location, Profile
-from simulation.dump import read_dump
-from simulation.naming import distinct, slug
-from simulation.recorded.nodes import Node
-from simulation.recorded.recording import Persona, Recording, read_recording
-from simulation.town.plans import Agenda
-from simulation.world import AppliedChange
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import Append, Effect, SetPlanStatus
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location, Profile
+from cogitate.simulation.dump import read_dump
+from cogitate.simulation.naming import distinct, slug
+from cogitate.simulation.recorded.nodes import Node
+from cogitate.simulation.recorded.recording import Persona, Recording, read_recording
+from cogitate.simulation.town.plans import Agenda
+from cogitate.simulation.world import AppliedChange
 
 #: words in the name of a place, its type and what it is good for; the first that fits ("Ryan Park's apartment")
 TYPES: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
@@ -40,7 +40,7 @@ class _State(msgspec.Struct, kw_only=True):
 
 
 class RecordedWorld:
-    """A world for the tick loop (`simulation.world.World`) that replays a recording.
+    """A world for the tick loop (`cogitate.simulation.world.World`) that replays a recording.
 
     Fed are recorded events (as observations) and the lines of recorded chats (as messages). Recorded thoughts and
     plans are not: they are what a run has to think itself. The recorded schedule decides where an agent is and what

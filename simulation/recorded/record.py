@@ -1,4 +1,4 @@
-"""Writes a recording of the town in the Generative Agents format: `python -m simulation.recorded.record OUT`.
+"""Writes a recording of the town in the Generative Agents format: `python -m cogitate.simulation.recorded.record OUT`.
 
 The same arguments write the same bytes. The recording in `simulation/recordings/small` was written so.
 """
@@ -14,14 +14,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from memory.clock import DAY
-from memory.entry import Entry
-from memory.profile import Profile
-from simulation.recorded.load_profile import job_demand, reflection_times
-from simulation.recorded.nodes import Node, node_record
-from simulation.recorded.recording import read_recording
-from simulation.recorded.reflections import reflections
-from simulation.town.town import Town
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.simulation.recorded.load_profile import job_demand, reflection_times
+from cogitate.simulation.recorded.nodes import Node, node_record
+from cogitate.simulation.recorded.recording import read_recording
+from cogitate.simulation.recorded.reflections import reflections
+from cogitate.simulation.town.town import Town
 
 START = datetime(2023, 2, 13)  # noqa: DTZ001 - game time has no zone
 STEP = 60  # seconds
@@ -181,7 +181,7 @@ def _scratch(profile: Profile, places: dict[str, str], doings: list[str], end: d
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line of this module; without `arguments` those of the process."""
     parser = argparse.ArgumentParser(
-        prog="python -m simulation.recorded.record", description="Record a day of the town."
+        prog="python -m cogitate.simulation.recorded.record", description="Record a day of the town."
     )
     parser.add_argument("out", type=Path, help="folder to write the recording to")
     parser.add_argument("--agents", type=int, default=3, help="how many are recorded")

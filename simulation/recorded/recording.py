@@ -16,10 +16,10 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from memory.entry import MAX_TEXT
-from memory.errors import CogitateError
-from scheduler.intake.checks import InputError, check_owner
-from simulation.recorded.nodes import Node, RefusedNode, read_nodes, sound_text
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.memory.errors import CogitateError
+from cogitate.scheduler.intake.checks import InputError, check_owner
+from cogitate.simulation.recorded.nodes import Node, RefusedNode, read_nodes, sound_text
 
 DATES = ("%B %d, %Y", "%B %d, %Y, %H:%M:%S", "%Y-%m-%d", "%Y-%m-%d %H:%M:%S")
 DAY_MINUTES = 1440

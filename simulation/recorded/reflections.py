@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 
-from simulation.recorded.nodes import Node
+from cogitate.simulation.recorded.nodes import Node
 
 
 @dataclass

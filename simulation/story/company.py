@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from memory.entry import Entry
-from memory.routing.routing import Event
-from memory.routing.scopes import WORLD
-from simulation.story.people import COMPANY, NAMES, PEOPLE, RANGER, SCHOLAR, SOLDIER, TRAVELLERS, name
-from simulation.story.quests import QUESTS, Quest, Scene
-from simulation.town.chance import Chance
-from simulation.world import Heard, LocationLeft, Report, StoryEvent
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.routing import Event
+from cogitate.memory.routing.scopes import WORLD
+from cogitate.simulation.story.people import COMPANY, NAMES, PEOPLE, RANGER, SCHOLAR, SOLDIER, TRAVELLERS, name
+from cogitate.simulation.story.quests import QUESTS, Quest, Scene
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.world import Heard, LocationLeft, Report, StoryEvent
 
 HIRED = 480  # minutes of the day
 ARRIVALS = (570, 750, 990)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory.entry import Entry
-from memory.routing.routing import Event
-from memory.routing.scopes import WORLD
-from simulation.story.matters import CERTAINTIES, MATTERS, Matter, Side
-from simulation.story.people import COUNCIL, COUNCILLORS, REEVE, name
-from simulation.town.chance import Chance
-from simulation.world import Heard, LocationLeft, Report
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.routing import Event
+from cogitate.memory.routing.scopes import WORLD
+from cogitate.simulation.story.matters import CERTAINTIES, MATTERS, Matter, Side
+from cogitate.simulation.story.people import COUNCIL, COUNCILLORS, REEVE, name
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.world import Heard, LocationLeft, Report
 
 OPENS, BALLOT, RESUMES, RESULTS = 570, 640, 840, 945  # minutes of the day
 CONSENSUS = 4  # of five votes

@@ -8,16 +8,16 @@ from functools import lru_cache
 
 import msgspec
 
-from memory.clock import DAY
-from memory.entry import Entry
-from simulation.story import company, council, tavern
-from simulation.story.company import Arrival, Journey
-from simulation.story.council import Session
-from simulation.story.people import COUNCILLORS, NAMES, PEOPLE, TRAVELLERS
-from simulation.story.tavern import Evening
-from simulation.story.workdays import WORKDAYS
-from simulation.town.chance import Chance
-from simulation.world import Report
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.simulation.story import company, council, tavern
+from cogitate.simulation.story.company import Arrival, Journey
+from cogitate.simulation.story.council import Session
+from cogitate.simulation.story.people import COUNCILLORS, NAMES, PEOPLE, TRAVELLERS
+from cogitate.simulation.story.tavern import Evening
+from cogitate.simulation.story.workdays import WORKDAYS
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.world import Report
 
 WAKES, LUNCH, SUPPER, SLEEPS = 375, 750, 1110, 1335  # minutes of the day
 NOTICED = (510, 1000)  # when people notice something at their work

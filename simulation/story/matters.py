@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simulation.story.people import HEALER, MILLER, REEVE, SHEPHERD, SMITH
+from cogitate.simulation.story.people import HEALER, MILLER, REEVE, SHEPHERD, SMITH
 
 
 class Argument(NamedTuple):

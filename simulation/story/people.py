@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memory.limits import Policy
-from memory.profile import Location, Profile
-from memory.routing.scopes import WORLD, location_owner
+from cogitate.memory.limits import Policy
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routing.scopes import WORLD, location_owner
 
 REEVE, MILLER, HEALER, SMITH, SHEPHERD = "agent:maud", "agent:tobias", "agent:ines", "agent:rolf", "agent:bettany"
 RANGER, SOLDIER, SCHOLAR = "agent:kestrel", "agent:dunstan", "agent:liesl"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simulation.story.people import BURNER, CHAPLAIN, FERRYWOMAN, INNKEEPER, RANGER, SCHOLAR, SHEPHERD, SOLDIER
+from cogitate.simulation.story.people import BURNER, CHAPLAIN, FERRYWOMAN, INNKEEPER, RANGER, SCHOLAR, SHEPHERD, SOLDIER
 
 K, D, L = RANGER, SOLDIER, SCHOLAR
 

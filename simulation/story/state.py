@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from memory.effects import Effect
-from simulation.town.plans import Agenda
+from cogitate.memory.effects import Effect
+from cogitate.simulation.town.plans import Agenda
 
 
 class State(msgspec.Struct, kw_only=True):

@@ -1,7 +1,8 @@
 """The story world: its council votes, its company travels, its tavern talks, and its narrator asks what places recall.
 
 With `cogitate run --story`, one command shows every design of memory at work: streams with plans and reflections, cells
-and token windows (`simulation.story.people.SETTINGS`), events that are routed, and scopes that are entered and left.
+and token windows (`cogitate.simulation.story.people.SETTINGS`), events that are routed, and scopes that are entered and
+left.
 """
 
 from __future__ import annotations
@@ -12,27 +13,37 @@ from typing import Any
 
 import msgspec
 
-from memory.clock import DAY, day_of
-from memory.effects import Append, Effect, SetPlanStatus
-from memory.entry import Entry
-from memory.profile import Location, Profile
-from memory.routing.routing import EventRule, Strategy
-from simulation.dump import read_dump
-from simulation.meters import energy, fed
-from simulation.story.company import Arrival
-from simulation.story.days import LUNCH, SUPPER, WAKES, Day, day_of_story
-from simulation.story.people import BURNER, CHAPLAIN, FERRYWOMAN, INNKEEPER, NAMES, OWNERS, PEOPLE, PLACES, SETTINGS
-from simulation.story.state import State
-from simulation.story.tavern import EVENT_TYPES
-from simulation.town.plans import Agenda
-from simulation.world import AppliedChange, Report, ScopeContext
+from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.effects import Append, Effect, SetPlanStatus
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routing.routing import EventRule, Strategy
+from cogitate.simulation.dump import read_dump
+from cogitate.simulation.meters import energy, fed
+from cogitate.simulation.story.company import Arrival
+from cogitate.simulation.story.days import LUNCH, SUPPER, WAKES, Day, day_of_story
+from cogitate.simulation.story.people import (
+    BURNER,
+    CHAPLAIN,
+    FERRYWOMAN,
+    INNKEEPER,
+    NAMES,
+    OWNERS,
+    PEOPLE,
+    PLACES,
+    SETTINGS,
+)
+from cogitate.simulation.story.state import State
+from cogitate.simulation.story.tavern import EVENT_TYPES
+from cogitate.simulation.town.plans import Agenda
+from cogitate.simulation.world import AppliedChange, Report, ScopeContext
 
 AGENTS = tuple(owner for owner in PEOPLE if owner.startswith("agent:"))
 _LINE = re.compile(r"^- (day \d+, [\d:]+ [AP]M): (.+)$", re.M)
 
 
 class Story:
-    """A narrated world for the tick loop (`simulation.world.NarratedWorld`). It lives minute by minute."""
+    """A narrated world for the tick loop (`cogitate.simulation.world.NarratedWorld`). It lives minute by minute."""
 
     locations: tuple[Location, ...] = PLACES
     event_types: Mapping[str, Strategy | EventRule] = EVENT_TYPES

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memory.entry import Entry
-from memory.routing.routing import Event, EventRule
-from memory.routing.scopes import WORLD
-from simulation.story.company import Arrival, Journey
-from simulation.story.council import Session
-from simulation.story.people import COUNCILLORS, INNKEEPER, PEDDLER, RANGER, REGULARS, TRAVELLERS, name
-from simulation.story.tavern_talk import EXCHANGES, LETTERS, PROMISES
-from simulation.town.chance import Chance
-from simulation.world import Heard, LocationLeft, Report
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.routing import Event, EventRule
+from cogitate.memory.routing.scopes import WORLD
+from cogitate.simulation.story.company import Arrival, Journey
+from cogitate.simulation.story.council import Session
+from cogitate.simulation.story.people import COUNCILLORS, INNKEEPER, PEDDLER, RANGER, REGULARS, TRAVELLERS, name
+from cogitate.simulation.story.tavern_talk import EXCHANGES, LETTERS, PROMISES
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.world import Heard, LocationLeft, Report
 
 OPENS, OPINIONS, TALE, LETTER, CLOSES = 1140, 1170, 1200, 1220, 1300  # minutes of the day
 KEPT_AT = 680  # the next day

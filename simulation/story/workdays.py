@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulation.story.people import HEALER, MILLER, RANGER, REEVE, SCHOLAR, SHEPHERD, SMITH, SOLDIER
+from cogitate.simulation.story.people import HEALER, MILLER, RANGER, REEVE, SCHOLAR, SHEPHERD, SMITH, SOLDIER
 
 WORKDAYS: Mapping[str, tuple[tuple[str, int], ...]] = {  # of each: text and importance
     REEVE: (

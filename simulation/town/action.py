@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory.clock import DAY
-from memory.entry import PlanItem
-from simulation.town.chance import Chance
-from simulation.town.people import Person
-from simulation.town.places import public_id
-from simulation.town.state import Body
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import PlanItem
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.town.people import Person
+from cogitate.simulation.town.places import public_id
+from cogitate.simulation.town.state import Body
 
 LOW = 2_000  # a meter under 20% is a need
 RESTED, FED = 6_000, 8_000  # where a need ends again

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from memory.clock import DAY, clock_time, day_of
-from memory.summaries.conversations import format_list
-from simulation.town.perception import Seen, thought
-from simulation.town.setting import Setting
-from simulation.town.state import FULL, Meeting, State, warm
+from cogitate.memory.clock import DAY, clock_time, day_of
+from cogitate.memory.summaries.conversations import format_list
+from cogitate.simulation.town.perception import Seen, thought
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import FULL, Meeting, State, warm
 
 APART = 90  # minutes between two appointments that one can keep
 GRACE = 20  # minutes that people wait for each other

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from memory.clock import clock_time, day_of
-from simulation.town.action import Action, choose, is_night, meal_of
-from simulation.town.people import Person
-from simulation.town.perception import Seen, thought
-from simulation.town.phrases import sky
-from simulation.town.setting import Setting
-from simulation.town.state import FULL, Body, Meeting, State
+from cogitate.memory.clock import clock_time, day_of
+from cogitate.simulation.town.action import Action, choose, is_night, meal_of
+from cogitate.simulation.town.people import Person
+from cogitate.simulation.town.perception import Seen, thought
+from cogitate.simulation.town.phrases import sky
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import FULL, Body, Meeting, State
 
 SPEED = 8  # tiles per minute
 

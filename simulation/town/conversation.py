@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from memory.entry import Entry
-from simulation.town import phrases
-from simulation.town.chance import Chance
-from simulation.town.setting import Setting
-from simulation.town.state import Body, SpokenLine, State, Talk, warm
-from simulation.town.topics import TOPICS, Pair, farewell, greeting, trouble
+from cogitate.memory.entry import Entry
+from cogitate.simulation.town import phrases
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import Body, SpokenLine, State, Talk, warm
+from cogitate.simulation.town.topics import TOPICS, Pair, farewell, greeting, trouble
 
 GREETING = 2  # lines of one in which nobody says how they feel
 SLEEPS = frozenset(opening for opening, _ in phrases.OF_SLEEP)

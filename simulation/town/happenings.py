@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from memory.clock import DAY, day_of
-from memory.entry import Entry
-from simulation.town import phrases
-from simulation.town.appointments import is_taken
-from simulation.town.chance import Chance
-from simulation.town.conversation import learn
-from simulation.town.perception import Seen, thought
-from simulation.town.places import public_id
-from simulation.town.setting import Setting
-from simulation.town.state import FULL, Meeting, News, Promise, State, acquaint
-from simulation.town.topics import when
-from simulation.town.trades import COMMON_EPISODES, INDOOR_EPISODES
+from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.entry import Entry
+from cogitate.simulation.town import phrases
+from cogitate.simulation.town.appointments import is_taken
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.town.conversation import learn
+from cogitate.simulation.town.perception import Seen, thought
+from cogitate.simulation.town.places import public_id
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import FULL, Meeting, News, Promise, State, acquaint
+from cogitate.simulation.town.topics import when
+from cogitate.simulation.town.trades import COMMON_EPISODES, INDOOR_EPISODES
 
 INVITE_AT = 435  # minutes after 00:00: when everybody is up
 PEOPLE_PER_EVENT = 9

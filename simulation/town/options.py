@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memory.clock import DAY, day_of
-from simulation.town.action import AT_PLACE, FED, LEISURE, is_night, meal_of
-from simulation.town.people import Person
-from simulation.town.places import public_id
-from simulation.town.setting import Setting
-from simulation.town.state import Body
+from cogitate.memory.clock import DAY, day_of
+from cogitate.simulation.town.action import AT_PLACE, FED, LEISURE, is_night, meal_of
+from cogitate.simulation.town.people import Person
+from cogitate.simulation.town.places import public_id
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import Body
 
 MOST = 8
 LEAVES = 20  # minutes before work begins

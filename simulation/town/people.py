@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory.clock import clock_time
-from memory.profile import Profile
-from simulation.naming import slug
-from simulation.town.chance import Chance
-from simulation.town.places import district_of, home_id, public_id, public_name
-from simulation.town.trades import TRADES, Trade
+from cogitate.memory.clock import clock_time
+from cogitate.memory.profile import Profile
+from cogitate.simulation.naming import slug
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.town.places import district_of, home_id, public_id, public_name
+from cogitate.simulation.town.trades import TRADES, Trade
 
 MAX_PEOPLE = 1000
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memory.entry import Entry
-from simulation.town.state import Body, Condition
+from cogitate.memory.entry import Entry
+from cogitate.simulation.town.state import Body, Condition
 
 APPEARANCE: Mapping[Condition, str] = {
     "idle": "standing around",

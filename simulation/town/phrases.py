@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from simulation.town.chance import Chance
+from cogitate.simulation.town.chance import Chance
 
 #: Lines in turn: `me` opens. A question of an answer is answered in the next line.
 GREETINGS: tuple[tuple[str, ...], ...] = (

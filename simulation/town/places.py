@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory.profile import Location
-from simulation.town.chance import Chance
+from cogitate.memory.profile import Location
+from cogitate.simulation.town.chance import Chance
 
 PEOPLE_PER_DISTRICT = 40
 PEOPLE_PER_HOME = 2

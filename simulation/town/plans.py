@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 import msgspec
 
-from memory.effects import SetPlanStatus
-from memory.entry import Entry, PlanItem, PlanStatus
+from cogitate.memory.effects import SetPlanStatus
+from cogitate.memory.entry import Entry, PlanItem, PlanStatus
 
 
 class Agenda(msgspec.Struct, kw_only=True):

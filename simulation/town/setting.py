@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from simulation.town.people import Person, population
-from simulation.town.perception import Perception
-from simulation.town.places import Place, build
+from cogitate.simulation.town.people import Person, population
+from cogitate.simulation.town.perception import Perception
+from cogitate.simulation.town.places import Place, build
 
 
 class Setting:

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from memory.effects import Effect
-from simulation.town.plans import Agenda
+from cogitate.memory.effects import Effect
+from cogitate.simulation.town.plans import Agenda
 
 Condition = Literal["idle", "walking", "conversing", "activity", "sleeping"]
 Need = Literal["", "rest", "food"]

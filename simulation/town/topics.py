@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from memory.clock import DAY, clock_time, day_of
-from simulation.town import phrases
-from simulation.town.appointments import is_taken
-from simulation.town.chance import Chance
-from simulation.town.people import Person
-from simulation.town.phrases import sky
-from simulation.town.places import public_id
-from simulation.town.setting import Setting
-from simulation.town.state import FULL, Body, Meeting, News, Promise, SpokenLine, State
+from cogitate.memory.clock import DAY, clock_time, day_of
+from cogitate.simulation.town import phrases
+from cogitate.simulation.town.appointments import is_taken
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.town.people import Person
+from cogitate.simulation.town.phrases import sky
+from cogitate.simulation.town.places import public_id
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import FULL, Body, Meeting, News, Promise, SpokenLine, State
 
 
 @dataclass(frozen=True)

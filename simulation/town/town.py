@@ -10,20 +10,20 @@ from typing import Any
 
 import msgspec
 
-from memory.clock import DAY, day_of
-from memory.effects import Append, Effect, SetPlanStatus, Tell
-from memory.profile import Location, Profile
-from simulation.dump import read_dump
-from simulation.meters import energy, fed
-from simulation.town import appointments, conversation, happenings
-from simulation.town.chance import Chance
-from simulation.town.conduct import act
-from simulation.town.options import doing_of, options
-from simulation.town.perception import Perception, Seen
-from simulation.town.setting import Setting
-from simulation.town.state import FULL, Body, State
-from simulation.world import AppliedChange
-from tasks.meters import Meter
+from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.effects import Append, Effect, SetPlanStatus, Tell
+from cogitate.memory.profile import Location, Profile
+from cogitate.simulation.dump import read_dump
+from cogitate.simulation.meters import energy, fed
+from cogitate.simulation.town import appointments, conversation, happenings
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.town.conduct import act
+from cogitate.simulation.town.options import doing_of, options
+from cogitate.simulation.town.perception import Perception, Seen
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import FULL, Body, State
+from cogitate.simulation.world import AppliedChange
+from cogitate.tasks.meters import Meter
 
 MOST_NEAR = 8  # whom a brief names
 ADVICE_LASTS = 60  # minutes for which a chosen action is followed
@@ -31,7 +31,8 @@ GERUND = re.compile(r"[a-z]+ing\b")  # "reading the newspaper", as onlookers say
 
 
 class Town:
-    """A world for the tick loop (`simulation.world.World`): agents that move, eat, sleep, talk and follow their plans.
+    """A world for the tick loop (`cogitate.simulation.world.World`): agents that move, eat, sleep, talk and follow
+    their plans.
 
     The town lives minute by minute whatever the length of a tick; everything follows from the seed, the number of
     agents, and the changes applied. Without plans everybody keeps to a routine.

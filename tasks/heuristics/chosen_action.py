@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from memory.language.text import normal, stems
+from cogitate.memory.language.text import normal, stems
 
 
 def choose_action(actions: Sequence[str], text: str, seed: Sequence[str] = ()) -> str:

@@ -15,17 +15,17 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from memory.appointments import Appointment
-from memory.clock import DAY, day_of
-from memory.language.endings import SPACED, UNSPACED
-from memory.language.languages import ENGLISH
-from memory.language.text import stems
-from memory.language.truncation import shorten
-from memory.profile import Location, Profile
-from tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
-from tasks.heuristics.spoken import Phrases
-from tasks.heuristics.whereabouts import eating_place, social_place
-from tasks.meters import Meter, format_meters
+from cogitate.memory.appointments import Appointment
+from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.text import stems
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.profile import Location, Profile
+from cogitate.tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
+from cogitate.tasks.heuristics.spoken import Phrases
+from cogitate.tasks.heuristics.whereabouts import eating_place, social_place
+from cogitate.tasks.meters import Meter, format_meters
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design)
 COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way

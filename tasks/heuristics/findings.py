@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from memory.appointments import appointments
-from memory.clock import DAY, clock_time, day_number, day_of
-from memory.entry import Entry, is_dialogue
-from memory.language.sentences import split_sentences
-from memory.language.times import anchor_days, find_times
-from memory.summaries.conversations import first_person, parse_line
-from tasks.heuristics.day_plan import AGAIN
-from tasks.heuristics.promises import KEEP, find_promises
-from tasks.heuristics.recalled import Finding, Recalled, ended, tell
+from cogitate.memory.appointments import appointments
+from cogitate.memory.clock import DAY, clock_time, day_number, day_of
+from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.times import anchor_days, find_times
+from cogitate.memory.summaries.conversations import first_person, parse_line
+from cogitate.tasks.heuristics.day_plan import AGAIN
+from cogitate.tasks.heuristics.promises import KEEP, find_promises
+from cogitate.tasks.heuristics.recalled import Finding, Recalled, ended, tell
 
 AHEAD = 2 * DAY  # game minutes in which appointments are looked for
 _REFUSAL = re.compile(

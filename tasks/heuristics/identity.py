@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memory.appointments import find_place
-from memory.clock import DAY
-from memory.language.text import FUNCTION_WORDS
-from memory.language.times import find_times
-from memory.profile import Location, Profile
+from cogitate.memory.appointments import find_place
+from cogitate.memory.clock import DAY
+from cogitate.memory.language.text import FUNCTION_WORDS
+from cogitate.memory.language.times import find_times
+from cogitate.memory.profile import Location, Profile
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from memory.entry import Entry, is_dialogue
-from memory.language.courtesies import is_small_talk
-from memory.language.endings import QUESTIONS, joined
-from memory.language.languages import ENGLISH, is_english
-from memory.language.references import leans_on_others
-from memory.language.sentences import split_sentences
-from memory.language.speakers import Speakers
-from memory.language.text import normal, stems
-from memory.policies.compaction import rating
-from memory.summaries.conversations import is_header, parse_line
-from memory.summaries.statements import news_of
-from tasks.heuristics.findings import typed_findings
-from tasks.heuristics.recalled import Finding, Recalled, tell
-from tasks.heuristics.spoken import Phrases, quiet_reflections
-from tasks.heuristics.themes import Sentence, most_central, word_weights
+from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.endings import QUESTIONS, joined
+from cogitate.memory.language.languages import ENGLISH, is_english
+from cogitate.memory.language.references import leans_on_others
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.text import normal, stems
+from cogitate.memory.policies.compaction import rating
+from cogitate.memory.summaries.conversations import is_header, parse_line
+from cogitate.memory.summaries.statements import news_of
+from cogitate.tasks.heuristics.findings import typed_findings
+from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
+from cogitate.tasks.heuristics.spoken import Phrases, quiet_reflections
+from cogitate.tasks.heuristics.themes import Sentence, most_central, word_weights
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 TRIVIAL = 1  # importance of what is not worth telling however often it happens

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memory.clock import day_number
-from memory.entry import Entry
-from memory.language.sentences import split_sentences
-from memory.language.text import stems
-from memory.language.times import anchor_days
-from memory.language.truncation import shorten
-from memory.summaries.conversations import parse_line, resolve_name
+from cogitate.memory.clock import day_number
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.text import stems
+from cogitate.memory.language.times import anchor_days
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise to "  # opens an item of a plan

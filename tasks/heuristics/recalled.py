@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memory.clock import day_number, day_of
-from memory.entry import Entry
-from memory.language.endings import QUESTIONS, has_end, with_end
-from memory.language.languages import ENGLISH, is_english
-from memory.language.own_view import in_own_words
-from memory.language.times import anchor_days
-from memory.language.truncation import shorten
-from memory.profile import Location
-from memory.summaries.conversations import parse_line, resolve_name
-from tasks.heuristics.promises import MOST_QUOTED
+from cogitate.memory.clock import day_number, day_of
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.endings import QUESTIONS, has_end, with_end
+from cogitate.memory.language.languages import ENGLISH, is_english
+from cogitate.memory.language.own_view import in_own_words
+from cogitate.memory.language.times import anchor_days
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.profile import Location
+from cogitate.memory.summaries.conversations import parse_line, resolve_name
+from cogitate.tasks.heuristics.promises import MOST_QUOTED
 
 _DOING = re.compile(r"^I am (?=\w+ing\b)")  # when it was observed, not now
 #: Recorded agents note what they talk about with who talks about it: "Ada is conversing about Ada and Bo are …".

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import islice
 
-from memory.clock import day_number
-from memory.entry import Entry
-from memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
-from memory.language.tables import read_table
-from memory.profile import Profile
+from cogitate.memory.clock import day_number
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
+from cogitate.memory.language.tables import read_table
+from cogitate.memory.profile import Profile
 
 _LOOKED_AT = 20  # of the latest entries
 _NOTHING = "…"  # in a language of which no phrase is known

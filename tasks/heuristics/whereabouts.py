@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
-from memory.profile import Location, Profile
+from cogitate.memory.profile import Location, Profile
 
 #: What counts, in parts: a place at the other end of the world, one's taste, the mood of the day, a habit of visits.
 _FAR, _TASTE, _MOOD, _HABIT = 1.0, 0.7, 0.3, 0.5

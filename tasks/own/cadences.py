@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from memory.clock import DAY
-from tasks.kind import Moment
-from tasks.kind_check import KindError
-from tasks.timing import offset, tick_at
+from cogitate.memory.clock import DAY
+from cogitate.tasks.kind import Moment
+from cogitate.tasks.kind_check import KindError
+from cogitate.tasks.timing import offset, tick_at
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _SPAN = re.compile(r"([1-9]\d{0,5}) ?([mhd])")

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import get_args
 
-from memory.entry import Entry, EntryType
-from tasks.kind import Case
-from tasks.kind_check import KindError
-from tasks.own.cadences import minutes_in
-from tasks.recall import without_repeats
+from cogitate.memory.entry import Entry, EntryType
+from cogitate.tasks.kind import Case
+from cogitate.tasks.kind_check import KindError
+from cogitate.tasks.own.cadences import minutes_in
+from cogitate.tasks.recall import without_repeats
 
 Choice = Callable[[Case], Sequence[Entry]]
 

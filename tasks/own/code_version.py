@@ -9,11 +9,9 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-import memory
-import prompts
-import tasks
-from tasks.kind import Kind
-from tasks.own.declared_kind import DeclaredKind
+from cogitate import memory, prompts, tasks
+from cogitate.tasks.kind import Kind
+from cogitate.tasks.own.declared_kind import DeclaredKind
 
 # What kinds are made of, by the names that it has here: in a wheel all is in one package.
 _OURS = (memory.__name__, prompts.__name__, tasks.__name__)

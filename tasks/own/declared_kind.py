@@ -1,7 +1,7 @@
 """A kind that is made from a declaration: `cogitate.kind` with a class of the host's own.
 
-The class holds what is special about the kind; everything else is what most kinds do. A method of `tasks.kind.Kind`
-that the class defines itself goes before ours.
+The class holds what is special about the kind; everything else is what most kinds do. A method of
+`cogitate.tasks.kind.Kind` that the class defines itself goes before ours.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from zlib import crc32
 
 from pydantic import BaseModel
 
-from memory.clock import clock_time, day_number
-from memory.effects import Append, Effect
-from memory.entry import Entry
-from memory.stream import Stream
-from prompts.render import Templates
-from tasks.job import Job, JobKey, Latency, Request
-from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.own.cadences import Cadence, is_now, next_tick
-from tasks.own.choices import Choice
-from tasks.own.method_faults import called, fault_of_method, written_at
-from tasks.persona import persona
-from tasks.recall import access_marks, long_term_context, share_of, template_entry
-from tasks.registry import kinds, templates
+from cogitate.memory.clock import clock_time, day_number
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.prompts.render import Templates
+from cogitate.tasks.job import Job, JobKey, Latency, Request
+from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.own.cadences import Cadence, is_now, next_tick
+from cogitate.tasks.own.choices import Choice
+from cogitate.tasks.own.method_faults import called, fault_of_method, written_at
+from cogitate.tasks.persona import persona
+from cogitate.tasks.recall import access_marks, long_term_context, share_of, template_entry
+from cogitate.tasks.registry import kinds, templates
 
 BUILT_IN_TEMPLATE = "own"  # asks a question of one text over memories
 METHODS = ("due", "wake", "heeds", "prompt", "effects", "heuristic", "halve")  # that the class may define itself
@@ -57,7 +57,7 @@ class Declaration:
 
 
 class DeclaredKind:
-    """One kind of job as the rest of the program sees it (`tasks.kind.Kind`)."""
+    """One kind of job as the rest of the program sees it (`cogitate.tasks.kind.Kind`)."""
 
     def __init__(
         self,

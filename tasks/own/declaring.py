@@ -12,15 +12,15 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from memory.errors import quoted
-from prompts.render import VALUES, TemplateError, Templates
-from tasks.job import Latency
-from tasks.kind import OnDenied
-from tasks.kind_check import KindError, faults_of, takes
-from tasks.own.cadences import Cadence
-from tasks.own.choices import Choice, newest
-from tasks.own.declared_kind import BUILT_IN_TEMPLATE, Declaration, DeclaredKind, texts_in
-from tasks.registry import register
+from cogitate.memory.errors import quoted
+from cogitate.prompts.render import VALUES, TemplateError, Templates
+from cogitate.tasks.job import Latency
+from cogitate.tasks.kind import OnDenied
+from cogitate.tasks.kind_check import KindError, faults_of, takes
+from cogitate.tasks.own.cadences import Cadence
+from cogitate.tasks.own.choices import Choice, newest
+from cogitate.tasks.own.declared_kind import BUILT_IN_TEMPLATE, Declaration, DeclaredKind, texts_in
+from cogitate.tasks.registry import register
 
 Declared = TypeVar("Declared", bound=type)
 

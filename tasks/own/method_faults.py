@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 from types import CodeType
 
-from memory.errors import CogitateError
+from cogitate.memory.errors import CogitateError
 
 _ROOT = Path(__file__).parents[2]
 _OURS = ("memory", "prompts", "tasks", "scheduler", "workers")  # in a wheel they lie among the libraries

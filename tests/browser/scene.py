@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.repository import ROOT
 
 ARTEFACTS = ROOT / "artefacts"

@@ -15,11 +15,11 @@ import pytest
 import trustme
 
 from cogitate import Settings, TickLoop
-from scheduler.config.controls import Control, SetMode, read_asked
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.config.controls import Control, SetMode, read_asked
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.live_flower import flower, post
 from tests.ports import free_ports
-from workers.processes.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.system
 

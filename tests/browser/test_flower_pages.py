@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from tests.browser.scene import Scene, keep
 from tests.live_flower import flower, started, until
 

@@ -22,20 +22,20 @@ from urllib.parse import quote
 import pytest
 from pydantic import SecretStr
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import MODEL, FakeEndpoint
-from ops.flower.pages import INTERVAL
-from scheduler.config.controls import SetLimit
-from scheduler.config.settings import PinnedSettings
-from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.worker_signs import workers_seen
-from scheduler.steering.operators import ask
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.flower.pages import INTERVAL
+from cogitate.scheduler.config.controls import SetLimit
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.worker_signs import workers_seen
+from cogitate.scheduler.steering.operators import ask
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_command, worker_environment
 from tests.browser.scene import Scene, keep
 from tests.live_flower import flower, started, until
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_command, worker_environment
 
 pytestmark = pytest.mark.system
 

@@ -10,12 +10,12 @@ import pytest
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
-from hosting.tick_loop import TickLoop
-from ops.fake_llm.server import FakeEndpoint
-from ops.report.command import run_page
-from ops.world_choice import WorldChoice
-from ops.world_driver import drive
-from scheduler.config.settings import Settings
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.report.command import run_page
+from cogitate.ops.world_choice import WorldChoice
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
 
 pytestmark = pytest.mark.system
 

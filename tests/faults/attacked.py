@@ -16,24 +16,24 @@ from typing import Any
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
-from hosting.tick_loop import TickLoop
-from memory.entry import Entry
-from ops.fake_llm.server import FakeEndpoint
-from ops.world_choice import WorldChoice
-from ops.world_driver import drive
-from scheduler.config.redis_urls import SERVER_FILE
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Ended, EndNote, ReadLine
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import load_streams
-from scheduler.tick.loop import Tick
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.entry import Entry
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_choice import WorldChoice
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.redis_urls import SERVER_FILE
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import load_streams
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
 from tests.integration.command import command
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import WorkerPool, worker_environment
 
 RUN = "town"
 AGENTS, TICKS, STEP = 3, 36, 20  # ticks of twenty minutes: a morning, then reflections, choices and prunes

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.faults.attacked import Attacked, Eventually, settings_of, undisturbed
 
 

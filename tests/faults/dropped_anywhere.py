@@ -13,13 +13,13 @@ from typing import Any
 from redis import Redis
 from redis.connection import ConnectionPool, UnixDomainSocketConnection
 
-from hosting.tick_loop import TickLoop
-from scheduler.config.settings import Settings
-from scheduler.ledger.keys import incarnation_key
-from simulation.town.town import Town
-from tasks.job import Job
-from workers.jobs.heartbeat import Heartbeat
-from workers.processes.embedded import EmbeddedServer
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import incarnation_key
+from cogitate.simulation.town.town import Town
+from cogitate.tasks.job import Job
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
 SETTINGS = Settings(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.faults.attacked import AGENTS, Attacked, Eventually, settings_of
 
 DAY = 86_400

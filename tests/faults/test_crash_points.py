@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import pytest
 from redis import Redis
 
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.ledger.claims import Claim, Claims
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.scripts import script
-from tasks.job import Cost, Job
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.claims import Claim, Claims
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.scripts import script
+from cogitate.tasks.job import Cost, Job
+from cogitate.workers.jobs.inline import InlinePublisher
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.faults.dropped_anywhere import SETTINGS, TICKS, SteadyBeat, Visit, Watch, watched_client
-from workers.jobs.inline import InlinePublisher
-from workers.processes.embedded import EmbeddedServer
 
 Database = Mapping[bytes, bytes]  # of each key its DUMP: a run sets no expiry
 VERBS = {"acquire", "collect", "advance", "finish", "claim", "settle", "beat"}
@@ -45,7 +45,7 @@ class Undisturbed(NamedTuple):
 @pytest.fixture(autouse=True)
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heartbeats at fixed places."""
-    monkeypatch.setattr("workers.jobs.inline.Heartbeat", SteadyBeat)
+    monkeypatch.setattr("cogitate.workers.jobs.inline.Heartbeat", SteadyBeat)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.faults.attacked import AGENTS, Attacked, Eventually, settings_of, warnings_in
 
 

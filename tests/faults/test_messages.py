@@ -6,13 +6,13 @@ import os
 import signal
 from pathlib import Path
 
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.engine.open_jobs import load_open_jobs
-from scheduler.ledger.run_store import RunStore
-from scheduler.tick.loop import Tick
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.engine.open_jobs import load_open_jobs
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.workers.publish import Publisher
+from cogitate.workers.transport.turns import ASKING, tickets_key
 from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
-from workers.publish import Publisher
-from workers.transport.turns import ASKING, tickets_key
 
 PLANS = tickets_key("cogitate:plan", ASKING)
 

@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.faults.attacked import MORNING, TICKS, Attacked, Eventually, settings_of
 
 TICK_RATE, LATENCY = 5.0, 0.3  # an answer takes a tick and a half; one of 20 more than three

@@ -13,18 +13,18 @@ import pytest
 from fakeredis import FakeRedis
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from ops.world_driver import drive
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.journal.exported import ExportedJournal, journal_folder
-from scheduler.ledger.keys import incarnation_key
-from scheduler.tick import trimming
-from simulation.town.town import Town
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder
+from cogitate.scheduler.ledger.keys import incarnation_key
+from cogitate.scheduler.tick import trimming
+from cogitate.simulation.town.town import Town
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.faults.dropped_anywhere import watched_client
 from tests.faults.test_crash_points import Database, database, fingerprint, restore
-from workers.processes.embedded import EmbeddedServer
 
 STEP, DAY = 60, 24  # ticks of an hour
 TICKS = 3 * DAY + 2  # trimmed twice

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.tick.loop import Tick
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.tick.loop import Tick
 from tests.faults.attacked import AGENTS, MORNING, Attacked, Eventually, settings_of
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from redis.exceptions import RedisError
 
-from ops.cli import main
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.run_store import RunStore
-from workers.processes.embedded import EmbeddedServer
+from cogitate.ops.cli import main
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 OURS = ("COGITATE_", "OPENAI_")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from scheduler.config.settings import Settings
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_command, worker_environment
+from cogitate.scheduler.config.settings import Settings
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_command, worker_environment
 
 Eventually = Callable[..., None]
 

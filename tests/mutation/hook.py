@@ -48,7 +48,7 @@ def _read_changed(wanted: str, index: int) -> None:
         return mutated_script(text, index) if str(self.resolve()) == wanted else text
 
     Path.read_text = changed  # type: ignore[method-assign]
-    scripts = sys.modules.get("scheduler.ledger.scripts")
+    scripts = sys.modules.get("cogitate.scheduler.ledger.scripts")
     if scripts is not None:
         scripts.source.cache_clear()
 

@@ -284,15 +284,15 @@ class Reached:
 
 _CALLERS = {
     "scheduler": (
-        "scheduler.ledger.ledger",
-        "scheduler.ledger.real_day",
+        "cogitate.scheduler.ledger.ledger",
+        "cogitate.scheduler.ledger.real_day",
         "tests.integration.scheduler.ledger.ledger_case",
         "tests.integration.scheduler.ledger.script_case",
     ),
     "workers": (
-        "workers.gate.gate",
-        "workers.jobs.kept_texts",
-        "workers.transport.turns",
+        "cogitate.workers.gate.gate",
+        "cogitate.workers.jobs.kept_texts",
+        "cogitate.workers.transport.turns",
         "tests.integration.workers.gate_script_case",
     ),
 }  # of scripts

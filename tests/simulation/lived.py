@@ -10,21 +10,21 @@ from typing import Any
 
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from memory.clock import DAY, clock_time, day_of
-from memory.effects import Append
-from memory.entry import Entry
-from memory.policies.compaction import rating
-from memory.stream import Stream
-from memory.summaries.conversations import conversations
-from ops.world_driver import drive
-from scheduler.config.settings import Settings
-from scheduler.engine.turn import FinishedTick
-from scheduler.inspection.audit.audit import audit, audit_budget
-from scheduler.journal.history import Change
-from scheduler.tick.loop import Tick
-from simulation.world import World
-from tasks.registry import kind_of
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.clock import DAY, clock_time, day_of
+from cogitate.memory.effects import Append
+from cogitate.memory.entry import Entry
+from cogitate.memory.policies.compaction import rating
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.conversations import conversations
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
+from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.simulation.world import World
+from cogitate.tasks.registry import kind_of
 
 RUN = "days"
 UNSUMMARISED = 48 * 60  # game minutes (success criterion 4)

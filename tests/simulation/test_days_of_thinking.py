@@ -12,18 +12,18 @@ import pytest
 from fakeredis import FakeRedis
 from redis import Redis
 
-from memory.clock import DAY
-from ops.fake_llm.completions import complete
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.inspection.audit.audit import audit_budget
-from scheduler.inspection.replay import replay
-from scheduler.ledger.run_store import RunStore
-from scheduler.tick.loop import Tick
-from simulation.recorded.player import RecordedWorld
-from simulation.recordings import SMALL
-from simulation.town.town import Town
+from cogitate.memory.clock import DAY
+from cogitate.ops.fake_llm.completions import complete
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.inspection.audit.audit import audit_budget
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.recordings import SMALL
+from cogitate.simulation.town.town import Town
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.simulation.lived import RUN, live
-from workers.processes.embedded import EmbeddedServer
 
 NOON = 720
 THOUGHTS = ("plan", "reflect", "summarise")  # kinds that ask a model and leave an entry
@@ -99,7 +99,7 @@ def test_three_days_with_a_model(client: Redis, tmp_path: Path, monkeypatch: pyt
         asked.append(request["messages"][-1]["content"])
         return complete(request, *rest)
 
-    monkeypatch.setattr("ops.fake_llm.server.complete", noted)
+    monkeypatch.setattr("cogitate.ops.fake_llm.server.complete", noted)
     with FakeEndpoint() as endpoint:
         lived = live(Town(4, minutes_per_tick=2), client, tmp_path, days=3, base_url=endpoint.url, **MODEL)
         assert set(endpoint.stats().by_status) == {"200"}
@@ -121,7 +121,7 @@ def test_three_days_with_a_model_that_dies_at_noon_of_the_first(
             if tick.minute == NOON and death == "it is gone":
                 alive.close()
             elif tick.minute == NOON:
-                monkeypatch.setattr("ops.fake_llm.server.pick", lambda faults, drawn: "503")
+                monkeypatch.setattr("cogitate.ops.fake_llm.server.pick", lambda faults, drawn: "503")
 
         lived = live(Town(3, minutes_per_tick=2), client, tmp_path, days=3, on_tick=die, base_url=url, **MODEL)
     lived.check()

@@ -13,29 +13,29 @@ from typing import Any, Literal, NamedTuple
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from memory.effects import Archive, Effect
-from memory.entry import Entry
-from memory.policies import cells
-from memory.policies.compaction import enforce_limits
-from memory.policies.window import total_tokens
-from memory.profile import Profile
-from memory.snapshot import dump, load
-from memory.stream import Stream
-from memory.summaries.conversations import conversations
-from prompts.answers import Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
-from scheduler.budget.rules import facts_of, rules_of, view_of
-from scheduler.config.settings import Settings
-from scheduler.engine.engine import RunEngine
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.engine.run_state import RunState
-from scheduler.engine.turn import WorldTurn
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.journal.history import redo
-from scheduler.journal.lines import TickNotes, read_line, write_line
-from scheduler.ledger.answers import BoundaryInput, DueJob
-from scheduler.ledger.claims import Result
-from tasks.registry import kind_of, kinds
-from tasks.shown import effects_of
+from cogitate.memory.effects import Archive, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.policies import cells
+from cogitate.memory.policies.compaction import enforce_limits
+from cogitate.memory.policies.window import total_tokens
+from cogitate.memory.profile import Profile
+from cogitate.memory.snapshot import dump, load
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.conversations import conversations
+from cogitate.prompts.answers import Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
+from cogitate.scheduler.budget.rules import facts_of, rules_of, view_of
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.engine import RunEngine
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.turn import WorldTurn
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.journal.history import redo
+from cogitate.scheduler.journal.lines import TickNotes, read_line, write_line
+from cogitate.scheduler.ledger.answers import BoundaryInput, DueJob
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.tasks.registry import kind_of, kinds
+from cogitate.tasks.shown import effects_of
 from tests.simulation.lived import UNSUMMARISED, lost
 
 ANN, BO, CELLS, WINDOW = "agent:ann", "agent:bo", "npc:cells", "npc:window"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
 from tests.simulation.seeded.mutations import FOCUS, MUTATIONS, WANTED

@@ -2,7 +2,8 @@
 
 Small models, and large ones that decline in prose, fill a schema with placeholders, the prompt's own words, one thing
 over and over, or words about something else. Each rule looks at the answer and its prompt alone, so an answer is judged
-alike in every worker. The model is shown the fault once (`workers.jobs.repair`); then the heuristic takes its place.
+alike in every worker. The model is shown the fault once (`cogitate.workers.jobs.repair`); then the heuristic takes its
+place.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ import re
 
 from pydantic import BaseModel
 
-from memory.language.languages import is_english
-from prompts.answers import Answer, DailyPlan, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
-from tasks.kind import Prompt
-from workers.answer_faults.fields import TIME, texts_of
-from workers.answer_faults.found import Fault, found
-from workers.answer_faults.insights import fault_of_insight
-from workers.answer_faults.prompt_content import PromptContent, name_of
-from workers.answer_faults.repeats import fault_of_fields, repeats_itself
-from workers.answer_faults.summaries import fault_of_summary
-from workers.answer_faults.thoughts import THOUGHTS, fault_of_plan, fault_of_reasons, fault_of_thought
-from workers.answer_faults.wording import fault_of_wording, words_in
+from cogitate.memory.language.languages import is_english
+from cogitate.prompts.answers import Answer, DailyPlan, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.answer_faults.fields import TIME, texts_of
+from cogitate.workers.answer_faults.found import Fault, found
+from cogitate.workers.answer_faults.insights import fault_of_insight
+from cogitate.workers.answer_faults.prompt_content import PromptContent, name_of
+from cogitate.workers.answer_faults.repeats import fault_of_fields, repeats_itself
+from cogitate.workers.answer_faults.summaries import fault_of_summary
+from cogitate.workers.answer_faults.thoughts import THOUGHTS, fault_of_plan, fault_of_reasons, fault_of_thought
+from cogitate.workers.answer_faults.wording import fault_of_wording, words_in
 
 _LATIN = re.compile(r"[a-zß-ɏ]{5,}")
 _STEM = 5  # letters by which words are compared

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from memory.language.languages import is_english
-from memory.language.text import FUNCTION_WORDS, function_word_share, stem, stems
-from memory.language.text import words as words_of
-from workers.answer_faults.found import Fault
-from workers.answer_faults.prompt_content import PromptContent, bare
-from workers.answer_faults.thoughts import QUOTED, YOU
+from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.text import FUNCTION_WORDS, function_word_share, stem, stems
+from cogitate.memory.language.text import words as words_of
+from cogitate.workers.answer_faults.found import Fault
+from cogitate.workers.answer_faults.prompt_content import PromptContent, bare
+from cogitate.workers.answer_faults.thoughts import QUOTED, YOU
 
 ENGLISH = 1 / 3  # share of function words from which a text counts as English
 _ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import takewhile
 
-from memory.language.endings import SPACED, UNSPACED
-from tasks.kind import Prompt
+from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.tasks.kind import Prompt
 
 _FORM = "with JSON only"  # as questions and repairs end
 _ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)")  # as built-in prompts begin

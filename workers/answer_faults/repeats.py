@@ -7,10 +7,10 @@ from collections import Counter
 from itertools import combinations
 from typing import Any
 
-from memory.language.endings import SPACED, UNSPACED
-from memory.language.text import words as words_of
-from workers.answer_faults.fields import lists_of
-from workers.answer_faults.prompt_content import bare
+from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.text import words as words_of
+from cogitate.workers.answer_faults.fields import lists_of
+from cogitate.workers.answer_faults.prompt_content import bare
 
 _SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
 _ONE_WORD = 4  # times that a text may not say a word and nothing else

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memory.language.text import function_word_share, stems
-from workers.answer_faults.insights import ENGLISH
-from workers.answer_faults.prompt_content import PromptContent
+from cogitate.memory.language.text import function_word_share, stems
+from cogitate.workers.answer_faults.insights import ENGLISH
+from cogitate.workers.answer_faults.prompt_content import PromptContent
 
 _FEW_WORDS = 4  # different words of content from which on a summary is compared with what it tells of
 _TOLD = 1 / 3  # share of them that what it tells of must have

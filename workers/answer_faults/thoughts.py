@@ -6,8 +6,8 @@ import re
 
 from pydantic import BaseModel
 
-from memory.language.endings import QUESTIONS, SPACED, UNSPACED
-from prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer
+from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED
+from cogitate.prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer
 
 THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer)
 QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|『[^『』]*』")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from memory.language.languages import is_english
-from memory.language.text import words
-from workers.answer_faults.found import Fault
-from workers.answer_faults.prompt_content import PromptContent, name_of
-from workers.answer_faults.repeats import runs
+from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.text import words
+from cogitate.workers.answer_faults.found import Fault
+from cogitate.workers.answer_faults.prompt_content import PromptContent, name_of
+from cogitate.workers.answer_faults.repeats import runs
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FILLER = frozenset({"lorem ipsum", "null", "placeholder", "string", "tbd", "todo"})
@@ -51,7 +51,7 @@ _COPIED = 0.5  # share of a text's words within such runs of the instructions
 
 
 def words_in(text: str) -> list[str]:
-    """Return the words of a text in lower case: letters alone, or as `memory.language.text` finds them beyond ASCII."""
+    """Return the words of a text in lower case: runs of letters, or beyond ASCII the words that retrieval counts."""
     return _WORD.findall(text.lower()) if text.isascii() else words(text)
 
 

@@ -17,9 +17,9 @@ from redis import Redis
 from redis.commands.core import Script
 from redis.exceptions import RedisError
 
-from scheduler.config.settings import Settings
-from scheduler.ledger.keys import endpoint_keys
-from workers.gate.verdict import WHAT_TO_CHECK, Verdict
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import endpoint_keys
+from cogitate.workers.gate.verdict import WHAT_TO_CHECK, Verdict
 
 EVERY = 0.2  # seconds between two batches of reports that can wait
 _SECOND = 1_000_000  # microseconds

@@ -27,15 +27,15 @@ from redis.commands.core import Script
 from redis.exceptions import RedisError
 from structlog.contextvars import get_contextvars
 
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
-from scheduler.ledger.keys import ENDPOINTS, endpoint_keys, new_nonce
-from scheduler.ledger.scripts import Reply
-from workers import lua
-from workers.gate.endpoint_reports import Report, Reports
-from workers.gate.verdict import verdict_of
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys, new_nonce
+from cogitate.scheduler.ledger.scripts import Reply
+from cogitate.workers import lua
+from cogitate.workers.gate.endpoint_reports import Report, Reports
+from cogitate.workers.gate.verdict import verdict_of
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure
 
 SECOND = 1_000_000  # microseconds
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
 
 Verdict = Literal[
     "fine",  # the endpoint answered, if only with an unusable answer

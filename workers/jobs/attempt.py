@@ -15,26 +15,39 @@ import structlog
 from pydantic import BaseModel
 from redis import Redis
 
-from memory.effects import Effect
-from memory.errors import ENDS_PROCESS, text_of
-from prompts.render import Rendered, TemplateError, Templates
-from scheduler.config.endpoints import Model
-from scheduler.config.prices import room_for_answer
-from scheduler.config.settings import Settings
-from scheduler.intake.effects import check_effects
-from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, fault_of_kind, made_without_model, place_of
-from scheduler.ledger.claims import Claim, PromptCount, Result, named_failure, split_failure
-from tasks.job import Cost
-from tasks.kind import Kind, Prompt
-from tasks.own.method_faults import MethodFault
-from tasks.registry import UnknownKind, kind_of
-from tasks.shown import TooLong, effects_of
-from workers.answer_faults.fault import fault_of
-from workers.jobs.calls import ASKING_FAILED, Calls
-from workers.jobs.capture import Capture
-from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following, within_context
-from workers.jobs.reasons import ask_no_reasons, without_reasons
-from workers.jobs.repair import (
+from cogitate.memory.effects import Effect
+from cogitate.memory.errors import ENDS_PROCESS, text_of
+from cogitate.prompts.render import Rendered, TemplateError, Templates
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.prices import room_for_answer
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.intake.effects import check_effects
+from cogitate.scheduler.intake.kind_effects import (
+    EFFECTS_REFUSED,
+    KindEffects,
+    fault_of_kind,
+    made_without_model,
+    place_of,
+)
+from cogitate.scheduler.ledger.claims import Claim, PromptCount, Result, named_failure, split_failure
+from cogitate.tasks.job import Cost
+from cogitate.tasks.kind import Kind, Prompt
+from cogitate.tasks.own.method_faults import MethodFault
+from cogitate.tasks.registry import UnknownKind, kind_of
+from cogitate.tasks.shown import TooLong, effects_of
+from cogitate.workers.answer_faults.fault import fault_of
+from cogitate.workers.jobs.calls import ASKING_FAILED, Calls
+from cogitate.workers.jobs.capture import Capture
+from cogitate.workers.jobs.failover import (
+    OF_ENDPOINTS,
+    REFUSED_THERE,
+    Candidate,
+    candidates_of,
+    following,
+    within_context,
+)
+from cogitate.workers.jobs.reasons import ask_no_reasons, without_reasons
+from cogitate.workers.jobs.repair import (
     KIND_FAILED,
     OF_ANSWERS,
     REFUSED_BY_KIND,
@@ -44,11 +57,11 @@ from workers.jobs.repair import (
     repairs_of,
     without_repair,
 )
-from workers.jobs.shared_calls import CallRefused, CallResult
-from workers.llm.answer import ModelAnswer
-from workers.llm.clients import ModelClients
-from workers.llm.requests.prompt_check import WrongPrompt
-from workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, prompt_parts
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.requests.prompt_check import WrongPrompt
+from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, prompt_parts
 
 log = structlog.get_logger()
 

@@ -12,18 +12,18 @@ from functools import partial
 import structlog
 from redis import Redis
 
-from scheduler.config.endpoints import Model
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.intake.kind_effects import place_of
-from scheduler.ledger.claims import Claim
-from scheduler.ledger.real_day import Held, RealDay
-from tasks.job import Cost, Job
-from tasks.kind import Prompt
-from workers.gate.gate import Gate, Refused
-from workers.jobs.response_cache import CachedQuestion, ResponseCache
-from workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
-from workers.llm.answer import ModelAnswer
-from workers.llm.clients import ModelClients
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.intake.kind_effects import place_of
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.real_day import Held, RealDay
+from cogitate.tasks.job import Cost, Job
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.gate.gate import Gate, Refused
+from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.clients import ModelClients
 
 ASKING_FAILED = "asking_failed"
 PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe

@@ -9,14 +9,14 @@ from __future__ import annotations
 import msgspec
 from redis import Redis
 
-from scheduler.config.settings import Settings
-from scheduler.ledger.claims import Claim
-from scheduler.ledger.keys import incarnation_key
-from scheduler.ledger.run_store import RunStore
-from tasks.job import JobKey
-from tasks.kind import Prompt
-from workers.jobs.kept_texts import KeptTexts
-from workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.keys import incarnation_key
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import JobKey
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.jobs.kept_texts import KeptTexts
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
 MOST_ANSWER = 100_000  # characters of an answer that are stored

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from scheduler.config.endpoints import Model
-from scheduler.config.prices import upper_bound
-from scheduler.ledger.claims import Claim
-from tasks.job import Correction
-from tasks.kind import Kind
-from workers.llm.replies.failures import FailureKind
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.prices import upper_bound
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.tasks.job import Correction
+from cogitate.tasks.kind import Kind
+from cogitate.workers.llm.replies.failures import FailureKind
 
 #: Failures of an endpoint, or of a model at it: another one may answer.
 OF_ENDPOINTS: frozenset[FailureKind] = frozenset(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import get_args
 
-from scheduler.intake.kind_effects import EFFECTS_REFUSED
-from scheduler.ledger.claims import split_failure
-from scheduler.ledger.real_day import Refused as DayRefused
-from workers.gate.gate import Why
-from workers.jobs.calls import ASKING_FAILED
-from workers.jobs.repair import UNUSABLE
-from workers.llm.replies.failures import FAILURE_KINDS
+from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED
+from cogitate.scheduler.ledger.claims import split_failure
+from cogitate.scheduler.ledger.real_day import Refused as DayRefused
+from cogitate.workers.gate.gate import Why
+from cogitate.workers.jobs.calls import ASKING_FAILED
+from cogitate.workers.jobs.repair import UNUSABLE
+from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 
 UNMET = "unmet"  # the precondition of a result did not hold at its boundary
 OTHER = "other"  # a text that no version of this product writes

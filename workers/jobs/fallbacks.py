@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 
 from redis.exceptions import RedisError
 
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.ledger.claims import Claim, Claims
-from tasks.recall import replaced_entry
-from tasks.registry import UnknownKind, kind_of, kinds
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.ledger.claims import Claim, Claims
+from cogitate.tasks.recall import replaced_entry
+from cogitate.tasks.registry import UnknownKind, kind_of, kinds
 
 
 class FallbackStaging:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from redis import Redis
 
-from scheduler.config.settings import Settings
-from scheduler.ledger.claims import Claims
-from tasks.job import Job
-from workers.jobs.heartbeat import Heartbeat
-from workers.jobs.runner import Runner
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.claims import Claims
+from cogitate.tasks.job import Job
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
 
 
 class InlinePublisher:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import structlog
 from redis.exceptions import RedisError
 
-from scheduler.ledger.claims import Claim, Claims, Result
-from tasks.job import Cost
+from cogitate.scheduler.ledger.claims import Claim, Claims, Result
+from cogitate.tasks.job import Cost
 
 MOST = 256  # results; the oldest go first
 

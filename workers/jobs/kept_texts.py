@@ -14,7 +14,7 @@ from redis.commands.core import Script
 from redis.exceptions import RedisError
 from redis.typing import EncodableT
 
-from workers import lua
+from cogitate.workers import lua
 
 log = structlog.get_logger()
 

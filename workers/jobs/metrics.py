@@ -17,13 +17,13 @@ from prometheus_client.registry import Collector
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.vitals import run_heads
-from scheduler.ledger.connect import PATIENCE, connect, impatient
-from scheduler.ledger.presence import HELD
-from scheduler.ledger.worker_signs import workers_seen
-from workers.jobs.failure_classes import failure_class
-from workers.jobs.metrics_server import application, start_server
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.vitals import run_heads
+from cogitate.scheduler.ledger.connect import PATIENCE, connect, impatient
+from cogitate.scheduler.ledger.presence import HELD
+from cogitate.scheduler.ledger.worker_signs import workers_seen
+from cogitate.workers.jobs.failure_classes import failure_class
+from cogitate.workers.jobs.metrics_server import application, start_server
 
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.ledger.connect import impatient
+from cogitate.scheduler.ledger.connect import impatient
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

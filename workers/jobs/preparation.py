@@ -15,12 +15,12 @@ from celery import signals
 from celery.worker import state
 from redis.exceptions import RedisError
 
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.ledger.connect import connect
-from scheduler.ledger.worker_signs import WorkerTrouble, give_sign
-from workers.processes import lifeline
-from workers.processes.before_claim import BEFORE_CLAIM, reason_of
-from workers.transport import redis_transport
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.scheduler.ledger.worker_signs import WorkerTrouble, give_sign
+from cogitate.workers.processes import lifeline
+from cogitate.workers.processes.before_claim import BEFORE_CLAIM, reason_of
+from cogitate.workers.transport import redis_transport
 
 
 def register() -> None:
@@ -51,13 +51,13 @@ def _forks(worker: Any) -> bool:
 
 
 def _check_prompts() -> None:
-    from scheduler.budget.rules import use_prompts  # here, as neither publishing nor Flower needs it
+    from cogitate.scheduler.budget.rules import use_prompts  # here, as neither publishing nor Flower needs it
 
     use_prompts(Settings())
 
 
 def _warm_up(**_: object) -> None:
-    from workers.jobs.runner import warm_up  # here, for the same reason
+    from cogitate.workers.jobs.runner import warm_up  # here, for the same reason
 
     warm_up()
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from pydantic import BaseModel
 
-from prompts.answers import ActionAnswer, InsightAlone, ReflectionAnswer, UnexplainedAction
-from tasks.kind import Prompt
+from cogitate.prompts.answers import ActionAnswer, InsightAlone, ReflectionAnswer, UnexplainedAction
+from cogitate.tasks.kind import Prompt
 
 #: The answer that is asked for in the place of another, and the field that it lacks.
 _WITHOUT: Mapping[type[BaseModel], tuple[type[BaseModel], str]] = MappingProxyType(

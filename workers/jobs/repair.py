@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ValidationError
 
-from memory.errors import ENDS_PROCESS
-from prompts.render import Rendered, Templates
-from tasks.kind import Prompt
-from workers.llm.replies.extract import json_objects
-from workers.llm.requests.tokens import end_of
+from cogitate.memory.errors import ENDS_PROCESS
+from cogitate.prompts.render import Rendered, Templates
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.replies.extract import json_objects
+from cogitate.workers.llm.requests.tokens import end_of
 
 UNUSABLE = "unusable"  # well-formed, and refused by its kind: unknown places or agents, too few items, …
 

@@ -18,18 +18,18 @@ import msgspec
 from pydantic import BaseModel
 from redis import Redis
 
-from prompts.constraints import Constraint
-from scheduler.config.endpoints import Model
-from scheduler.config.settings import Settings
-from scheduler.ledger.keys import RESPONSES
-from tasks.job import Cost, Job
-from tasks.kind import Prompt
-from workers.jobs.kept_texts import KeptTexts
-from workers.jobs.repair import OF_ANSWERS
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure, FailureKind
-from workers.llm.replies.reply import Reply, validated
-from workers.llm.requests.schema import full_schema
+from cogitate.prompts.constraints import Constraint
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import RESPONSES
+from cogitate.tasks.job import Cost, Job
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.jobs.kept_texts import KeptTexts
+from cogitate.workers.jobs.repair import OF_ANSWERS
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.reply import Reply, validated
+from cogitate.workers.llm.requests.schema import full_schema
 
 
 class _Kept(msgspec.Struct, frozen=True):

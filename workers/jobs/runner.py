@@ -20,27 +20,27 @@ from celery import signals
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.budget.rules import use_prompts
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled, Source, Tried
-from scheduler.ledger.connect import connect
-from scheduler.ledger.keys import new_nonce
-from scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
-from tasks.job import Cost, JobKey, split_job_id
-from workers.jobs.attempt import NO_ADJUSTMENT, Attempts
-from workers.jobs.batches import Batches
-from workers.jobs.combined import CombinedRedis
-from workers.jobs.fallbacks import FallbackStaging
-from workers.jobs.heartbeat import Heartbeat
-from workers.jobs.kept_results import KeptResults
-from workers.jobs.metrics import attempted
-from workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
-from workers.llm.clients import ModelClients
-from workers.llm.requests.dialect_store import DialectStore
-from workers.processes.before_claim import BEFORE_CLAIM, reason_of
-from workers.processes.interpreter import tune
-from workers.transport import redis_transport
+from cogitate.scheduler.budget.rules import use_prompts
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled, Source, Tried
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.scheduler.ledger.keys import new_nonce
+from cogitate.scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
+from cogitate.tasks.job import Cost, JobKey, split_job_id
+from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Attempts
+from cogitate.workers.jobs.batches import Batches
+from cogitate.workers.jobs.combined import CombinedRedis
+from cogitate.workers.jobs.fallbacks import FallbackStaging
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.kept_results import KeptResults
+from cogitate.workers.jobs.metrics import attempted
+from cogitate.workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
+from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.processes.before_claim import BEFORE_CLAIM, reason_of
+from cogitate.workers.processes.interpreter import tune
+from cogitate.workers.transport import redis_transport
 
 log = structlog.get_logger()
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import NamedTuple
 
-from workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.answer import ModelAnswer
 
 
 class CallResult(NamedTuple):

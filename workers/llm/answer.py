@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from tasks.job import Cost
-from workers.llm.replies.failures import Failure
+from cogitate.tasks.job import Cost
+from cogitate.workers.llm.replies.failures import Failure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,23 +20,23 @@ from dataclasses import replace
 import msgspec
 import structlog
 
-from scheduler.config.endpoints import Endpoint, Model
-from tasks.kind import Prompt
-from workers.llm.answer import ModelAnswer
-from workers.llm.connections.event_loop import EventLoopThread
-from workers.llm.connections.http import Call, HttpResponse, NoResponse, PooledRequest
-from workers.llm.replies.context_lengths import ContextLengths
-from workers.llm.replies.error_responses import error_text, from_status
-from workers.llm.replies.failures import Failure, charged_in_doubt
-from workers.llm.replies.redaction import Redaction
-from workers.llm.replies.reply import Reply, cost_of, read_completion, validated
-from workers.llm.replies.usage import is_possible, read_usage
-from workers.llm.requests.address import address_of
-from workers.llm.requests.dialect import Dialect, Dialects
-from workers.llm.requests.dialect_store import DialectStore
-from workers.llm.requests.request import request_to
-from workers.llm.requests.schema import full_schema
-from workers.llm.requests.tokens import prompt_tokens
+from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.connections.event_loop import EventLoopThread
+from cogitate.workers.llm.connections.http import Call, HttpResponse, NoResponse, PooledRequest
+from cogitate.workers.llm.replies.context_lengths import ContextLengths
+from cogitate.workers.llm.replies.error_responses import error_text, from_status
+from cogitate.workers.llm.replies.failures import Failure, charged_in_doubt
+from cogitate.workers.llm.replies.redaction import Redaction
+from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
+from cogitate.workers.llm.replies.usage import is_possible, read_usage
+from cogitate.workers.llm.requests.address import address_of
+from cogitate.workers.llm.requests.dialect import Dialect, Dialects
+from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.llm.requests.request import request_to
+from cogitate.workers.llm.requests.schema import full_schema
+from cogitate.workers.llm.requests.tokens import prompt_tokens
 
 CONNECT_TIMEOUT = 10.0  # seconds
 _CLOSED = Failure(kind="connection", detail="closed")
@@ -45,7 +45,7 @@ _log = structlog.get_logger()
 
 
 class ModelClient:
-    """The client of one endpoint, with one pool of connections. `workers.llm.clients` keeps one for each.
+    """The client of one endpoint, with one pool of connections. `cogitate.workers.llm.clients` keeps one for each.
 
     Safe to use from many threads; more than `connections` at once wait for a connection, within their deadlines.
 

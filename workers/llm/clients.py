@@ -6,15 +6,15 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scheduler.config.endpoints import Endpoint, Model
-from tasks.kind import Prompt
-from workers.llm.answer import ModelAnswer
-from workers.llm.connections.event_loop import EventLoopThread
-from workers.llm.replies.failures import Failure
-from workers.llm.requests.dialect_store import DialectStore
+from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.connections.event_loop import EventLoopThread
+from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.requests.dialect_store import DialectStore
 
 if TYPE_CHECKING:
-    from workers.llm.client import ModelClient
+    from cogitate.workers.llm.client import ModelClient
 
 
 class ModelClients:
@@ -93,7 +93,7 @@ class ModelClients:
             return known
         with self._lock:
             if endpoint not in self._clients:
-                from workers.llm.client import (
+                from cogitate.workers.llm.client import (
                     ModelClient,  # here: it takes a moment to load, and many workers ask no model
                 )
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import structlog
 
-from memory.entry import Entry
-from memory.retrieval.similarity import SimilarityUnavailable
-from scheduler.config.settings import ConfigurationError, Settings
-from workers.llm.requests.address import Address, address_of
-from workers.llm.sdk import open_client
+from cogitate.memory.entry import Entry
+from cogitate.memory.retrieval.similarity import SimilarityUnavailable
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.workers.llm.requests.address import Address, address_of
+from cogitate.workers.llm.sdk import open_client
 
 if TYPE_CHECKING:
     import openai

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memory.errors import CogitateError
-from workers.llm.requests.address import Address
-from workers.llm.sdk import open_client
+from cogitate.memory.errors import CogitateError
+from cogitate.workers.llm.requests.address import Address
+from cogitate.workers.llm.sdk import open_client
 
 
 class Unlisted(CogitateError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workers.llm.requests.address import Address
+from cogitate.workers.llm.requests.address import Address
 
 if TYPE_CHECKING:
     import openai

@@ -1,1 +1,1 @@
-"""The Lua scripts of the gate: `workers.gate.gate` loads them."""
+"""The Lua scripts of the gate: `cogitate.workers.gate.gate` loads them."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import structlog
 
-from memory.errors import CogitateError, text_of
+from cogitate.memory.errors import CogitateError, text_of
 
 MOST_IN_TURN = 20
 MOST_WHY = 300  # characters of a reason

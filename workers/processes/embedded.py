@@ -1,8 +1,8 @@
 """The embedded Valkey: a private server in a run's data folder, for when no `COGITATE_REDIS_URL` is given.
 
 It listens on a unix socket only, writes every change to disk before it answers, and is stopped by the last process
-that uses the folder. If that process is killed (SIGKILL), a guard stops the server (`workers.processes.server_guard`),
-unless the next start adopts it before.
+that uses the folder. If that process is killed (SIGKILL), a guard stops the server
+(`cogitate.workers.processes.server_guard`), unless the next start adopts it before.
 
 Limits: POSIX only, and one machine: the folder must not be on a network file system, since its locks are the kernel's.
 """
@@ -32,11 +32,11 @@ from redis.exceptions import BusyLoadingError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-from scheduler.config.redis_urls import SERVER_FILE
-from scheduler.config.settings import ConfigurationError
-from scheduler.ledger.connect import SILENT, ServerSilent
-from workers.processes import server_guard
-from workers.processes.log_tail import log_tail
+from cogitate.scheduler.config.redis_urls import SERVER_FILE
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.ledger.connect import SILENT, ServerSilent
+from cogitate.workers.processes import server_guard
+from cogitate.workers.processes.log_tail import log_tail
 
 LOG_FILE = "server.log"
 LOCK_FILE = "server.lock"  # held while a server is being started or stopped

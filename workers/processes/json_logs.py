@@ -10,7 +10,7 @@ import logging
 import structlog
 from structlog.typing import EventDict, Processor
 
-from tasks.job import split_job_id
+from cogitate.tasks.job import split_job_id
 
 
 def placed(logger: object, method: str, event: EventDict) -> EventDict:

@@ -13,8 +13,8 @@ import threading
 import structlog
 from celery import signals
 
-from scheduler.config.settings import Settings
-from scheduler.ledger.presence import HostProcess, process_of
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.presence import HostProcess, process_of
 
 PARENT_VARIABLE = "COGITATE_PARENT_PID"
 CANNOT_START = 78  # exit code of a worker that cannot begin; a restarted one could not either

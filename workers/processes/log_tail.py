@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from scheduler.config.secret_urls import secrets_of
-from scheduler.config.settings import Settings
+from cogitate.scheduler.config.secret_urls import secrets_of
+from cogitate.scheduler.config.settings import Settings
 
 READ = 20_000  # bytes at the end of a log that are read
 SHORTEST = 4  # characters; a shorter text is no secret and may be part of any word

@@ -17,14 +17,14 @@ from importlib.metadata import version
 import structlog
 from redis.exceptions import RedisError
 
-from scheduler.config.settings import ConfigurationError
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.trial_hints import endpoint_hints, trial_hints
-from scheduler.ledger.worker_signs import workers_seen
-from scheduler.tick.result_collector import Publish
-from tasks.job import JobKey
-from workers.processes.supervisor import WorkerPool
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.trial_hints import endpoint_hints, trial_hints
+from cogitate.scheduler.ledger.worker_signs import workers_seen
+from cogitate.scheduler.tick.result_collector import Publish
+from cogitate.tasks.job import JobKey
+from cogitate.workers.processes.supervisor import WorkerPool
 
 OWN = 15.0  # seconds in which workers that the host has just started answer, even on a busy machine
 SLOW = 3.0  # seconds after which a host logs that it waits

@@ -1,8 +1,8 @@
 """The keeper of a host's embedded server: it restarts a dead server on the append-only file that it left.
 
 That file holds everything that the server had answered, so nothing is lost; hosts and workers reconnect by themselves
-(see `scheduler.ledger.outage`). The keeper abandons a server that keeps dying at once, as on a full disk, and the run
-stops.
+(see `cogitate.scheduler.ledger.outage`). The keeper abandons a server that keeps dying at once, as on a full disk, and
+the run stops.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 import structlog
 from redis.exceptions import RedisError
 
-from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
+from cogitate.workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 
 LOOK_EVERY = 0.25  # seconds
 FIRST_DELAY = 0.2  # seconds until a dead server is restarted; doubles with each quick death

@@ -21,10 +21,10 @@ from pathlib import Path
 import structlog
 from pydantic import SecretStr
 
-from scheduler.config.settings import ConfigurationError, Settings
-from workers.processes import import_paths
-from workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE, USELESS
-from workers.processes.log_tail import log_tail, redact_secrets
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.workers.processes import import_paths
+from cogitate.workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE, USELESS
+from cogitate.workers.processes.log_tail import log_tail, redact_secrets
 
 FIRST_DELAY = 0.2  # seconds until a dead worker is restarted; doubles with each quick death
 LONGEST_DELAY = 10.0

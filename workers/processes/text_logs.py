@@ -8,8 +8,8 @@ from typing import TextIO
 import structlog
 from structlog.typing import EventDict, Processor
 
-from memory.errors import printable
-from memory.language.hidden_characters import visible
+from cogitate.memory.errors import printable
+from cogitate.memory.language.hidden_characters import visible
 
 _SEVERAL_LINES = ("exception", "stack")
 

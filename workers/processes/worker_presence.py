@@ -12,9 +12,9 @@ from celery.worker.consumer import Consumer
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.ledger.connect import connect
-from scheduler.ledger.worker_signs import (
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.scheduler.ledger.worker_signs import (
     EVERY,
     NO_TROUBLE,
     SETTLED,
@@ -24,8 +24,8 @@ from scheduler.ledger.worker_signs import (
     remove_sign,
     take_place,
 )
-from workers.processes import lifeline
-from workers.processes.before_claim import BEFORE_CLAIM
+from cogitate.workers.processes import lifeline
+from cogitate.workers.processes.before_claim import BEFORE_CLAIM
 
 log = structlog.get_logger()
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.settings import ConfigurationError
 
 T = TypeVar("T")
 TlsOption = ssl.VerifyMode | bool | str

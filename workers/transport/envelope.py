@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from memory.errors import CogitateError
-from scheduler.config.settings import MAX_BATCH, check_run_name
-from tasks.job import split_job_id
+from cogitate.memory.errors import CogitateError
+from cogitate.scheduler.config.settings import MAX_BATCH, check_run_name
+from cogitate.tasks.job import split_job_id
 
 MAX_JOB_ID = 512  # characters; longer than any run name, kind and owner
 

@@ -9,9 +9,9 @@ It works around two faults of kombu 5.7.0 that end a worker:
   ends the worker, or makes it reconnect and take the same item for ever. The transport drops it and logs
   `message.refused`.
 
-It also hands out the hints of a queue by the turns of their runs (`workers.transport.turns`), and none of jobs that ask
-a model while this process has no room for them: another worker may have. One that has much room takes a few at once,
-which saves it two round trips for each but the first.
+It also hands out the hints of a queue by the turns of their runs (`cogitate.workers.transport.turns`), and none of jobs
+that ask a model while this process has no room for them: another worker may have. One that has much room takes a few at
+once, which saves it two round trips for each but the first.
 
 A third fault costs time: kombu creates a client object for each command, which with redis-py 8 takes longer than the
 command.
@@ -31,9 +31,9 @@ from kombu.transport import redis as kombu_redis
 from kombu.utils.json import loads
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from tasks.registry import is_kind
-from workers.transport.envelope import MessageRefused, check_envelope, check_hint
-from workers.transport.turns import ASKING, DRAWN, QUICK, next_hints, tickets_key
+from cogitate.tasks.registry import is_kind
+from cogitate.workers.transport.envelope import MessageRefused, check_envelope, check_hint
+from cogitate.workers.transport.turns import ASKING, DRAWN, QUICK, next_hints, tickets_key
 
 SCHEMES = ("redis", "rediss")  # "redis+socket://" is kombu's "redis" with a path
 ROOM_INTERVAL = 0.05  # seconds between two looks whether there is room again

@@ -17,7 +17,7 @@ from typing import Any
 
 from kombu.transport.redis import Channel
 
-from workers import lua
+from cogitate.workers import lua
 
 QUICK, ASKING = 0, 9  # kombu's priorities, here only names of lists: a worker takes from both in turn
 TICKETS = {QUICK: '"~"', ASKING: '"~9"'}  # JSON, as everything in a queue

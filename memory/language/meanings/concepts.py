@@ -1,7 +1,8 @@
 """A small English thesaurus of everyday life: words that belong to one theme, so that "lunch" is near "breakfast".
 
 Retrieval without embeddings misses what is said in other words. Themes are coarse on purpose: they only add a
-little to words that match themselves (see `memory.retrieval.candidates.Matching`). In other languages they are silent.
+little to words that match themselves (see `cogitate.memory.retrieval.candidates.Matching`). In other languages they are
+silent.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from memory.language.text import stem
+from cogitate.memory.language.text import stem
 
 #: A theme starts at the margin, its name first; indented lines go on with it. A word may belong to several.
 _THEMES = """

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 import msgspec
 
-from memory.clock import day_of
-from scheduler.budget.budget import Cell, amounts, format_cell
-from scheduler.budget.budget_lines import BudgetLine
-from scheduler.config.limits import UNITS
-from scheduler.inspection.snapshot import AccountsSnapshot
-from scheduler.journal.run_totals import RunTotals
-from scheduler.tick.commit import KEPT_DAYS
-from tasks.job import Cost, Job
+from cogitate.memory.clock import day_of
+from cogitate.scheduler.budget.budget import Cell, amounts, format_cell
+from cogitate.scheduler.budget.budget_lines import BudgetLine
+from cogitate.scheduler.config.limits import UNITS
+from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
+from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.tick.commit import KEPT_DAYS
+from cogitate.tasks.job import Cost, Job
 
 Account = tuple[str, str, str]  # window, scope, unit
 

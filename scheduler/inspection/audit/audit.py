@@ -11,29 +11,29 @@ import msgspec
 from redis import Redis
 from redis.client import Pipeline
 
-from memory.profile import Profile
-from memory.snapshot import dump
-from memory.stream import Stream
-from scheduler.budget.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
-from scheduler.budget.limit_history import LimitHistory
-from scheduler.config.facts import Facts
-from scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
-from scheduler.inspection.audit.corrections import wrong_corrections
-from scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
-from scheduler.inspection.audit.keys import stray_keys
-from scheduler.inspection.audit.late_answers import wrong_late_answers
-from scheduler.inspection.audit.shown import passed_unseen
-from scheduler.inspection.audit.streams import wrong_streams
-from scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
-from scheduler.inspection.summary import limits_of
-from scheduler.journal.checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams
-from scheduler.journal.history import JournalTrimmed, pass_journal, redo
-from scheduler.journal.lines import JournalError, ReadLine
-from scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import UNREADABLE, load_streams
-from scheduler.tick.restore import LoopState
-from tasks.job import JobKey
+from cogitate.memory.profile import Profile
+from cogitate.memory.snapshot import dump
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
+from cogitate.scheduler.budget.limit_history import LimitHistory
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
+from cogitate.scheduler.inspection.audit.corrections import wrong_corrections
+from cogitate.scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
+from cogitate.scheduler.inspection.audit.keys import stray_keys
+from cogitate.scheduler.inspection.audit.late_answers import wrong_late_answers
+from cogitate.scheduler.inspection.audit.shown import passed_unseen
+from cogitate.scheduler.inspection.audit.streams import wrong_streams
+from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
+from cogitate.scheduler.inspection.summary import limits_of
+from cogitate.scheduler.journal.checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams
+from cogitate.scheduler.journal.history import JournalTrimmed, pass_journal, redo
+from cogitate.scheduler.journal.lines import JournalError, ReadLine
+from cogitate.scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
+from cogitate.scheduler.tick.restore import LoopState
+from cogitate.tasks.job import JobKey
 
 
 def audit(client: Redis, run: str) -> list[str]:

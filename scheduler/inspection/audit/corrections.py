@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from scheduler.engine.corrections import Charged
-from scheduler.inspection.snapshot import AccountsSnapshot
-from scheduler.journal.run_totals import Charge
-from scheduler.ledger.answers import read_learned
+from cogitate.scheduler.engine.corrections import Charged
+from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
+from cogitate.scheduler.journal.run_totals import Charge
+from cogitate.scheduler.ledger.answers import read_learned
 
 
 def wrong_corrections(ledger: AccountsSnapshot, charged: Mapping[str, Charge]) -> list[str]:

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from scheduler.inspection.snapshot import AccountsSnapshot
-from scheduler.journal.run_totals import JobBeginning
-from scheduler.ledger.claims import Result
-from tasks.job import JobKey
+from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
+from cogitate.scheduler.journal.run_totals import JobBeginning
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.tasks.job import JobKey
 
 
 def wrong_lists(ledger: AccountsSnapshot) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from scheduler.inspection.snapshot import AccountsSnapshot
-from scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key, run_base
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
+from cogitate.scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key, run_base
+from cogitate.scheduler.ledger.run_store import RunStore
 
 
 def stray_keys(store: RunStore, run: str, take: Callable[[], AccountsSnapshot]) -> list[str]:

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from memory.stream import Stream
-from scheduler.engine.late_answers import MOST, Awaited
-from scheduler.inspection.snapshot import AccountsSnapshot
-from scheduler.ledger.claims import Result
-from tasks.job import JobKey
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.late_answers import MOST, Awaited
+from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.tasks.job import JobKey
 
 
 def wrong_late_answers(ledger: AccountsSnapshot, ended: Collection[JobKey], streams: Mapping[str, Stream]) -> list[str]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from memory.effects import AdvanceCursor, Append, Archive, Effect
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.routing import scopes
-from memory.routing.routing import INTEGRATE
-from memory.stream import Stream
-from memory.unreadable import UnreadableEntry
-from scheduler.journal.lines import ReadLine
-from tasks import integrate
+from cogitate.memory.effects import AdvanceCursor, Append, Archive, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.routing import scopes
+from cogitate.memory.routing.routing import INTEGRATE
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import UnreadableEntry
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.tasks import integrate
 
 
 def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mapping[str, Profile]) -> list[str]:

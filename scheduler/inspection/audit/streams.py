@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from memory.stream import Stream
-from scheduler.inspection.snapshot import TRIES
-from scheduler.ledger.run_store import OwnerKey, RunStore
-from scheduler.ledger.streams import UNREADABLE, differences, load_streams
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.inspection.snapshot import TRIES
+from cogitate.scheduler.ledger.run_store import OwnerKey, RunStore
+from cogitate.scheduler.ledger.streams import UNREADABLE, differences, load_streams
 
 
 def wrong_streams(

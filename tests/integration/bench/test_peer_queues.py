@@ -14,8 +14,8 @@ import pytest
 from bench.peers.celery_queue import CeleryQueue
 from bench.peers.queue import PEERS, Queue, queue_environment
 from bench.worker.concurrency import running_worker, until
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.repository import ROOT
-from workers.processes.embedded import EmbeddedServer
 
 IDS = ["one", "two", "three"]
 
@@ -53,7 +53,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.crowd import due_at_once
-from workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 folder = Path(sys.argv[1])
 with EmbeddedServer(folder / "server") as server, ExitStack() as stack:

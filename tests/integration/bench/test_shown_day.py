@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bench.quality import day
-from ops.fake_llm.server import FakeEndpoint
-from simulation.town.town import Town
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.simulation.town.town import Town
 
 
 def test_a_day_is_shown_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bench import throttle
-from simulation.recordings import SMALL
+from cogitate.simulation.recordings import SMALL
 
 
 def test_fewer_reflections_look_at_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

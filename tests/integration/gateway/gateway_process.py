@@ -17,9 +17,9 @@ OURS = ("COGITATE_", "OPENAI_")
 #: Has the process die by SIGKILL at a named moment of a tick, then starts the command.
 DYING = """
 import os, signal, sys
-from hosting.protocol.hosted_run import HostedRun
-from hosting.protocol.posted_loop import PostedLoop
-from scheduler.ledger.ledger import HostLedger
+from cogitate.hosting.protocol.hosted_run import HostedRun
+from cogitate.hosting.protocol.posted_loop import PostedLoop
+from cogitate.scheduler.ledger.ledger import HostLedger
 
 moment, at = sys.argv[1], int(sys.argv[2])
 del sys.argv[1:3]
@@ -46,7 +46,7 @@ elif moment == "answer":
 elif moment == "opened":
     after(HostLedger, "ask_ready", lambda ledger, keys: 0)
 
-from ops.cli import main
+from cogitate.ops.cli import main
 main()
 """
 

@@ -10,8 +10,8 @@ import pytest
 from redis import Redis
 
 from cogitate import Observation, Profile, Settings, TickLoop
-from scheduler.inspection.audit.audit import audit
-from workers.processes.embedded import EmbeddedServer
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {"agent:ada": Profile(name="Ada Smith")}
 DUE = 6  # ticks from a reflection's request to its due tick

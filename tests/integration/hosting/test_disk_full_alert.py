@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.ledger.run_store import RunStore, run_names
+from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.integration.hosting.test_metrics import prometheus
 from tests.live_flower import started
 from tests.ports import free_ports
-from workers.processes.embedded import EmbeddedServer
 
 pytestmark = [
     pytest.mark.system,

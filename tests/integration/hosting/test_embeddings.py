@@ -14,11 +14,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
-from memory.retrieval.similarity import SimilarityUnavailable
-from scheduler.config.settings import ConfigurationError
-from workers.llm import embeddings
-from workers.llm.embeddings import EmbeddingSimilarity
-from workers.llm.requests.address import Address
+from cogitate.memory.retrieval.similarity import SimilarityUnavailable
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.workers.llm import embeddings
+from cogitate.workers.llm.embeddings import EmbeddingSimilarity
+from cogitate.workers.llm.requests.address import Address
 
 ADA = "agent:ada"
 SEEN = ("The cart lost a wheel.", "The vessel came in at noon.", "The oven is cold.")

@@ -8,16 +8,16 @@ from pathlib import Path
 from fakeredis import FakeRedis
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from scheduler.config.controls import SetMode
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.journal.history import read_journal
-from scheduler.ledger.run_store import RunStore
-from scheduler.steering.operators import ask
-from tasks.job import JobKey, Reads, Request
-from tasks.kind import Moment
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.controls import SetMode
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering.operators import ask
+from cogitate.tasks.job import JobKey, Reads, Request
+from cogitate.tasks.kind import Moment
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, Think
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}

@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.integration.hosting.test_metrics import prometheus
 from tests.live_flower import started
 from tests.ports import free_ports
-from workers.processes.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.system
 

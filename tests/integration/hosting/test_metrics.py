@@ -19,23 +19,23 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.doctor.command import examine_runs
-from ops.fake_llm.server import FakeEndpoint
-from ops.world_choice import WorldChoice
-from ops.world_driver import drive
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.summary import summarise_run
-from scheduler.inspection.vitals import run_heads
-from scheduler.ledger.claims import Claim, Claims
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.presence import this_process
-from tasks.job import Cost
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.doctor.command import examine_runs
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_choice import WorldChoice
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.inspection.vitals import run_heads
+from cogitate.scheduler.ledger.claims import Claim, Claims
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.presence import this_process
+from cogitate.tasks.job import Cost
+from cogitate.workers.jobs.inline import InlinePublisher
+from cogitate.workers.jobs.metrics import server_gauges
 from tests.ports import free_ports
 from tests.repository import ROOT
-from workers.jobs.inline import InlinePublisher
-from workers.jobs.metrics import server_gauges
 
 Eventually = Callable[..., None]
 SHIPPED = ROOT / "ops" / "prometheus"

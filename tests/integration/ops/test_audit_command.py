@@ -10,13 +10,13 @@ from typing import Literal
 import pytest
 
 from cogitate import Observation, Profile, Settings, TickLoop
-from ops.commands.audit import audit_at_end, tick_auditor
-from scheduler.inspection.audit.audit import audit
-from scheduler.ledger.outage import outage_of
-from scheduler.ledger.run_store import RunStore
+from cogitate.ops.commands.audit import audit_at_end, tick_auditor
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.ledger.outage import outage_of
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.server_keeper import ServerKeeper
 from tests.integration.command import cogitate, summary, typed
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.server_keeper import ServerKeeper
 
 RUN = ("run", "--town", 3, "--ticks", 380, "--run", "watched", "--workers", 1)
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from simulation import recordings
+from cogitate.simulation import recordings
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate, command, left_behind, summary, tick_of
-from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 

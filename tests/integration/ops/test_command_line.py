@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ops.cli import COMMANDS, app
-from simulation import recordings
+from cogitate.ops.cli import COMMANDS, app
+from cogitate.simulation import recordings
 from tests.integration.command import cogitate, left_behind, typed
 
 SMALL = Path(next(iter(recordings.__path__))) / "small"
@@ -25,10 +25,10 @@ def test_each_command_has_help_with_an_example(name: str) -> None:
 
 
 def test_where_no_model_is_asked_its_client_is_not_loaded() -> None:
-    loaded = "import sys, ops.cli, ops.commands.run, workers.celery_app, workers.jobs.runner; print(*sys.modules)"
+    loaded = "import sys, cogitate.ops.cli, cogitate.ops.commands.run, cogitate.workers.celery_app, cogitate.workers.jobs.runner; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=60, check=True)
-    assert "workers.jobs.runner" in done.stdout.split()
-    assert not {"openai", "aiohttp", "ops.doctor.command"} & set(done.stdout.split())
+    assert "cogitate.workers.jobs.runner" in done.stdout.split()
+    assert not {"openai", "aiohttp", "cogitate.ops.doctor.command"} & set(done.stdout.split())
 
 
 def test_python_m_ops_is_the_same_program(tmp_path: Path) -> None:

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from ops.doctor.redis import examine_redis
-from ops.doctor.workers import examine_workers
-from ops.fake_llm.server import MODEL, FakeEndpoint
-from scheduler.config.settings import Settings
-from tasks.registry import kinds
+from cogitate.ops.doctor.redis import examine_redis
+from cogitate.ops.doctor.workers import examine_workers
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.registry import kinds
+from cogitate.workers.celery_app import make_app
+from cogitate.workers.llm.requests.dialect import Dialect
+from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate, typed
-from workers.celery_app import make_app
-from workers.llm.requests.dialect import Dialect
-from workers.llm.requests.dialect_store import DialectStore
-from workers.processes.embedded import EmbeddedServer
 
 KINDS = [kind.name for kind in kinds()]
 
@@ -34,7 +34,7 @@ def findings(data_dir: Path, **environment: str) -> tuple[int, dict[str, dict[st
 @pytest.fixture
 def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is none, an answer need not be waited for."""
-    monkeypatch.setattr("ops.doctor.workers.ANSWER_WITHIN", 0.1)
+    monkeypatch.setattr("cogitate.ops.doctor.workers.ANSWER_WITHIN", 0.1)
 
 
 def test_a_new_folder_is_fit(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_server_that_forgets(valkey: EmbeddedServer) -> None:
 
 def test_a_clock_that_differs(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     there = time.time
-    monkeypatch.setattr("ops.doctor.redis.time.time", lambda: there() - 100)
+    monkeypatch.setattr("cogitate.ops.doctor.redis.time.time", lambda: there() - 100)
     with valkey.client() as client:
         found = {finding.what: finding for finding in examine_redis(client, "state")}
     assert found["clock"].grade == "warning"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.config.settings import Settings
+from cogitate.scheduler.config.settings import Settings
+from cogitate.workers.processes.embedded import MAX_SOCKET_PATH, EmbeddedServer
 from tests.integration.command import OURS
 from tests.repository import ROOT
-from workers.processes.embedded import MAX_SOCKET_PATH, EmbeddedServer
 
 PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "hosting", "simulation", "ops", "cogitate")
 ASCII = {"PYTHONIOENCODING": "ascii"}

@@ -8,12 +8,12 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import Settings, TickLoop
-from ops.estimate.demand import demand_of
-from ops.estimate.estimates import estimate
-from ops.fake_llm.server import FakeEndpoint
-from ops.world_driver import drive
-from simulation.town.town import Town
-from tasks.registry import kinds
+from cogitate.ops.estimate.demand import demand_of
+from cogitate.ops.estimate.estimates import estimate
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_driver import drive
+from cogitate.simulation.town.town import Town
+from cogitate.tasks.registry import kinds
 
 AGENTS, DAY = 6, 1_440
 

@@ -12,8 +12,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from ops.fake_llm.arrival import StampedSocket, listening_socket
-from ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.arrival import StampedSocket, listening_socket
+from cogitate.ops.fake_llm.server import FakeEndpoint
 
 PER_MINUTE = 6000
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Say something."}]}).encode()

@@ -15,19 +15,19 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from memory.entry import Entry
-from memory.profile import Location, Profile
-from ops.fake_llm.answers import AnswerWriter
-from ops.fake_llm.faults import FAULTS, FaultError, parse_faults
-from ops.fake_llm.server import FakeEndpoint, Options, _Server
-from scheduler.config.endpoints import Endpoint, Model
-from tasks.job import Job, JobKey, Reads
-from tasks.kind import Case, WorldFacts
-from tasks.registry import kind_of
-from tasks.shown import effects_of
-from workers.answer_faults.fault import fault_of
-from workers.llm.clients import ModelClients
-from workers.llm.requests.schema import full_schema
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location, Profile
+from cogitate.ops.fake_llm.answers import AnswerWriter
+from cogitate.ops.fake_llm.faults import FAULTS, FaultError, parse_faults
+from cogitate.ops.fake_llm.server import FakeEndpoint, Options, _Server
+from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.tasks.job import Job, JobKey, Reads
+from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.tasks.registry import kind_of
+from cogitate.tasks.shown import effects_of
+from cogitate.workers.answer_faults.fault import fault_of
+from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.requests.schema import full_schema
 
 SCHEMA = {
     "type": "object",
@@ -267,9 +267,7 @@ def test_negative_latency_is_refused() -> None:
 
 
 def test_serve_says_where_it_listens_and_stops_on_ctrl_c() -> None:
-    program = (
-        "from ops.fake_llm.server import Options, serve; serve(Options(), port=0, ready=lambda u: print(u, flush=True))"
-    )
+    program = "from cogitate.ops.fake_llm.server import Options, serve; serve(Options(), port=0, ready=lambda u: print(u, flush=True))"
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()

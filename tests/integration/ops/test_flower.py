@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from scheduler.config.settings import Settings
-from tasks.job import Cost, Job, JobKey
-from tasks.registry import kind_names
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.registry import kind_names
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_environment
+from cogitate.workers.publish import Publisher
 from tests.ports import free_ports
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_environment
-from workers.publish import Publisher
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_the_broker_page_reads_the_database_of_the_url(valkey: EmbeddedServer) -
     code = """
 import asyncio, sys
 import flower.utils.broker as broker
-from workers.transport import flower_broker
+from cogitate.workers.transport import flower_broker
 flower_broker.register()
 found = broker.Broker(sys.argv[1], broker_options={"global_keyprefix": "cogitate:"})
 print(asyncio.run(found.queues(["unread"]))[0]["messages"])

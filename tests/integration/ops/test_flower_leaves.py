@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.live_flower import flower, get, started, until
 from tests.ports import free_ports
-from workers.processes.embedded import EmbeddedServer
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])

@@ -15,29 +15,29 @@ import msgspec
 import pytest
 from pydantic import SecretStr
 
-from hosting.metrics import _Ledger
-from memory.effects import Append
-from ops.fake_llm.server import FakeEndpoint
-from ops.flower.readings import Readings
-from scheduler.config.controls import ControlRequest, Retry, SetLimit, SetMode, read_asked
-from scheduler.config.settings import Settings
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.inspection.job_history import JobHistory, JobRecord
-from scheduler.inspection.recent import recent_ticks
-from scheduler.inspection.summary import limits_of, summarise_run
-from scheduler.inspection.unjournalled import unjournalled
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import reason_of
-from scheduler.journal.spending import spending
-from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import load_streams
-from tasks.registry import kind_names
+from cogitate.hosting.metrics import _Ledger
+from cogitate.memory.effects import Append
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.flower.readings import Readings
+from cogitate.scheduler.config.controls import ControlRequest, Retry, SetLimit, SetMode, read_asked
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.recent import recent_ticks
+from cogitate.scheduler.inspection.summary import limits_of, summarise_run
+from cogitate.scheduler.inspection.unjournalled import unjournalled
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import reason_of
+from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import load_streams
+from cogitate.tasks.registry import kind_names
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate
 from tests.live_flower import flower, get, post
-from workers.processes.embedded import EmbeddedServer
 
 LOGIN = "operator:secret"
 PAGES = (

@@ -18,15 +18,15 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate import Settings, TickLoop
-from memory.profile import Profile
-from scheduler.inspection.redis_problems import FULL
-from scheduler.inspection.snapshot import take_snapshot
-from scheduler.ledger.connect import read_at_once
-from scheduler.ledger.errors import Fenced
-from scheduler.ledger.run_store import RunStore
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.inspection.redis_problems import FULL
+from cogitate.scheduler.inspection.snapshot import take_snapshot
+from cogitate.scheduler.ledger.connect import read_at_once
+from cogitate.scheduler.ledger.errors import Fenced
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import _binary
 from tests.integration.command import typed
 from tests.ports import free_ports
-from workers.processes.embedded import _binary
 
 OWNER = "agent:ada"
 SERVERS = ["valkey", pytest.param("redis-server", marks=pytest.mark.system)]

@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from cogitate import Profile, Settings, TickLoop
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.repository import ROOT
-from workers.processes.embedded import EmbeddedServer
 
 ADA, BEN = "agent:ada", "agent:ben-cole"
 LINES = [
@@ -137,9 +137,9 @@ def test_an_import_replaces_no_run_unless_it_is_told_to(data_dir: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from ops.exchange.imported_run import import_run
-from ops.exchange.jsonl import read_jsonl
-from scheduler.config.settings import Settings
+from cogitate.ops.exchange.imported_run import import_run
+from cogitate.ops.exchange.jsonl import read_jsonl
+from cogitate.scheduler.config.settings import Settings
 
 found = read_jsonl(Path(sys.argv[1]))
 found.effects = lambda: os.kill(os.getpid(), signal.SIGKILL)  # the run is there, and its only tick is not committed

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from tests.integration.command import cogitate
 
 

@@ -9,17 +9,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ops.fake_llm.server import MODEL, FakeEndpoint
-from ops.load.asserts import check_names, failures, numbers, parse
-from ops.load.figures import LoadRecorder, figures
-from ops.load.from_run import run_profile
-from ops.load.profiles import PROFILES, profile_of, recorded_profile
-from ops.load.run import INPUT_PRICE, OUTPUT_PRICE
-from scheduler.config.settings import ConfigurationError
-from scheduler.inspection.summary import summarise_run
-from simulation.story.story import AGENTS
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.load.asserts import check_names, failures, numbers, parse
+from cogitate.ops.load.figures import LoadRecorder, figures
+from cogitate.ops.load.from_run import run_profile
+from cogitate.ops.load.profiles import PROFILES, profile_of, recorded_profile
+from cogitate.ops.load.run import INPUT_PRICE, OUTPUT_PRICE
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.simulation.story.story import AGENTS
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import summary, typed
-from workers.processes.embedded import EmbeddedServer
 
 
 def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path: Path) -> None:

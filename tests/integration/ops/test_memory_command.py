@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate, summary, typed
-from workers.processes.embedded import EmbeddedServer
 
 RUN = "town-1"
 

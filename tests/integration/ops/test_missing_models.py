@@ -6,9 +6,9 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from ops.fake_llm.server import FakeEndpoint
-from ops.missing_models import warn_of_missing_models
-from scheduler.config.settings import Settings
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.missing_models import warn_of_missing_models
+from cogitate.scheduler.config.settings import Settings
 
 
 def warned(url: str, **more: Any) -> list[Any]:

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from ops.commands import delete as delete_command
-from scheduler.inspection.job_history import JobHistory
-from scheduler.ledger.keys import RUNS
-from tasks.job import Cost
+from cogitate.ops.commands import delete as delete_command
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.ledger.keys import RUNS
+from cogitate.tasks.job import Cost
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import command, summary, typed
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
-from workers.processes.embedded import EmbeddedServer
 
 RUN = "town-1"
 TICKS = 480

@@ -10,15 +10,15 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.settings import Settings
-from scheduler.inspection.overview import run_overview
-from scheduler.inspection.vitals import open_kinds
-from scheduler.journal.history import read_journal
-from scheduler.journal.spending import spending
-from scheduler.ledger.run_store import RunStore
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.overview import run_overview
+from cogitate.scheduler.inspection.vitals import open_kinds
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.integration.command import typed
 from tests.live_flower import flower, get
 

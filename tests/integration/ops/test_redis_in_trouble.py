@@ -21,12 +21,12 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate import Settings, TickLoop
-from hosting.metrics import HostMetrics
-from scheduler.inspection.redis_problems import FULL, PROBE, redis_problems, refused_writes
-from scheduler.ledger.connect import SILENT, connect
+from cogitate.hosting.metrics import HostMetrics
+from cogitate.scheduler.inspection.redis_problems import FULL, PROBE, redis_problems, refused_writes
+from cogitate.scheduler.ledger.connect import SILENT, connect
+from cogitate.workers.jobs.metrics import ServerGauges
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
-from workers.jobs.metrics import ServerGauges
-from workers.processes.embedded import EmbeddedServer
 
 DELAY = 0.06  # seconds that the slow way takes for each reply
 
@@ -115,7 +115,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="limits the files of 
 def test_a_server_that_can_be_read(
     server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Break, said: str
 ) -> None:
-    monkeypatch.setattr("scheduler.inspection.redis_problems.PATIENCE", 0.3)
+    monkeypatch.setattr("cogitate.scheduler.inspection.redis_problems.PATIENCE", 0.3)
     with server.client() as client:
         harm(client, server)
         try:

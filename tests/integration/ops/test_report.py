@@ -10,16 +10,16 @@ import pytest
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from ops.report.command import run_page
-from ops.report.run_figures import run_figures
-from scheduler.config.settings import Settings
-from scheduler.inspection.summary import summarise_run
-from scheduler.intake.observations import Observation
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.report.command import run_page
+from cogitate.ops.report.run_figures import run_figures
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.intake.observations import Observation
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate, summary
-from workers.processes.embedded import EmbeddedServer
 
 ODD = "agent:<script>alert(1)</script>"
 SECRET = "The miller whispered that the sluice is open."

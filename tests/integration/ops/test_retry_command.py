@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.inspection.job_history import JobHistory, JobRecord
-from scheduler.ledger.run_store import run_names
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.ledger.run_store import run_names
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.conftest import Eventually
 from tests.integration.command import command, summary
-from workers.processes.embedded import EmbeddedServer
 
 RUN = "again"
 

@@ -13,11 +13,11 @@ import pytest
 from redis import Redis
 from rich.console import Console
 
-from ops.commands import watch
-from scheduler.ledger.presence import this_process
+from cogitate.ops.commands import watch
+from cogitate.scheduler.ledger.presence import this_process
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import command, typed
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host
-from workers.processes.embedded import EmbeddedServer
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from hosting.tick_loop import TickLoop
-from scheduler.config.settings import Settings
-from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.run_store import RunStore, run_names
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.conftest import Eventually
 from tests.integration.command import command, typed
-from workers.processes.embedded import EmbeddedServer
 
 RUN = "steered"
 

@@ -14,13 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from cogitate import Append, Case, Effect, Entry, Moment, Profile, Prompt, Request, Settings, TickLoop
-from hosting import logs
-from hosting.terminal import Terminal, visible, visible_json
-from scheduler.ledger.run_store import RunStore
-from tasks import registry
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal, visible, visible_json
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks import registry
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.repository import ROOT
-from workers.processes.embedded import EmbeddedServer
 
 RUN = "steered"
 CLEAR, TITLE, TURNED, BELL = "\x1b[2J", "\x1b]0;owned\x07", "\u202elive\u202c", "\x07\r\x9b31m"
@@ -61,7 +61,9 @@ def steered(valkey_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFact
     """A data folder, and the address of a server with a run in which everything that can be said is hostile."""
     folder = tmp_path_factory.mktemp("steered")
     with valkey_server.client() as client, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scheduler.intake.checks._HIDDEN", re.compile("[\x00-\x1f]"))  # older versions took such owners
+        patch.setattr(
+            "cogitate.scheduler.intake.checks._HIDDEN", re.compile("[\x00-\x1f]")
+        )  # older versions took such owners
         client.flushall()
         live(folder, client)
         yield folder, valkey_server.url

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cogitate import Settings, TickLoop
-from memory.profile import Profile
-from scheduler.ledger.run_store import RunStore
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
-from workers.processes.embedded import EmbeddedServer
 
 OWNER = "agent:ada"
 READS = (
@@ -39,7 +39,7 @@ def test_a_reader_of_a_run_that_vanishes_says_so(
 ) -> None:
     gone = "x" * 16  # the incarnation of a run without keys
     if when == "before":
-        monkeypatch.setattr("scheduler.ledger.run_store.incarnation_of", lambda client, run: gone)
+        monkeypatch.setattr("cogitate.scheduler.ledger.run_store.incarnation_of", lambda client, run: gone)
     else:
         monkeypatch.setattr(RunStore, "open", lambda client, run: RunStore.of(client, run, gone))
     done = typed(*command.split(), data_dir=data_dir)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ops.cli import app
-from scheduler.config.settings import Settings
+from cogitate.ops.cli import app
+from cogitate.scheduler.config.settings import Settings
 from tests.named_tests import pages
 from tests.repository import ROOT
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.ports import free_ports
 from tests.repository import ROOT
-from workers.processes.embedded import EmbeddedServer
 
 BUILT_FROM = (
     "build_backend", "cogitate", "hosting", "memory", "ops", "prompts", "scheduler", "simulation", "tasks", "workers",
@@ -47,7 +47,7 @@ def live(**settings):
 OWN = {
     "tasks.py": "from celery import Celery\napp = Celery('tasks', broker='redis://127.0.0.1:1/0')\nmine = 'tasks'\n",
     "memory/__init__.py": "mine = 'memory'\n",
-    "memory/entry.py": "raise AssertionError('memory.entry of the host is imported')\n",
+    "memory/entry.py": "raise AssertionError('cogitate.memory.entry of the host is imported')\n",
     "workers/__init__.py": "mine = 'workers'\n",
     "scheduler.py": "mine = 'scheduler'\n",
     "simulation/__init__.py": "mine = 'simulation'\n",

@@ -8,10 +8,10 @@ from typing import Any
 from fakeredis import FakeRedis
 
 from cogitate import Profile, Settings, Tick, TickLoop
-from memory.entry import Entry
-from memory.routing.scopes import WORLD
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.scopes import WORLD
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
 
 INN, ROAD, BOB, EVE, ALICE, GROUP = (
     "location:inn",

@@ -10,18 +10,18 @@ import pytest
 from fakeredis import FakeRedis
 from redis import Redis
 
-from scheduler.config.facts import Facts
-from scheduler.inspection.replay import replay
-from scheduler.journal.history import read_journal
-from scheduler.journal.run_totals import RunTotals
-from scheduler.latency.due_ticks import PAUSE, Bounds
-from scheduler.latency.latencies import Latencies
-from scheduler.ledger.answer_times import Overdue, Timed
-from scheduler.ledger.answers import Collected
-from scheduler.ledger.claims import Claim
-from tasks.job import Cost, Job, JobKey
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.latency.due_ticks import PAUSE, Bounds
+from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.ledger.answers import Collected
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, sound, worker
-from workers.processes.embedded import EmbeddedServer
 
 MODEL = "m"
 BOUNDS = Bounds(2, 20)

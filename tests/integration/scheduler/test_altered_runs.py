@@ -10,10 +10,10 @@ import pytest
 from redis import Redis
 
 from cogitate import Observation, Profile, Settings, TickLoop
-from scheduler.inspection.audit.audit import audit
-from scheduler.ledger.errors import RunAltered
-from scheduler.ledger.run_store import RunStore
-from workers.processes.embedded import EmbeddedServer
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.ledger.errors import RunAltered
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 ADA, BEN = "agent:ada", "agent:ben"
 OWNERS = {ADA: Profile(name="Ada Smith"), BEN: Profile(name="Ben Cole")}

@@ -12,13 +12,13 @@ from fakeredis import FakeRedis
 from msgspec.structs import replace
 from redis import Redis
 
-from memory.effects import Archive
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.audit.audit import audit
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Core, Correction, Ended, TickNotes, write_line
-from scheduler.ledger.run_store import RunStore
-from tasks.job import JobKey
+from cogitate.memory.effects import Archive
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import Core, Correction, Ended, TickNotes, write_line
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import JobKey
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from tests.integration.scheduler.ledger.written_run import FOLDER, load
 

@@ -13,15 +13,15 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from ops.fake_llm.stats import Stats
-from ops.report.run_figures import run_figures
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.summary import summarise_run, usage_by_owner
-from scheduler.inspection.vitals import budget_vitals, open_kinds
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.stats import Stats
+from cogitate.ops.report.run_figures import run_figures
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
+from cogitate.scheduler.inspection.vitals import budget_vitals, open_kinds
 from tests.integration.command import typed
 
 Eventually = Callable[..., None]

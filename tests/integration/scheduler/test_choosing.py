@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from hosting.tick_loop import TickLoop
-from memory.effects import MarkAccessed, SetPlanStatus, Tell
-from ops.fake_llm.server import FakeEndpoint
-from ops.world_driver import drive
-from scheduler.config.settings import Settings
-from scheduler.inspection.replay import replay
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import ReadLine
-from scheduler.ledger.run_store import RunStore
-from scheduler.tick.loop import Tick
-from simulation.recorded.player import RecordedWorld
-from simulation.recordings import SMALL
-from simulation.town.town import Town
-from simulation.world import World
-from tasks.act import Act
-from tasks.kind import Prompt
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.effects import MarkAccessed, SetPlanStatus, Tell
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.recordings import SMALL
+from cogitate.simulation.town.town import Town
+from cogitate.simulation.world import World
+from cogitate.tasks.act import Act
+from cogitate.tasks.kind import Prompt
 
 INTERVAL = 15
 LIMITED: dict[str, Any] = {"limit_tokens": 10_000_000}

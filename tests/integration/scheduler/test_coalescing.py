@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from fakeredis import FakeRedis
 
-from hosting.tick_loop import TickLoop
-from memory.clock import DAY
-from memory.entry import Entry, Marks
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.tick.loop import WorldDiverged
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry, Marks
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.tick.loop import WorldDiverged
 
 ANN, BEN = "agent:ann", "agent:ben"
 TICKS = 54

@@ -10,22 +10,22 @@ import pytest
 from fakeredis import FakeRedis
 from redis import Redis
 
-import scheduler.engine.corrections
-import scheduler.journal.run_totals
-from ops.report.run_figures import run_figures
-from scheduler.budget.budget_lines import BudgetLine
-from scheduler.config.limits import LimitTable
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.recent import recent_ticks
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run, usage_by_owner
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Correction
-from scheduler.ledger.claims import Result
-from tasks.job import Cost, Job
+import cogitate.scheduler.engine.corrections
+import cogitate.scheduler.journal.run_totals
+from cogitate.ops.report.run_figures import run_figures
+from cogitate.scheduler.budget.budget_lines import BudgetLine
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.recent import recent_ticks
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import Correction
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.tasks.job import Cost, Job
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, thought, worker
-from workers.processes.embedded import EmbeddedServer
 
 WHOLE, SPENT = Cost(calls=1, tokens=30), Cost(calls=1, tokens=11)
 
@@ -305,7 +305,7 @@ def test_it_is_the_same_on_resume(client: Redis, resumed: str) -> None:
 
 
 def test_of_too_many_jobs_the_newest_are_remembered(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (scheduler.engine.corrections, scheduler.journal.run_totals):
+    for module in (cogitate.scheduler.engine.corrections, cogitate.scheduler.journal.run_totals):
         monkeypatch.setattr(module, "MOST", 2)
     host = Host(client, cost=WHOLE)
     claims = [claimed(worker(client), job) for _ in range(3) for job in host.turn(("think", OWNER))]

@@ -8,9 +8,9 @@ import pytest
 from redis import Redis
 
 from cogitate import Profile, Settings, TickLoop
-from ops.commands.runs import show_runs
-from scheduler.ledger.run_store import RunStore
-from workers.processes.embedded import EmbeddedServer
+from cogitate.ops.commands.runs import show_runs
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 
 @pytest.mark.parametrize("harm", ["its state", "its journal"])

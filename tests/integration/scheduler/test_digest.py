@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.inspection.audit.audit import audit
-from scheduler.journal.history import read_journal
-from scheduler.ledger.run_store import RunStore
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate, command, summary, tick_of
-from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 

@@ -6,14 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ops.fake_llm.faults import FAULTS
-from ops.fake_llm.server import FakeEndpoint
-from ops.fake_llm.stats import Stats
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from tasks.registry import kinds
+from cogitate.ops.fake_llm.faults import FAULTS
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.stats import Stats
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.tasks.registry import kinds
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import summary
-from workers.processes.embedded import EmbeddedServer
 
 DEADLINE = 6  # seconds that a job has
 STATUSES = ("401", "403", "404", "408", "408:1", "409", "418", "429", "429:1", "429:8", "500", "503", "529")

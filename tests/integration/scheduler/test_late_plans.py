@@ -12,17 +12,17 @@ from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate import Profile, Settings, TickLoop
-from ops.fake_llm.server import FakeEndpoint
-from ops.formatting.run import degraded_lines
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.history import changes_of, read_journal
-from scheduler.ledger.claims import Claim
-from tasks.job import Job
-from workers.jobs.attempt import NO_ADJUSTMENT
-from workers.jobs.inline import InlinePublisher
-from workers.processes.embedded import EmbeddedServer
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.formatting.run import degraded_lines
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import changes_of, read_journal
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.tasks.job import Job
+from cogitate.workers.jobs.attempt import NO_ADJUSTMENT
+from cogitate.workers.jobs.inline import InlinePublisher
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
 START, DUE, COMES, TICKS = 350, 15, 200, 260  # plans are asked for at 6:00, and made without a model at 6:05
@@ -66,7 +66,7 @@ def client(valkey: EmbeddedServer) -> Iterator[Redis]:
 @pytest.fixture(autouse=True)
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Late, "held", [], raising=False)
-    monkeypatch.setattr("workers.jobs.inline.InlinePublisher", Late)
+    monkeypatch.setattr("cogitate.workers.jobs.inline.InlinePublisher", Late)
 
 
 def live(

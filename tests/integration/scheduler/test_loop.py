@@ -9,20 +9,20 @@ import pytest
 from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Disconnected
 
-from hosting.tick_loop import TickLoop
-from memory.effects import Append, Archive, SetPlanStatus
-from memory.entry import Entry
-from memory.profile import Profile
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from scheduler.intake.checks import InputError
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.run_store import RunStore
-from scheduler.tick.loop import Tick, WorldDiverged
-from simulation.town.town import Town
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.effects import Append, Archive, SetPlanStatus
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.loop import Tick, WorldDiverged
+from cogitate.simulation.town.town import Town
 from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, Host, claimed, settle, worker
 
 TICKS, START = 110, 330  # ticks of ten minutes from half past five

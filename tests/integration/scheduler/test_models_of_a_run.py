@@ -11,19 +11,19 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
-import workers.jobs.inline
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import ReadLine
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost
-from tasks.kind import Moment
-from workers.llm.clients import ModelClients
+import cogitate.workers.jobs.inline
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost
+from cogitate.tasks.kind import Moment
+from cogitate.workers.llm.clients import ModelClients
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob", traits=("hero",))}
 
@@ -125,14 +125,14 @@ def test_a_resumed_run_keeps_its_prices_and_says_which_endpoint_is_gone(tmp_path
 def test_a_worker_that_lacks_the_endpoint_spends_nothing_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Elsewhere(workers.jobs.inline.InlinePublisher):
+    class Elsewhere(cogitate.workers.jobs.inline.InlinePublisher):
         """Workers of a machine on which only the near endpoint is configured."""
 
         def __init__(self, client: Redis, settings: Settings) -> None:
             endpoints = {"near": settings.endpoints["near"]}
             super().__init__(client, settings.model_copy(update={"endpoints": endpoints}))
 
-    monkeypatch.setattr(workers.jobs.inline, "InlinePublisher", Elsewhere)
+    monkeypatch.setattr(cogitate.workers.jobs.inline, "InlinePublisher", Elsewhere)
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
@@ -146,7 +146,7 @@ def test_a_worker_that_lacks_the_endpoint_spends_nothing_and_says_so(
 def test_a_worker_that_lacks_the_endpoints_key_spends_nothing_and_says_so_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Elsewhere(workers.jobs.inline.InlinePublisher):
+    class Elsewhere(cogitate.workers.jobs.inline.InlinePublisher):
         """Workers of a machine on which the key of the far endpoint is not set."""
 
         def __init__(self, client: Redis, settings: Settings) -> None:
@@ -155,7 +155,7 @@ def test_a_worker_that_lacks_the_endpoints_key_spends_nothing_and_says_so_once(
             endpoints = {**settings.endpoints, "far": far}
             super().__init__(client, settings.model_copy(update={"endpoints": endpoints}))
 
-    monkeypatch.setattr(workers.jobs.inline, "InlinePublisher", Elsewhere)
+    monkeypatch.setattr(cogitate.workers.jobs.inline, "InlinePublisher", Elsewhere)
     monkeypatch.setenv("FAR_KEY", "far-key")
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:

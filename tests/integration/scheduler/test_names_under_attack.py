@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cogitate import Profile, Settings, TickLoop
-from memory.entry import MAX_TEXT
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.intake.checks import MAX_OWNER, InputError, check_owner
-from tasks.job import split_job_id
-from workers.processes.embedded import EmbeddedServer
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.intake.checks import MAX_OWNER, InputError, check_owner
+from cogitate.tasks.job import split_job_id
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 HOSTILE = (
     "a/b",

@@ -14,15 +14,15 @@ import pytest
 from pydantic import SecretStr
 
 from cogitate import Change, ConfigurationError, Observation, Profile, Settings, TickLoop
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.kind_modules import load_kinds
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from tasks.registry import kind_of
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.tasks.registry import kind_of
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.live_flower import flower, get, until
 from tests.repository import ROOT
-from workers.processes.embedded import EmbeddedServer
 
 EXTENDING = ROOT / "docs" / "how-to" / "extending.md"
 

@@ -13,16 +13,16 @@ from redis import Redis
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop, register
-from memory.effects import Append, Archive, Effect, MarkAccessed, Rate, SetCounter, SetPlanStatus
-from memory.entry import Entry, PlanItem
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.ledger.errors import RunUnreadable
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Request
+from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed, Rate, SetCounter, SetPlanStatus
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.errors import RunUnreadable
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Request
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
-from workers.processes.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")
 
@@ -77,7 +77,7 @@ def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
     """The data folder of such a run, and a client of its server."""
     data_dir = tmp_path / "data"
     with EmbeddedServer(data_dir) as server, server.client() as client, monkeypatch.context() as unchecked:
-        unchecked.setattr("scheduler.intake.kind_effects.check_effects", lambda effects: effects)
+        unchecked.setattr("cogitate.scheduler.intake.kind_effects.check_effects", lambda effects: effects)
         live(client, data_dir, Dream(), TICKS)
         unchecked.undo()
         yield data_dir, client
@@ -219,7 +219,7 @@ def fidgety(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[P
     """The data folder of a run whose kind made these, and a client of its server."""
     data_dir = tmp_path / "data"
     with EmbeddedServer(data_dir) as server, server.client() as client, monkeypatch.context() as unchecked:
-        unchecked.setattr("scheduler.intake.kind_effects.check_effects", lambda effects: effects)
+        unchecked.setattr("cogitate.scheduler.intake.kind_effects.check_effects", lambda effects: effects)
         live(client, data_dir, Fidget(), TICKS)
         unchecked.undo()
         yield data_dir, client

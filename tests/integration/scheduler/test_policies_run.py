@@ -14,18 +14,18 @@ from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
 from cogitate import Character, InputError, Profile, SetCharacter, Settings, TickLoop
-from memory.entry import INTO_SUMMARY
-from memory.policies.cells import cells, most_waiting
-from memory.policies.window import total_tokens
-from memory.stream import Stream
-from ops.fake_llm.server import FakeEndpoint
-from ops.world_driver import drive
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run, usage_by_owner
-from scheduler.journal.history import read_journal, redo
-from scheduler.ledger.run_store import RunStore
-from simulation.town.town import Town
+from cogitate.memory.entry import INTO_SUMMARY
+from cogitate.memory.policies.cells import cells, most_waiting
+from cogitate.memory.policies.window import total_tokens
+from cogitate.memory.stream import Stream
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
+from cogitate.scheduler.journal.history import read_journal, redo
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.simulation.town.town import Town
 
 OGILVY, HENDERSON, SMITH = "agent:ogilvy", "agent:henderson", "npc:smith"
 OWNERS = {OGILVY: Profile(name="Ogilvy"), HENDERSON: Profile(name="Henderson"), SMITH: Profile(name="Smith")}

@@ -9,13 +9,13 @@ import pytest
 from fakeredis import FakeRedis
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from ops.formatting.run import price_lines
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.summary import RunSummary, summarise_run
-from scheduler.ledger.run_store import run_names
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.formatting.run import price_lines
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
+from cogitate.scheduler.ledger.run_store import run_names
 
 OWNERS = {f"agent:a{number}": Profile(name=f"A{number}") for number in range(12)}
 PRICES = {"input_price": 150_000, "output_price": 600_000}
@@ -71,8 +71,8 @@ def test_a_worker_with_a_limit_of_the_real_day_in_money_asks_no_model_without_a_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run is of a host that has no such limit."""
-    monkeypatch.setattr("hosting.tick_loop.check_prices", lambda settings: None)
-    monkeypatch.setattr("hosting.opening.check_prices", lambda settings: None)
+    monkeypatch.setattr("cogitate.hosting.tick_loop.check_prices", lambda settings: None)
+    monkeypatch.setattr("cogitate.hosting.opening.check_prices", lambda settings: None)
     with FakeEndpoint() as endpoint:
         found = lived(tmp_path, FakeRedis(), endpoint, limit_tokens=100_000, real_day_usd=1.0)
         assert endpoint.stats().requests == 0

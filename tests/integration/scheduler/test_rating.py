@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from hosting.tick_loop import TickLoop
-from memory.effects import Rate, SetCounter
-from memory.entry import Entry
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import ReadLine
-from scheduler.ledger.run_store import RunStore
-from tasks.rate import LEAST
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.effects import Rate, SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.rate import LEAST
 
 ANN, BEN = "agent:ann", "agent:ben"
 TICKS = 80

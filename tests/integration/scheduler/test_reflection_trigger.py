@@ -8,15 +8,15 @@ from pathlib import Path
 from fakeredis import FakeRedis
 
 from bench.quality.recordings import seconds
-from hosting.tick_loop import TickLoop
-from memory.clock import DAY
-from ops.world_driver import drive
-from scheduler.config.settings import Settings
-from scheduler.journal.history import read_journal
-from scheduler.ledger.run_store import RunStore
-from simulation.naming import slug
-from simulation.recorded.player import RecordedWorld
-from simulation.recorded.record import record_town
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.clock import DAY
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.simulation.naming import slug
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.recorded.record import record_town
 
 DAYS = 2
 

@@ -12,15 +12,15 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from hosting.tick_loop import TickLoop
-from memory.entry import Entry
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.controls import Control, SetCadence, SetLimit
-from scheduler.config.settings import Settings
-from scheduler.engine.run_state import RunState
-from scheduler.steering.operators import ask
-from workers.jobs.inline import InlinePublisher
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.controls import Control, SetCadence, SetLimit
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.steering.operators import ask
+from cogitate.workers.jobs.inline import InlinePublisher
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora", "eve")}
 CONTROLS: dict[int, Control] = {

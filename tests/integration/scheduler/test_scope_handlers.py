@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cogitate import InputError, Tick, TickLoop
-from memory.routing.scopes import WORLD
+from cogitate.memory.routing.scopes import WORLD
 from tests.integration.scheduler.scopes_run_case import BOB, INN, ROAD, memories, played, recounts, say
 
 

@@ -9,11 +9,14 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import Event, InputError, Tick, TickLoop
-from memory.routing.scopes import CURSOR, WORLD
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.inspection.audit.audit import audit
-from scheduler.journal.history import read_journal
-from scheduler.ledger.run_store import RunStore
+from cogitate.memory.routing.scopes import CURSOR, WORLD
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.client import ModelClient
+from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.scheduler.scopes_run_case import (
     ALICE,
     BOB,
@@ -26,9 +29,6 @@ from tests.integration.scheduler.scopes_run_case import (
     recounts,
     say,
 )
-from workers.llm.answer import ModelAnswer
-from workers.llm.client import ModelClient
-from workers.llm.replies.failures import Failure
 
 
 def cursor(loop: TickLoop, scope: str) -> int:

@@ -9,12 +9,12 @@ from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
 from cogitate import ConfigurationError, Event, InputError, Tick, TickLoop
-from memory.routing.scopes import WORLD
-from ops.fake_llm.server import FakeEndpoint
+from cogitate.memory.routing.scopes import WORLD
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.client import ModelClient
+from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.scheduler.scopes_run_case import ALICE, BOB, EVE, GROUP, opened, played
-from workers.llm.answer import ModelAnswer
-from workers.llm.client import ModelClient
-from workers.llm.replies.failures import Failure
 
 
 def debate(loop: TickLoop, tick: Tick) -> None:

@@ -11,21 +11,21 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from ops.formatting.run import degraded_lines
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.summary import RunSummary, summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.journal.run_totals import RunTotals, same_figures
-from scheduler.ledger.run_store import RunStore
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.formatting.run import degraded_lines
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.run_totals import RunTotals, same_figures
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.llm.requests.address import servers_of
 from tests.integration.command import cogitate
 from tests.ports import free_ports
-from workers.llm.requests.address import servers_of
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
 

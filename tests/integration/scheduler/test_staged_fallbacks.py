@@ -12,21 +12,21 @@ import pytest
 from fakeredis import FakeRedis
 from redis import Redis
 
-import scheduler.engine.boundary
+import cogitate.scheduler.engine.boundary
 from cogitate import Observation, Profile, Settings, TickLoop
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.engine.engine import RunEngine
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.intake.kind_effects import KindEffects, made_without_model
-from scheduler.ledger.claims import Claim, Claims
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job, JobKey
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.engine.engine import RunEngine
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.intake.kind_effects import KindEffects, made_without_model
+from cogitate.scheduler.ledger.claims import Claim, Claims
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.workers.jobs.fallbacks import FallbackStaging
+from cogitate.workers.jobs.inline import InlinePublisher
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.unit.scheduler.test_loop import clock_of_loops
-from workers.jobs.fallbacks import FallbackStaging
-from workers.jobs.inline import InlinePublisher
-from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 
@@ -70,7 +70,7 @@ def client(valkey: EmbeddedServer) -> Iterator[Redis]:
 def unanswered(monkeypatch: pytest.MonkeyPatch, eventually: Eventually) -> None:
     monkeypatch.setattr(Unanswered, "eventually", staticmethod(eventually), raising=False)
     monkeypatch.setattr(Unanswered, "staged", 0)
-    monkeypatch.setattr("workers.jobs.inline.InlinePublisher", Unanswered)
+    monkeypatch.setattr("cogitate.workers.jobs.inline.InlinePublisher", Unanswered)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         found[kind.name] += 1
         return made_without_model(kind, case)
 
-    monkeypatch.setattr(scheduler.engine.boundary, "made_without_model", made)
+    monkeypatch.setattr(cogitate.scheduler.engine.boundary, "made_without_model", made)
     return found
 
 

@@ -12,25 +12,33 @@ import pytest
 from fakeredis import FakeRedis
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from memory.entry import Entry
-from memory.profile import Profile
-from ops.commands.watch import one_line
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.controls import Control, ControlAnswer, ControlRequest, Retry, SetCadence, SetLimit, SetMode
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.replay import replay
-from scheduler.inspection.steering_vitals import steering_of
-from scheduler.inspection.summary import limits_of, summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import ReadLine
-from scheduler.ledger.errors import LedgerError, RunMissing
-from scheduler.ledger.keys import incarnation_key, run_base
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.scripts import script
-from scheduler.steering.operators import RunCancelled, TooManyRequests, ask
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.ops.commands.watch import one_line
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.controls import (
+    Control,
+    ControlAnswer,
+    ControlRequest,
+    Retry,
+    SetCadence,
+    SetLimit,
+    SetMode,
+)
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.steering_vitals import steering_of
+from cogitate.scheduler.inspection.summary import limits_of, summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.ledger.errors import LedgerError, RunMissing
+from cogitate.scheduler.ledger.keys import incarnation_key, run_base
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.scripts import script
+from cogitate.scheduler.steering.operators import RunCancelled, TooManyRequests, ask
 from tests.conftest import Eventually
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora")}

@@ -11,15 +11,15 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import Settings, Tick, TickLoop
-from memory.clock import DAY
-from memory.effects import ReplaceSummary
-from memory.entry import INTO_SUMMARY
-from memory.routing.scopes import CURSOR, WORLD
-from ops.world_choice import event_types_of, settings_for
-from ops.world_driver import drive
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from simulation.story.people import (
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import ReplaceSummary
+from cogitate.memory.entry import INTO_SUMMARY
+from cogitate.memory.routing.scopes import CURSOR, WORLD
+from cogitate.ops.world_choice import event_types_of, settings_for
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.simulation.story.people import (
     COUNCIL,
     COUNCILLORS,
     INNKEEPER,
@@ -31,7 +31,7 @@ from simulation.story.people import (
     SOLDIER,
     TRAVELLERS,
 )
-from simulation.story.story import Story
+from cogitate.simulation.story.story import Story
 from tests.integration.command import summary
 
 STEP = 5  # game minutes a tick

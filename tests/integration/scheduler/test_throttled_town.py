@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from fakeredis import FakeRedis
 
-from hosting.tick_loop import TickLoop
-from ops.world_driver import drive
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import ReadLine
-from scheduler.ledger.run_store import RunStore
-from scheduler.tick.loop import Tick
-from simulation.town.town import Town
-from workers.jobs.inline import InlinePublisher
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.simulation.town.town import Town
+from cogitate.workers.jobs.inline import InlinePublisher
 
 LONG = 10  # minutes a tick
 HOUR = 60

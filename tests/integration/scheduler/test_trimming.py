@@ -12,21 +12,21 @@ import structlog
 from fakeredis import FakeRedis
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from ops.world_choice import WorldChoice
-from ops.world_driver import drive
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import RunReader, summarise_run, usage_by_owner
-from scheduler.intake.checks import InputError
-from scheduler.journal.exported import ExportedJournal, journal_folder
-from scheduler.journal.history import JournalTrimmed, read_journal
-from scheduler.journal.lines import JournalError, pack_line, unpack_line
-from scheduler.ledger.errors import Fenced
-from scheduler.ledger.run_store import RunStore
-from tasks.job import JobKey
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.world_choice import WorldChoice
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import RunReader, summarise_run, usage_by_owner
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder
+from cogitate.scheduler.journal.history import JournalTrimmed, read_journal
+from cogitate.scheduler.journal.lines import JournalError, pack_line, unpack_line
+from cogitate.scheduler.ledger.errors import Fenced
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import JobKey
 
 RUN, STEP, DAY = "town", 60, 24  # ticks of an hour
 TICKS = 4 * DAY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ops.fake_llm.completions import FakeResponse
+from cogitate.ops.fake_llm.completions import FakeResponse
 from tests.integration.workers.endpoint_replies import OUTPUT_TOKENS, PROMPT_TOKENS
 
 Charge = Literal["told", "estimate", "bound", "none"]

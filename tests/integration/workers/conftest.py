@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.workers.gate.gate import Gate
 from tests.integration.workers.gate_case import NAME, MakeGate
-from workers.gate.gate import Gate
 
 
 @pytest.fixture

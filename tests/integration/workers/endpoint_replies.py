@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import formatdate
 from typing import Any, Literal
 
-from ops.fake_llm.completions import FakeResponse
+from cogitate.ops.fake_llm.completions import FakeResponse
 
 PROMPT_TOKENS, OUTPUT_TOKENS = 700, 90  # as a completion tells them unless it lies
 CAP = 800  # tokens of a plan

@@ -15,21 +15,21 @@ from redis import Redis
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
-from hosting import logs
-from memory.routing.scopes import WORLD
-from scheduler.budget.budget_lines import budget_lines
-from scheduler.config.endpoints import Endpoint, ModelSettings
-from scheduler.config.limits import UNITS
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import limits_of, summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import EndNote
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job
-from tasks.registry import kinds
-from workers.jobs.inline import InlinePublisher
+from cogitate.hosting import logs
+from cogitate.memory.routing.scopes import WORLD
+from cogitate.scheduler.budget.budget_lines import budget_lines
+from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
+from cogitate.scheduler.config.limits import UNITS
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import limits_of, summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import EndNote
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job
+from cogitate.tasks.registry import kinds
+from cogitate.workers.jobs.inline import InlinePublisher
 
 KINDS = tuple(kind.name for kind in kinds() if kind.name != "prune")
 ANN, BEN, INN = "agent:ann", "agent:ben", "location:inn"

@@ -9,11 +9,11 @@ from typing import Any
 
 from redis import Redis
 
-from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
-from tasks.job import Cost
-from workers.gate.gate import Entered, Gate, Refused
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure, FailureKind
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.tasks.job import Cost
+from cogitate.workers.gate.gate import Entered, Gate, Refused
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
 
 NAME = "town-llm"
 MakeGate = Callable[..., Gate]

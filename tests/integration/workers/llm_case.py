@@ -12,15 +12,15 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
-from memory.profile import Profile
-from scheduler.config.endpoints import Endpoint, Model
-from scheduler.ledger.claims import Claim
-from tasks.job import Job
-from tasks.kind import Case, Prompt, WorldFacts
-from workers.llm import client as llm  # noqa: F401 - loaded now: that takes a second, and some deadlines here are shorter
-from workers.llm.answer import ModelAnswer
-from workers.llm.clients import ModelClients
-from workers.llm.requests.tokens import prompt_tokens
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.tasks.job import Job
+from cogitate.tasks.kind import Case, Prompt, WorldFacts
+from cogitate.workers.llm import client as llm  # noqa: F401 - loaded now: that takes a second, and some deadlines here are shorter
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.requests.tokens import prompt_tokens
 
 MODEL = Model(name="default", model="stand-in", input_price=150_000, cached_input_price=75_000, output_price=600_000)
 KEY = "sk-planted-5f1d2c"

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
-from ops.fake_llm.completions import FakeResponse
-from ops.fake_llm.http import deliver, read_request
+from cogitate.ops.fake_llm.completions import FakeResponse
+from cogitate.ops.fake_llm.http import deliver, read_request
 from tests.integration.workers.behaviour import Behaviour
 
 

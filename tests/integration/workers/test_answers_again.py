@@ -15,27 +15,27 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
-import workers.jobs.inline
-import workers.jobs.shared_calls
-from hosting.tick_loop import TickLoop
-from memory.profile import Location, Profile
-from ops.cli import main
-from ops.fake_llm.server import FakeEndpoint
-from prompts.render import neutral
-from scheduler.budget.budget import Cell
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import EndNote
-from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job
-from tasks.kind import Prompt
-from workers.jobs.capture import Captured, captured_of
-from workers.llm.answer import ModelAnswer
-from workers.processes.embedded import EmbeddedServer
+import cogitate.workers.jobs.inline
+import cogitate.workers.jobs.shared_calls
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Location, Profile
+from cogitate.ops.cli import main
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.prompts.render import neutral
+from cogitate.scheduler.budget.budget import Cell
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import EndNote
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.jobs.capture import Captured, captured_of
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eva", "Fay", "Gus", "Hal")
 SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # whose questions are equal
@@ -138,7 +138,7 @@ class Invents:
 def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workers.jobs.runner.ModelClients", Invents)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Invents)
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
         settings = settings_of(tmp_path, endpoint)
@@ -166,7 +166,7 @@ def test_without_a_retry_pool_nothing_is_repaired(tmp_path: Path) -> None:
 # -- calls in flight ---------------------------------------------------------------------------------
 
 
-class Together(workers.jobs.inline.InlinePublisher):
+class Together(cogitate.workers.jobs.inline.InlinePublisher):
     """Runs the jobs of one tick side by side."""
 
     def publish(self, jobs: Sequence[Job]) -> int:
@@ -182,8 +182,8 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pyt
             waiting.set()
             return super().result(timeout)
 
-    monkeypatch.setattr(workers.jobs.shared_calls, "Future", Awaited)
-    monkeypatch.setattr(workers.jobs.inline, "InlinePublisher", Together)
+    monkeypatch.setattr(cogitate.workers.jobs.shared_calls, "Future", Awaited)
+    monkeypatch.setattr(cogitate.workers.jobs.inline, "InlinePublisher", Together)
     client = FakeRedis()
     with FakeEndpoint() as endpoint, ThreadPoolExecutor(1) as pool:
         endpoint.hold()

@@ -10,11 +10,11 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.ledger.keys import endpoint_keys
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.ledger.keys import endpoint_keys
+from cogitate.workers.gate.gate import Entered, Gate
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
-from workers.gate.gate import Entered, Gate
-from workers.llm.replies.failures import Failure, FailureKind
 
 
 def test_failures_in_a_row_open_the_breaker_for_all_and_one_probe_closes_it(

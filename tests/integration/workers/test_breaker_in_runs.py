@@ -15,20 +15,20 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from ops.formatting.endpoints import format_breaker
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.journal.history import read_journal
-from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.run_store import RunStore
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.formatting.endpoints import format_breaker
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes import readiness
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.ports import free_ports
-from workers.processes import readiness
-from workers.processes.embedded import EmbeddedServer
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora", "Eve", "Finn")}
 

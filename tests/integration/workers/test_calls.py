@@ -10,17 +10,17 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
-from tasks.job import Job, JobKey
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.job import Job, JobKey
+from cogitate.workers.gate.gate import Gate
+from cogitate.workers.jobs.calls import Calls
+from cogitate.workers.jobs.shared_calls import CallResult
+from cogitate.workers.llm import client as llm
+from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.connections.http import PooledRequest
 from tests.integration.workers.llm_case import CAP, KEY, MODEL, PROMPT, claim_of
-from workers.gate.gate import Gate
-from workers.jobs.calls import Calls
-from workers.jobs.shared_calls import CallResult
-from workers.llm import client as llm
-from workers.llm.clients import ModelClients
-from workers.llm.connections.http import PooledRequest
 
 JOB = Job(
     run="town", key=JobKey(420, "plan", "agent:ada", 0, 0), minute=420, due=425, reads=(), model="default",

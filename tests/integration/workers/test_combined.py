@@ -12,9 +12,9 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
-from scheduler.ledger.connect import connect
-from workers.jobs.combined import CombinedRedis
-from workers.processes.embedded import EmbeddedServer
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.workers.jobs.combined import CombinedRedis
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 THREADS = 30
 ECHO = "if ARGV[1] == 'odd' then return redis.error_reply('odd ' .. ARGV[2]) end return ARGV[2]"

@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from scheduler.config.redis_urls import SERVER_FILE
-from scheduler.config.settings import Settings
+from cogitate.scheduler.config.redis_urls import SERVER_FILE
+from cogitate.scheduler.config.settings import Settings
+from cogitate.workers.processes import embedded
+from cogitate.workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 from tests.integration.command import left_behind
-from workers.processes import embedded
-from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 
 HOST = """
 import sys, time
 from pathlib import Path
-from workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.embedded import EmbeddedServer
 with EmbeddedServer(Path(sys.argv[1])) as server:
     server.client().incr("hosts")
     print(server.pid, flush=True)

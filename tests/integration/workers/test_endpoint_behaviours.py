@@ -11,11 +11,12 @@ from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
-from hosting import logs
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.journal.history import read_journal
-from scheduler.ledger.claims import split_failure
+from cogitate.hosting import logs
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.claims import split_failure
+from cogitate.workers.jobs.repair import UNUSABLE
 from tests.integration.workers.behaviour import Behaviour
 from tests.integration.workers.endpoint_behaviours import BEHAVIOURS, wordings
 from tests.integration.workers.endpoint_replies import BEGUN, CAP, MARK
@@ -23,7 +24,6 @@ from tests.integration.workers.frame_behaviours import FRAMES
 from tests.integration.workers.gateway_behaviours import GATEWAYS
 from tests.integration.workers.hostile_behaviours import HOSTILE
 from tests.integration.workers.many_ways import ManyWays
-from workers.jobs.repair import UNUSABLE
 
 ROWS = (*BEHAVIOURS, *HOSTILE, *FRAMES, *GATEWAYS, *wordings())
 ALL = {one.name: one for one in ROWS}

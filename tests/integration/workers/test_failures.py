@@ -10,18 +10,18 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from hosting.endpoint_watch import AT_ONCE
-from ops.fake_llm.faults import FAULTS, status_of
-from ops.fake_llm.server import FakeEndpoint
-from ops.fake_llm.stats import Stats
-from tasks.kind import Kind
-from tasks.registry import kind_of, kinds
+from cogitate.hosting.endpoint_watch import AT_ONCE
+from cogitate.ops.fake_llm.faults import FAULTS, status_of
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.stats import Stats
+from cogitate.tasks.kind import Kind
+from cogitate.tasks.registry import kind_of, kinds
+from cogitate.workers.jobs.inline import InlinePublisher
+from cogitate.workers.llm.replies.failures import FAILURE_KINDS, FailureKind
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.workers.failure_case import CLAIMS, KINDS, Outcome, publish_at_once, think
 from tests.ports import free_ports
 from tests.repository import ROOT
-from workers.jobs.inline import InlinePublisher
-from workers.llm.replies.failures import FAILURE_KINDS, FailureKind
-from workers.processes.embedded import EmbeddedServer
 
 PAGE = (ROOT / "docs" / "reference" / "failures.md").read_text()
 HEADING = f"| the endpoint | `--fault` | class | calls | tokens | source | events |\n|{' --- |' * 7}"

@@ -10,12 +10,12 @@ from itertools import islice
 import pytest
 from kombu.utils.json import loads
 
-from scheduler.config.settings import Settings
-from tasks.job import Job, JobKey
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_command, worker_environment
-from workers.publish import Publisher
-from workers.transport.turns import QUICK, TICKETS, hints_key, next_hints
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.job import Job, JobKey
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_command, worker_environment
+from cogitate.workers.publish import Publisher
+from cogitate.workers.transport.turns import QUICK, TICKETS, hints_key, next_hints
 
 QUEUE = "cogitate:reflect"
 MANY, FEW = 500, 6

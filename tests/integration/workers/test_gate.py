@@ -14,11 +14,11 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from scheduler.config.settings import Settings
-from scheduler.ledger.keys import endpoint_keys
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import endpoint_keys
+from cogitate.workers.gate.gate import Entered, Gate, Refused
+from cogitate.workers.llm.replies.failures import FailureKind
 from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
-from workers.gate.gate import Entered, Gate, Refused
-from workers.llm.replies.failures import FailureKind
 
 
 def test_requests_leave_no_closer_than_the_limit_says_and_in_turn(gate_of: MakeGate, client: Redis) -> None:

@@ -15,10 +15,10 @@ import pytest
 from redis import Redis
 from typer.testing import CliRunner
 
-from ops.cli import app
+from cogitate.ops.cli import app
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate
 from tests.live_flower import flower, get, started
-from workers.processes.embedded import EmbeddedServer
 
 BY_ENVIRONMENT, BY_FILE, PASSWORD = "sk-environment-4711-abcdef", "SK_File_0815_Ghijkl", "hunter2-hunter2"
 ENCODED = base64.b64encode(f"someone:{PASSWORD}".encode()).decode()

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from scheduler.config.prices import usd_micros
-from tasks.job import Cost
+from cogitate.scheduler.config.prices import usd_micros
+from cogitate.tasks.job import Cost
 from tests.integration.workers.llm_case import BOUND, GOOD, MODEL, Mood, ask, client_of, completion, server_saying
 
 

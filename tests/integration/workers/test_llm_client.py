@@ -14,12 +14,16 @@ import pytest
 from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.prices import usd_micros
-from scheduler.config.settings import ConfigurationError
-from tasks.job import Cost
-from tasks.kind import Prompt
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.prices import usd_micros
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.tasks.job import Cost
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.connections.http import Call, HttpResponse, PooledRequest
+from cogitate.workers.llm.replies.failures import FAILURE_KINDS
+from cogitate.workers.llm.requests.address import address_of
+from cogitate.workers.llm.requests.tokens import prompt_tokens
 from tests.integration.workers.llm_case import (
     BOUND,
     CAP,
@@ -33,10 +37,6 @@ from tests.integration.workers.llm_case import (
     completion,
     server_saying,
 )
-from workers.llm.connections.http import Call, HttpResponse, PooledRequest
-from workers.llm.replies.failures import FAILURE_KINDS
-from workers.llm.requests.address import address_of
-from workers.llm.requests.tokens import prompt_tokens
 
 
 class Row(NamedTuple):

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from pydantic import SecretStr
 from redis import Redis
 
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.endpoints import Endpoint
-from tasks.job import Cost
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.tasks.job import Cost
+from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.requests.dialect import Dialect
+from cogitate.workers.llm.requests.dialect_store import DialectStore, KnownDialect, known_dialects
 from tests.integration.workers.llm_case import BOUND, KEY, MODEL, PROMPT, Mood, ask, client_of
-from workers.llm.clients import ModelClients
-from workers.llm.requests.dialect import Dialect
-from workers.llm.requests.dialect_store import DialectStore, KnownDialect, known_dialects
 
 
 def at(endpoint: FakeEndpoint) -> Endpoint:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from scheduler.inspection.audit.audit import audit
-from scheduler.ledger.claims import Claim, Result
-from tasks.job import Job
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.ledger.claims import Claim, Result
+from cogitate.tasks.job import Job
+from cogitate.workers.jobs.kept_results import KeptResults
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import (
     CALL,
     KINDS,
@@ -23,8 +25,6 @@ from tests.integration.scheduler.ledger.ledger_case import (
     thought,
     worker,
 )
-from workers.jobs.kept_results import KeptResults
-from workers.processes.embedded import EmbeddedServer
 
 CAP, AT_ONCE = 4, 4
 

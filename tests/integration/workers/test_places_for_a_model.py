@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.ledger.claims import Claims
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.ledger.claims import Claims
 
 Eventually = Callable[..., None]
 

@@ -12,15 +12,15 @@ import pytest
 from redis.connection import AbstractConnection
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import Settings
-from tasks.job import Cost, Job, JobKey
-from tasks.registry import kinds
-from workers import publish
-from workers.celery_app import make_app
-from workers.processes.embedded import EmbeddedServer
-from workers.publish import Publisher, display_args, display_kwargs
-from workers.transport.envelope import check_hint
-from workers.transport.turns import hints_key
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.registry import kinds
+from cogitate.workers import publish
+from cogitate.workers.celery_app import make_app
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.publish import Publisher, display_args, display_kwargs
+from cogitate.workers.transport.envelope import check_hint
+from cogitate.workers.transport.turns import hints_key
 
 KINDS = [kind.name for kind in kinds()]
 RANDOM = {"delivery_tag", "reply_to"}  # of the properties: new for every message, and for every app

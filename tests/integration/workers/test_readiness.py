@@ -13,13 +13,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from cogitate import ConfigurationError, Profile, Settings, TickLoop
-from scheduler.inspection.audit.audit import audit
-from scheduler.ledger.trial_hints import trial_hints
-from tasks import registry
-from tasks.prune import Prune
-from tasks.registry import kind_names
-from workers.processes import readiness
-from workers.processes.embedded import EmbeddedServer
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.ledger.trial_hints import trial_hints
+from cogitate.tasks import registry
+from cogitate.tasks.prune import Prune
+from cogitate.tasks.registry import kind_names
+from cogitate.workers.processes import readiness
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {"agent:ada": Profile(name="Ada")}
 Logs = list[MutableMapping[str, Any]]
@@ -27,7 +27,7 @@ Logs = list[MutableMapping[str, Any]]
 BESIDE = """
 import os
 import cogitate
-from tasks.prune import Prune
+from cogitate.tasks.prune import Prune
 
 class Dream(Prune):
     name = "dream"
@@ -158,7 +158,7 @@ def test_a_kind_that_no_worker_of_ones_own_knows_is_named(
     tmp_path: Path, registered: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
     eventually: Callable[..., None], tick_rate: float | None,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("hosting.tick_loop.PATIENT", 2.0)
+    monkeypatch.setattr("cogitate.hosting.tick_loop.PATIENT", 2.0)
     known = {hint.key for hint in trial_hints("night", kind_names())}
     registered("dream")
     settings = Settings(data_dir=tmp_path, workers=1, tick_rate=tick_rate, wait=3.0 if tick_rate is None else None)

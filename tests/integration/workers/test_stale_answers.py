@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 
+from cogitate.workers.llm.clients import ModelClients
 from tests.integration.workers.llm_case import PROMPT, Mood, ask, client_of, completion
-from workers.llm.clients import ModelClients
 
 Script = Callable[["Exchange"], None]
 

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import Settings
-from workers.processes import supervisor
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import WorkerPool, worker_environment
+from cogitate.scheduler.config.settings import Settings
+from cogitate.workers.processes import supervisor
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
 
 HOST = """
 import sys
 from pathlib import Path
-from scheduler.config.settings import Settings
-from workers.processes.supervisor import WorkerPool
+from cogitate.scheduler.config.settings import Settings
+from cogitate.workers.processes.supervisor import WorkerPool
 with WorkerPool(Settings(data_dir=Path(sys.argv[1]), redis_url=sys.argv[2]), 1) as pool:
     print(pool.pids()[0], flush=True)
     sys.stdin.read()

@@ -15,14 +15,14 @@ import redis
 from kombu.connection import Connection
 from kombu.transport import redis as kombu_redis
 
-from scheduler.config.settings import Settings
-from tasks.job import Job, JobKey
-from workers.jobs.model_lane import SPARE
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_environment
-from workers.publish import Publisher
-from workers.transport import redis_transport as transport
-from workers.transport.broker_url import kombu_url
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.job import Job, JobKey
+from cogitate.workers.jobs.model_lane import SPARE
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_environment
+from cogitate.workers.publish import Publisher
+from cogitate.workers.transport import redis_transport as transport
+from cogitate.workers.transport.broker_url import kombu_url
 
 
 def job(owner: str) -> Job:

@@ -15,11 +15,11 @@ import aiohttp
 import pytest
 import trustme
 
-from scheduler.config.endpoints import Endpoint
-from tasks.job import Cost
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.tasks.job import Cost
+from cogitate.workers.llm.clients import ModelClients
 from tests.integration.workers.llm_case import Mood, ask
 from tests.integration.workers.test_stale_answers import response
-from workers.llm.clients import ModelClients
 
 
 class SpeaksFirst:

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from scheduler.config.settings import Settings
-from scheduler.ledger.worker_signs import FailingWorker, workers_seen
-from tasks.job import Cost, Job, JobKey
-from workers.processes.before_claim import MOST_IN_TURN
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.lifeline import CANNOT_START, USELESS
-from workers.processes.supervisor import worker_command, worker_environment
-from workers.publish import Publisher
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.worker_signs import FailingWorker, workers_seen
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.workers.processes.before_claim import MOST_IN_TURN
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.lifeline import CANNOT_START, USELESS
+from cogitate.workers.processes.supervisor import worker_command, worker_environment
+from cogitate.workers.publish import Publisher
 
 LONG = 60.0  # seconds
 
 CLAIMS_NOTHING = """
-from scheduler.ledger.claims import Claims
+from cogitate.scheduler.ledger.claims import Claims
 
 def claim(self, job_id):
     raise RuntimeError("no claim today")

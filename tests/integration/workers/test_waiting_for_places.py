@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.settings import Settings
-from workers.processes.embedded import EmbeddedServer
-from workers.transport.turns import ASKING, hints_key, tickets_key
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.transport.turns import ASKING, hints_key, tickets_key
 
 MANY, FEW, PLACES = 40, 3, 2
 SLOTS = PLACES + 1

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from scheduler.config.settings import Settings
-from tasks.job import Cost, Job, JobKey
-from tasks.registry import kinds
-from workers.processes.embedded import EmbeddedServer
-from workers.publish import Publisher
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.registry import kinds
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.publish import Publisher
 
 KINDS = [kind.name for kind in kinds()]
 

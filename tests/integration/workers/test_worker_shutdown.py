@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.settings import Settings
-from scheduler.intake.observations import Observation
-from scheduler.ledger.claims import Result
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_command, worker_environment
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.intake.observations import Observation
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_command, worker_environment
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cleo")}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from tasks.job import Job
+from cogitate.tasks.job import Job
 from tests.simulation.seeded.actors import NEVER, Actor, Schedule
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from scheduler.ledger.keys import incarnation_key
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost
+from cogitate.scheduler.ledger.keys import incarnation_key
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost
 from tests.simulation.seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
 from tests.simulation.seeded.broker import Broker
 from tests.simulation.seeded.faults import Coverage, JobStates, Rates

@@ -9,7 +9,7 @@ from typing import Any
 
 from redis import Redis
 
-from scheduler.ledger.keys import incarnation_key, run_base
+from cogitate.scheduler.ledger.keys import incarnation_key, run_base
 from tests.simulation.seeded.scene import RUN
 
 #: Between two steps: weight of each, when its kind is on in a seed.

@@ -8,7 +8,7 @@ from zlib import crc32
 
 from pydantic import BaseModel
 
-from prompts.answers import (
+from cogitate.prompts.answers import (
     ActionAnswer,
     Activity,
     DailyPlan,
@@ -18,11 +18,11 @@ from prompts.answers import (
     ReflectionAnswer,
     SummaryAnswer,
 )
-from tasks.job import Cost
-from tasks.kind import Prompt
+from cogitate.tasks.job import Cost
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from tests.simulation.seeded.actors import current
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure, FailureKind
 
 OVERFLOWS = 17  # of so many prompts one is too long for the model
 

@@ -15,43 +15,43 @@ from unittest.mock import patch
 
 import msgspec
 
-import memory.apply
-import scheduler.engine.boundary
-import scheduler.engine.engine
-import scheduler.engine.open_jobs
-import scheduler.journal.history
-import scheduler.journal.lines
-import scheduler.ledger.claims
-import scheduler.ledger.scripts
-import scheduler.tick.commit
-import scheduler.tick.restore
-import tasks.kind
-import tasks.long_term
-import tasks.recount
+import cogitate.memory.apply
+import cogitate.scheduler.engine.boundary
+import cogitate.scheduler.engine.engine
+import cogitate.scheduler.engine.open_jobs
+import cogitate.scheduler.journal.history
+import cogitate.scheduler.journal.lines
+import cogitate.scheduler.ledger.claims
+import cogitate.scheduler.ledger.scripts
+import cogitate.scheduler.tick.commit
+import cogitate.scheduler.tick.restore
+import cogitate.tasks.kind
+import cogitate.tasks.long_term
+import cogitate.tasks.recount
 import tests.simulation.seeded.model
-from memory.effects import Effect
-from memory.policies.window import buffer
-from memory.seal import Seal
-from scheduler.engine.boundary import Closing
-from scheduler.engine.corrections import Corrections
-from scheduler.engine.engine import RunEngine
-from scheduler.engine.late_answers import LateAnswers
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.engine.retention import Retention
-from scheduler.engine.run_state import RunState
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.intake.kind_effects import KindEffects
-from scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
-from scheduler.latency.latencies import Latencies
-from scheduler.ledger.answers import Advanced
-from scheduler.ledger.claims import Result
-from scheduler.ledger.ledger import Commit, HostLedger
-from scheduler.ledger.run_store import RunStore
-from scheduler.tick.loop import RunLoop
-from scheduler.tick.result_collector import Hints
-from tasks.job import Cost, Job
-from tasks.shown import everything
-from tasks.summarise import Summarise
+from cogitate.memory.effects import Effect
+from cogitate.memory.policies.window import buffer
+from cogitate.memory.seal import Seal
+from cogitate.scheduler.engine.boundary import Closing
+from cogitate.scheduler.engine.corrections import Corrections
+from cogitate.scheduler.engine.engine import RunEngine
+from cogitate.scheduler.engine.late_answers import LateAnswers
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.retention import Retention
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.intake.kind_effects import KindEffects
+from cogitate.scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
+from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.scheduler.ledger.answers import Advanced
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.scheduler.ledger.ledger import Commit, HostLedger
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.loop import RunLoop
+from cogitate.scheduler.tick.result_collector import Hints
+from cogitate.tasks.job import Cost, Job
+from cogitate.tasks.shown import everything
+from cogitate.tasks.summarise import Summarise
 from tests.simulation.seeded.actors import current
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.scene import Scene
@@ -62,7 +62,7 @@ Mutation = Callable[[], AbstractContextManager[Any]]
 @contextmanager
 def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
     """Return a script with texts replaced, preludes included."""
-    original = scheduler.ledger.scripts.source
+    original = cogitate.scheduler.ledger.scripts.source
 
     def changed(script: str) -> str:
         text = original(script)
@@ -75,15 +75,15 @@ def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
                 text = text.replace(old, new)
         return text
 
-    with patch.object(scheduler.ledger.scripts, "source", changed):
+    with patch.object(cogitate.scheduler.ledger.scripts, "source", changed):
         yield
 
 
 @contextmanager
 def usage_in_the_digest() -> Iterator[None]:
     """How many attempts there were is hashed, by whoever writes a line and by whoever reads it."""
-    write, read = scheduler.journal.lines.write_line, scheduler.journal.lines.read_line
-    digest = scheduler.journal.lines.next_digest
+    write, read = cogitate.scheduler.journal.lines.write_line, cogitate.scheduler.journal.lines.read_line
+    digest = cogitate.scheduler.journal.lines.next_digest
     attempts = [0]
 
     def writing(core: Core, notes: TickNotes, *rest: Any) -> Any:
@@ -96,10 +96,10 @@ def usage_in_the_digest() -> Iterator[None]:
         return read(stored, *rest)
 
     with (
-        patch.object(scheduler.tick.commit, "write_line", writing),
-        patch.object(scheduler.journal.history, "read_line", reading),
+        patch.object(cogitate.scheduler.tick.commit, "write_line", writing),
+        patch.object(cogitate.scheduler.journal.history, "read_line", reading),
         patch.object(
-            scheduler.journal.lines, "next_digest", lambda before, core: digest(before, core + bytes(attempts))
+            cogitate.scheduler.journal.lines, "next_digest", lambda before, core: digest(before, core + bytes(attempts))
         ),
     ):
         yield
@@ -123,14 +123,14 @@ def preconditions_ignored() -> AbstractContextManager[Any]:
     """Effects are applied whatever they expect, as far as that can be done."""
 
     def apply(streams: Any, effects: Any, tick: int) -> Any:
-        possible = [effect for effect in effects if memory.apply.unmet(streams, (effect,)) is None]
-        return memory.apply.apply(streams, possible, tick)
+        possible = [effect for effect in effects if cogitate.memory.apply.unmet(streams, (effect,)) is None]
+        return cogitate.memory.apply.apply(streams, possible, tick)
 
     @contextmanager
     def changed() -> Iterator[None]:
         with (
-            patch.object(scheduler.engine.boundary, "unmet", lambda streams, effects: None),
-            patch.object(scheduler.engine.boundary, "apply", apply),
+            patch.object(cogitate.scheduler.engine.boundary, "unmet", lambda streams, effects: None),
+            patch.object(cogitate.scheduler.engine.boundary, "apply", apply),
         ):
             yield
 
@@ -147,7 +147,7 @@ def deleted_early() -> AbstractContextManager[Any]:
 
 def retries_seen_by_admission() -> AbstractContextManager[Any]:
     """A job counts in admission's view with all of its attempts."""
-    close = scheduler.engine.boundary._close
+    close = cogitate.scheduler.engine.boundary._close
 
     def changed(row: Any, *rest: Any) -> Closing:
         closing = close(row, *rest)
@@ -155,7 +155,7 @@ def retries_seen_by_admission() -> AbstractContextManager[Any]:
         times = max(1, row.claims)
         return closing._replace(counts_as=Cost(one.calls * times, one.tokens * times, one.usd_micros * times))
 
-    return patch.object(scheduler.engine.boundary, "_close", changed)
+    return patch.object(cogitate.scheduler.engine.boundary, "_close", changed)
 
 
 def reservation_shrunk_at_settle() -> AbstractContextManager[Any]:
@@ -253,12 +253,12 @@ def latencies_forgotten() -> AbstractContextManager[Any]:
 
 def answers_forgotten() -> AbstractContextManager[Any]:
     """A host that resumes a run counts the whole reservations of jobs whose answers wait for their due ticks."""
-    load = scheduler.engine.open_jobs.load_open_jobs
+    load = cogitate.scheduler.engine.open_jobs.load_open_jobs
 
     def changed(store: Any) -> Any:
         return {key: msgspec.structs.replace(item, answered=None) for key, item in load(store).items()}
 
-    return patch.object(scheduler.tick.restore, "load_open_jobs", changed)
+    return patch.object(cogitate.scheduler.tick.restore, "load_open_jobs", changed)
 
 
 def guesses_unjournalled() -> AbstractContextManager[Any]:
@@ -293,7 +293,7 @@ def idle_heuristics_of_later_entries() -> AbstractContextManager[Any]:
 
 def fallbacks_before_answers() -> AbstractContextManager[Any]:
     """A heuristic that was computed in idle time is applied although an answer has come since."""
-    close = scheduler.engine.boundary.close_due
+    close = cogitate.scheduler.engine.boundary.close_due
 
     def changed(rows: Any, *rest: Any, made_ahead: Any, **more: Any) -> Any:
         chosen = [
@@ -302,12 +302,12 @@ def fallbacks_before_answers() -> AbstractContextManager[Any]:
         ]
         return close(chosen, *rest, made_ahead=made_ahead, **more)
 
-    return patch.object(scheduler.engine.engine, "close_due", changed)
+    return patch.object(cogitate.scheduler.engine.engine, "close_due", changed)
 
 
 def fallbacks_as_answers() -> AbstractContextManager[Any]:
     """A fallback that a worker has staged counts as its job's answer, as if nothing had gone wrong."""
-    close = scheduler.engine.boundary.close_due
+    close = cogitate.scheduler.engine.boundary.close_due
 
     def changed(rows: Any, *rest: Any, made_ahead: Any, **more: Any) -> Any:
         fallbacks = {row.key: made_ahead(row) for row in rows if row.fallback}
@@ -319,7 +319,7 @@ def fallbacks_as_answers() -> AbstractContextManager[Any]:
         ]
         return close(chosen, *rest, made_ahead=made_ahead, **more)
 
-    return patch.object(scheduler.engine.engine, "close_due", changed)
+    return patch.object(cogitate.scheduler.engine.engine, "close_due", changed)
 
 
 def fallbacks_of_other_code() -> AbstractContextManager[Any]:
@@ -340,7 +340,7 @@ class StagedEffects(msgspec.Struct):
 @contextmanager
 def fallbacks_of_later_entries() -> Iterator[None]:
     """A worker computes fallbacks from what there is at its claim, not from what its job read at admission."""
-    build, make = tasks.kind.build_case, Fallbacks.make
+    build, make = cogitate.tasks.kind.build_case, Fallbacks.make
     found: dict[str, Any] = {}
 
     def building(job: Job, *rest: Any) -> Any:
@@ -352,7 +352,7 @@ def fallbacks_of_later_entries() -> Iterator[None]:
         return make(self, kind, found[case.job.id])
 
     with (
-        patch.object(scheduler.ledger.claims, "build_case", building),
+        patch.object(cogitate.scheduler.ledger.claims, "build_case", building),
         patch.object(Fallbacks, "make", making),
     ):
         yield
@@ -370,20 +370,24 @@ def replies_unread() -> AbstractContextManager[Any]:
 @contextmanager
 def unseen_entries_archived() -> Iterator[None]:
     """A summary's job archives all that it may read, whatever part of it the prompt showed."""
-    talk, context = Summarise._passed, tasks.long_term._passed
+    talk, context = Summarise._passed, cogitate.tasks.long_term._passed
     with (
         patch.object(tests.simulation.seeded.model, "OVERFLOWS", 4),  # or few prompts of these jobs leave anything out
         patch.object(Summarise, "_passed", lambda self, case, shown: talk(self, case, everything(self._group(case)))),
-        patch.object(tasks.long_term, "_passed", lambda case, shown: context(case, everything(buffer(case.entries)))),
+        patch.object(
+            cogitate.tasks.long_term, "_passed", lambda case, shown: context(case, everything(buffer(case.entries)))
+        ),
     ):
         yield
 
 
 def cursor_past_what_was_shown() -> AbstractContextManager[Any]:
     """A scope's cursor passes every message of its job, whatever part of them the prompt showed."""
-    passed = tasks.recount._passed
+    passed = cogitate.tasks.recount._passed
     return patch.object(
-        tasks.recount, "_passed", lambda case, shown: passed(case, everything(tasks.recount._told(case).messages))
+        cogitate.tasks.recount,
+        "_passed",
+        lambda case, shown: passed(case, everything(cogitate.tasks.recount._told(case).messages)),
     )
 
 

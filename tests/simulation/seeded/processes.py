@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from redis.exceptions import RedisError
 
-from hosting.tick_loop import TickLoop
-from scheduler.config.versions import SCHEMA
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.intake.kind_effects import KindEffects
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.answers import Collected
-from scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled
-from scheduler.ledger.errors import Fenced, LedgerError
-from scheduler.ledger.keys import incarnation_key
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.presence import SIGNS_A_LEASE
-from scheduler.tick.result_collector import Leases, ResultCollector
-from tasks.job import Cost, JobKey
-from tasks.kind import Case, Kind
-from tasks.registry import kinds
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.intake.kind_effects import KindEffects
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.answers import Collected
+from cogitate.scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled
+from cogitate.scheduler.ledger.errors import Fenced, LedgerError
+from cogitate.scheduler.ledger.keys import incarnation_key
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.presence import SIGNS_A_LEASE
+from cogitate.scheduler.tick.result_collector import Leases, ResultCollector
+from cogitate.tasks.job import Cost, JobKey
+from cogitate.tasks.kind import Case, Kind
+from cogitate.tasks.registry import kinds
+from cogitate.workers.jobs.fallbacks import FallbackStaging, needs_fallback
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
 from tests.simulation.seeded.actors import NEVER, Actor, Process, current
 from tests.simulation.seeded.scene import LEASE, RUN
 from tests.simulation.seeded.world import world_of
-from workers.jobs.fallbacks import FallbackStaging, needs_fallback
-from workers.jobs.heartbeat import Heartbeat
-from workers.jobs.runner import Runner
 
 if TYPE_CHECKING:
     from tests.simulation.seeded.cluster import Cluster
@@ -124,7 +124,7 @@ class HostProcess(Process):
         state.without_model = slowly  # type: ignore[method-assign]
 
     def _be_present(self, ledger: HostLedger) -> None:
-        """Give signs of life, as `scheduler.ledger.presence.Presence` does in a thread."""
+        """Give signs of life, as `cogitate.scheduler.ledger.presence.Presence` does in a thread."""
         actor = current()
         assert actor is not None
         has_run = True
@@ -136,7 +136,8 @@ class HostProcess(Process):
 
 
 class Meanwhile(Generic[T]):
-    """A commit that another thread of its host carries out, as `scheduler.tick.commit_thread.CommitThread` does."""
+    """A commit that another thread of its host carries out, as `cogitate.scheduler.tick.commit_thread.CommitThread`
+    does."""
 
     def __init__(self, host: HostProcess, commit: Callable[[], T]) -> None:
         self._commit = commit

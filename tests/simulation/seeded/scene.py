@@ -14,8 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from scheduler.config.settings import Settings
-from simulation.story.people import POLICIES
+from cogitate.scheduler.config.settings import Settings
+from cogitate.simulation.story.people import POLICIES
 
 SCENES = 32
 RUN = "r"

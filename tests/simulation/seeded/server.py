@@ -26,29 +26,29 @@ from redis import Redis
 from redis.connection import UnixDomainSocketConnection
 from redis.exceptions import ResponseError
 
-import hosting.tick_loop
-import scheduler.config.kept_settings
-import scheduler.ledger.claims
-import scheduler.ledger.ledger
-import scheduler.tick.loop
-import workers.gate.gate
-import workers.jobs.attempt
-import workers.jobs.calls
-import workers.jobs.inline
-import workers.jobs.kept_texts
-import workers.jobs.runner
-from scheduler.config.settings import Settings
-from scheduler.ledger.scripts import _PRELUDES, script, source
-from tasks.job import Job
+import cogitate.hosting.tick_loop
+import cogitate.scheduler.config.kept_settings
+import cogitate.scheduler.ledger.claims
+import cogitate.scheduler.ledger.ledger
+import cogitate.scheduler.tick.loop
+import cogitate.workers.gate.gate
+import cogitate.workers.jobs.attempt
+import cogitate.workers.jobs.calls
+import cogitate.workers.jobs.inline
+import cogitate.workers.jobs.kept_texts
+import cogitate.workers.jobs.runner
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.scripts import _PRELUDES, script, source
+from cogitate.tasks.job import Job
+from cogitate.workers.gate.endpoint_reports import Report, Reports
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.inline import InlinePublisher
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.simulation.seeded.actors import SimulatedEvent, SimulatedTime, current
 from tests.simulation.seeded.model import SimulatedModel
 from tests.simulation.seeded.wire import SimulatedConnection, client_of
-from workers.gate.endpoint_reports import Report, Reports
-from workers.jobs.heartbeat import Heartbeat
-from workers.jobs.inline import InlinePublisher
-from workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
-from workers.llm.answer import ModelAnswer
-from workers.processes.embedded import EmbeddedServer
 
 _COPY_ALL = """
 redis.call('SELECT', 2)
@@ -114,9 +114,14 @@ def simulating() -> Iterator[Server]:
         undo.callback(structlog.reset_defaults)
         be_silent()
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
-        for timed in (workers.jobs.runner, workers.jobs.attempt, workers.gate.gate, scheduler.tick.loop):
+        for timed in (
+            cogitate.workers.jobs.runner,
+            cogitate.workers.jobs.attempt,
+            cogitate.workers.gate.gate,
+            cogitate.scheduler.tick.loop,
+        ):
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
-        for waiting in (workers.jobs.runner, scheduler.tick.loop):
+        for waiting in (cogitate.workers.jobs.runner, cogitate.scheduler.tick.loop):
             undo.enter_context(
                 patch.object(
                     waiting,
@@ -124,19 +129,19 @@ def simulating() -> Iterator[Server]:
                     SimpleNamespace(Event=SimulatedEvent, Thread=threading.Thread, RLock=threading.RLock),
                 )
             )
-        undo.enter_context(patch.object(workers.gate.gate, "Reports", _Untold))
-        undo.enter_context(patch.object(workers.jobs.runner, "ModelClients", SimulatedModel))
-        undo.enter_context(patch.object(workers.jobs.calls, "SharedCalls", _Alone))
-        undo.enter_context(patch.object(workers.jobs.inline, "Heartbeat", _Still))
-        undo.enter_context(patch.object(workers.jobs.inline, "InlinePublisher", _publisher))
-        undo.enter_context(patch.object(hosting.tick_loop, "check_model", lambda settings: None))
+        undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
+        undo.enter_context(patch.object(cogitate.workers.jobs.runner, "ModelClients", SimulatedModel))
+        undo.enter_context(patch.object(cogitate.workers.jobs.calls, "SharedCalls", _Alone))
+        undo.enter_context(patch.object(cogitate.workers.jobs.inline, "Heartbeat", _Still))
+        undo.enter_context(patch.object(cogitate.workers.jobs.inline, "InlinePublisher", _publisher))
+        undo.enter_context(patch.object(cogitate.hosting.tick_loop, "check_model", lambda settings: None))
         # Reading the environment is slow, and so is reading a script anew for each worker.
-        undo.enter_context(patch.object(scheduler.config.kept_settings, "Settings", cache(Settings)))
-        for module in (workers.gate.gate, workers.jobs.kept_texts):
+        undo.enter_context(patch.object(cogitate.scheduler.config.kept_settings, "Settings", cache(Settings)))
+        for module in (cogitate.workers.gate.gate, cogitate.workers.jobs.kept_texts):
             undo.enter_context(patch.object(module.resources, "files", cache(resources.files)))
-        for module in (scheduler.ledger.claims, scheduler.ledger.ledger):
+        for module in (cogitate.scheduler.ledger.claims, cogitate.scheduler.ledger.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))
-        undo.enter_context(patch.object(hosting.tick_loop, "logs", SimpleNamespace(quiet=lambda: None)))
+        undo.enter_context(patch.object(cogitate.hosting.tick_loop, "logs", SimpleNamespace(quiet=lambda: None)))
         # What redis-py does for its own measurements, and for a command that is not used here.
         undo.enter_context(patch.object(redis.client, "record_operation_duration", lambda **measured: None))
         undo.enter_context(patch.object(redis.client, "parse_himport_set_args", lambda args: None))

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from memory.clock import day_of
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.snapshot import take_snapshot
-from scheduler.inspection.summary import usage_by_owner
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import JournalError, ReadLine
-from scheduler.ledger.answer_times import Overdue
-from scheduler.ledger.answers import read_learned, read_retries
-from scheduler.ledger.presence import HELD
-from scheduler.ledger.run_store import RunStore
-from tasks.job import JobKey
+from cogitate.memory.clock import day_of
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.snapshot import take_snapshot
+from cogitate.scheduler.inspection.summary import usage_by_owner
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import JournalError, ReadLine
+from cogitate.scheduler.ledger.answer_times import Overdue
+from cogitate.scheduler.ledger.answers import read_learned, read_retries
+from cogitate.scheduler.ledger.presence import HELD
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import JobKey
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import Coverage
 from tests.simulation.seeded.processes import Broken

@@ -9,17 +9,17 @@ from typing import NamedTuple
 import msgspec
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from scheduler.journal.history import Change
-from scheduler.journal.lines import ReadLine
-from scheduler.ledger.answer_times import Overdue, Timed
-from scheduler.ledger.answers import BoundaryInput, Learned
-from scheduler.ledger.claims import Claim, Claims, Reason, Result, split_failure
-from tasks.job import Cost, Job, JobKey
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.ledger.answers import BoundaryInput, Learned
+from cogitate.scheduler.ledger.claims import Claim, Claims, Reason, Result, split_failure
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.workers.jobs.attempt import HALVED
 from tests.simulation.seeded.model import Outcome, SimulatedModel
 from tests.simulation.seeded.scene import RUN, Scene
 from tests.simulation.seeded.world import world_of
-from workers.jobs.attempt import HALVED
 
 FORCED: frozenset[Reason] = frozenset({"dead", "failed", "late"})
 

@@ -12,14 +12,14 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from hosting.tick_loop import TickLoop
-from memory.effects import SetPlanStatus
-from memory.entry import Entry
-from memory.profile import Location, Profile
-from ops.world_driver import hand_on
-from scheduler.journal.history import Change
-from scheduler.tick.loop import Tick
-from simulation.story.story import Story
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.effects import SetPlanStatus
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location, Profile
+from cogitate.ops.world_driver import hand_on
+from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.tick.loop import Tick
+from cogitate.simulation.story.story import Story
 from tests.simulation.seeded.actors import SimulatedTime
 from tests.simulation.seeded.scene import STEP, Scene
 
@@ -113,7 +113,7 @@ class World:
 
 
 class StoryWorld(Story):
-    """The story, played as `ops.world_driver.drive` plays a world."""
+    """The story, played as `cogitate.ops.world_driver.drive` plays a world."""
 
     def live(self, loop: TickLoop, tick: Tick) -> None:
         """Play the world's turn."""

@@ -9,9 +9,9 @@ import pytest
 
 from bench.carry import carry, story_questions, town_questions
 from bench.carry.questions import Asked, Question
-from memory.entry import Entry
-from memory.retrieval.candidates import Matching
-from memory.retrieval.retrieval import DIALOGUE
+from cogitate.memory.entry import Entry
+from cogitate.memory.retrieval.candidates import Matching
+from cogitate.memory.retrieval.retrieval import DIALOGUE
 
 
 def told(memories: list[Asked], kind: str) -> list[tuple[str, list[str]]]:

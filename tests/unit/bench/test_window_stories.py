@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.quality.window_stories import HALVES, KINDS, Told, read_stories, table
-from memory.summaries.critical import critical_value, share_of_words
+from cogitate.memory.summaries.critical import critical_value, share_of_words
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "benchmarks.md").read_text(encoding="utf-8")

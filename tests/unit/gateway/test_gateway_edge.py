@@ -14,11 +14,11 @@ from fakeredis import FakeRedis
 from pydantic import SecretStr
 
 from cogitate import Profile
-from memory.errors import text_of
-from ops.gateway.server import serve
-from ops.gateway.tokens import Tokens, read_tokens
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.inspection.summary import summarise_run
+from cogitate.memory.errors import text_of
+from cogitate.ops.gateway.server import serve
+from cogitate.ops.gateway.tokens import Tokens, read_tokens
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.summary import summarise_run
 from tests.gateway_client import Client, Served, serving
 from tests.unit.gateway.village_case import ADA, OPEN
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.config.controls import SetMode
-from scheduler.inspection.audit.audit import audit
-from scheduler.steering.operators import ask
+from cogitate.scheduler.config.controls import SetMode
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.steering.operators import ask
 from tests.conftest import Eventually
 from tests.gateway_client import Client, Served, serving
 from tests.unit.gateway.village_case import ADA, OPEN

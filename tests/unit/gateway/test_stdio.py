@@ -10,9 +10,9 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import Settings
-from hosting.protocol import stdio
-from hosting.protocol.host_table import HostTable
-from hosting.protocol.stdio import StdioHost
+from cogitate.hosting.protocol import stdio
+from cogitate.hosting.protocol.host_table import HostTable
+from cogitate.hosting.protocol.stdio import StdioHost
 from tests.unit.gateway.village_case import ADA, OPEN
 
 SEEN = {"observations": [{"owner": ADA, "text": "A stranger came."}]}

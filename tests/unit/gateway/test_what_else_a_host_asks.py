@@ -16,7 +16,7 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import MemoryView, Scored
-from scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit.audit import audit
 from tests.gateway_client import Client, Served, serving
 from tests.unit.gateway.village_case import ADA, BEN, OPEN, STATEMENT, turn
 
@@ -219,5 +219,7 @@ def test_a_run_that_is_left_stays_and_is_opened_again() -> None:
 
 
 def test_whoever_imports_the_package_loads_no_server() -> None:
-    code = "import sys, cogitate, ops.cli; sys.exit(any(name in sys.modules for name in ('fastapi', 'uvicorn')))"
+    code = (
+        "import sys, cogitate, cogitate.ops.cli; sys.exit(any(name in sys.modules for name in ('fastapi', 'uvicorn')))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from cogitate import LedgerError, TickLoop
-from scheduler.config.controls import SetMode
-from scheduler.inspection.audit.audit import audit
-from scheduler.steering.operators import ask
+from cogitate.scheduler.config.controls import SetMode
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.steering.operators import ask
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from hosting.metrics import HostMetrics
-from scheduler.journal.lines import Ended, EndNote
-from tasks.job import JobKey
+from cogitate.hosting.metrics import HostMetrics
+from cogitate.scheduler.journal.lines import Ended, EndNote
+from cogitate.tasks.job import JobKey
 
 
 def test_a_journal_that_cannot_be_exported_is_told_until_it_can() -> None:

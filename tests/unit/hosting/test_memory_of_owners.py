@@ -9,15 +9,15 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import Character, Event, InputError, MemoryView, Profile, SetCharacter, TickLoop, UsageError
-from memory.effects import Append
-from memory.entry import Entry
-from memory.retrieval.profiles import ProfileChoice
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.stored_memory import read_memory
-from tasks import registry
-from tasks.kind import Case
-from tasks.recall import recall
+from cogitate.memory.effects import Append
+from cogitate.memory.entry import Entry
+from cogitate.memory.retrieval.profiles import ProfileChoice
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.stored_memory import read_memory
+from cogitate.tasks import registry
+from cogitate.tasks.kind import Case
+from cogitate.tasks.recall import recall
 from tests.unit.tasks.own_kind_case import Own
 
 ADA, BEN = "agent:ada", "agent:ben"
@@ -148,7 +148,7 @@ READINGS: tuple[Callable[[MemoryView], object], ...] = (
 def test_a_fork_of_the_host_reads_nothing(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = cogitate_loop(owners=OWNERS, ticks=1)
     view = loop.memory(ADA)
-    monkeypatch.setattr("scheduler.tick.world_calls.os.getpid", lambda: -1)
+    monkeypatch.setattr("cogitate.scheduler.tick.world_calls.os.getpid", lambda: -1)
     for read in (lambda: loop.memory(ADA), view.recent, lambda: view.minute, lambda: len(view), view.plan):
         with pytest.raises(UsageError, match="is a fork of it"):
             read()

@@ -17,14 +17,14 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 
 from cogitate import Profile, TickLoop
+from cogitate.hosting import open_loop
+from cogitate.hosting.mesa_minds import Minds
 from cogitate.mesa_llm import CogitateMemory, think, unless_down
-from hosting import open_loop
-from hosting.mesa_minds import Minds
-from scheduler.config.limits import LimitTable
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.recent import recent_ticks
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.recent import recent_ticks
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.ports import free_ports
 
 STEPS_OF_TWO_DAYS = 2 * 144  # of ten minutes each

@@ -18,11 +18,11 @@ from mesa.examples.basic.boltzmann_wealth_model.model import BoltzmannWealth
 from mesa.examples.basic.schelling.model import Schelling
 
 from cogitate import ConfigurationError, InputError, Observation, Profile, TickLoop
+from cogitate.hosting import open_loop
 from cogitate.mesa import Minds, think
-from hosting import open_loop
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.audit.audit import audit
-from tasks.job import Cost
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.tasks.job import Cost
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cogitate import Location, Observation, Profile, TickLoop, UsageError
-from scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.config.settings import PinnedSettings
 from tests.unit.hosting.short_loop_case import LAST, Loops, opened
 
 ADA = "agent:ada"

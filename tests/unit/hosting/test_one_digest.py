@@ -12,10 +12,10 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import Observation, Profile, Tick, TickLoop
+from cogitate.hosting import open_loop
 from cogitate.mesa import think
-from hosting import open_loop
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.replay import replay
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.replay import replay
 
 Loops = Callable[..., TickLoop]
 

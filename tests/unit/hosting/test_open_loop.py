@@ -11,8 +11,8 @@ from fakeredis import FakeRedis
 
 import cogitate
 from cogitate import ConfigurationError, Profile, RunExists, TickLoop
-from hosting import open_loop
-from scheduler.config.settings import PinnedSettings
+from cogitate.hosting import open_loop
+from cogitate.scheduler.config.settings import PinnedSettings
 
 OWNERS = {"agent:ada": Profile(name="Ada Smith")}
 

@@ -9,8 +9,8 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import LedgerError, Profile, RunExists, RunMissing, Settings, TickLoop
-from scheduler.journal.exported import journal_folder
-from scheduler.ledger.run_store import run_names
+from cogitate.scheduler.journal.exported import journal_folder
+from cogitate.scheduler.ledger.run_store import run_names
 
 Loops = Callable[..., TickLoop]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, paced_lines
-from scheduler.config.settings import Settings
-from scheduler.latency.latencies import Latencies
-from scheduler.ledger.answer_times import Timed
-from tasks.job import JobKey
+from cogitate.hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, paced_lines
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.scheduler.ledger.answer_times import Timed
+from cogitate.tasks.job import JobKey
 
 MODEL = "default"
 

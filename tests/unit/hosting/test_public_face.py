@@ -72,7 +72,7 @@ def test_every_error_is_a_cogitate_error_and_what_it_was_before() -> None:
 def test_importing_the_face_loads_no_celery_and_configures_no_logging() -> None:
     code = (
         "import sys, structlog, cogitate;"
-        "loaded = [name for name in ('celery', 'flower', 'openai', 'simulation.town.town', 'typer')"
+        "loaded = [name for name in ('celery', 'flower', 'openai', 'cogitate.simulation.town.town', 'typer')"
         " if name in sys.modules];"
         "assert not loaded, loaded;"
         "assert not structlog.is_configured()"
@@ -149,7 +149,7 @@ def test_a_loop_refuses_a_name_that_no_run_can_have(cogitate_loop: Callable[...,
 
 
 def test_a_run_remembers_what_its_host_said_of_it(cogitate_loop: Callable[..., TickLoop]) -> None:
-    from hosting.opening import description_of
+    from cogitate.hosting.opening import description_of
 
     loop = cogitate_loop(describe={"world": "mine", "size": "3"})
     assert description_of(loop.ledger.client, "test") == {"world": "mine", "size": "3"}

@@ -9,7 +9,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate import CogitateError, LedgerError, TickLoop, UsageError
-from scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit.audit import audit
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened
 
 

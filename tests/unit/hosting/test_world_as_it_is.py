@@ -8,8 +8,8 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import ConfigurationError, TickLoop, WorldDiverged
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
 from tests.unit.hosting.short_loop_case import LAST, Loops, opened
 
 

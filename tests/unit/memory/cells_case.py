@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from memory.limits import MemoryLimits
-from memory.policies.cells import cells
-from memory.stream import Stream
-from tasks.kind import Case
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.cells import cells
+from cogitate.memory.stream import Stream
+from cogitate.tasks.kind import Case
 from tests.unit.tasks.policy_cases import Host
 
 LIMITS = MemoryLimits(policy="cells", cells=3)

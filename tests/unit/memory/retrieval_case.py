@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory.entry import Entry, EntryType
-from memory.retrieval.retrieval import Scored
+from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.retrieval.retrieval import Scored
 
 
 def memory(number: int, text: str, *, minute: int = 0, importance: int = 0, **more: object) -> Entry:

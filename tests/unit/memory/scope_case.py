@@ -7,20 +7,20 @@ from typing import Any
 
 import msgspec
 
-from memory.apply import apply, unmet
-from memory.effects import Effect
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.profile import Profile
-from memory.routing.scopes import WORLD, cursor_of
-from memory.stream import Stream
-from prompts.answers import SummaryAnswer
-from prompts.render import Templates
-from scheduler.engine.triggers import ScopeTrigger, location_left, recounts
-from tasks.job import Job, JobKey, Reads, Request
-from tasks.kind import Case, WorldFacts
-from tasks.recount import Recount
-from tasks.shown import effects_of
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.profile import Profile
+from cogitate.memory.routing.scopes import WORLD, cursor_of
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.scheduler.engine.triggers import ScopeTrigger, location_left, recounts
+from cogitate.tasks.job import Job, JobKey, Reads, Request
+from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.tasks.recount import Recount
+from cogitate.tasks.shown import effects_of
 
 RECOUNT = Recount(Templates())
 

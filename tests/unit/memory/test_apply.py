@@ -6,8 +6,8 @@ import copy
 
 import pytest
 
-from memory.apply import apply, unmet
-from memory.effects import (
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
     Archive,
@@ -21,8 +21,8 @@ from memory.effects import (
     TakeWaiting,
     Tell,
 )
-from memory.entry import INTO_SUMMARY, Archived, Entry, Marks, PlanItem, PlanStatus
-from memory.stream import Stream
+from cogitate.memory.entry import INTO_SUMMARY, Archived, Entry, Marks, PlanItem, PlanStatus
+from cogitate.memory.stream import Stream
 from tests.unit.scheduler.scheduler_case import ANN, BOB, seen
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memory.appointments import MAX_WHAT, appointments, find_place
-from memory.clock import DAY
-from memory.entry import Entry
-from memory.profile import Location
+from cogitate.memory.appointments import MAX_WHAT, appointments, find_place
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location
 
 CAFE = Location(id="cafe", name="Hobbs Cafe")
 PARK = Location(id="park", name="Park")

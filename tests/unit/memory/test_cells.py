@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from memory.apply import unmet
-from memory.effects import Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.policies.cells import SUMMARY_TOKENS, cells, enforce, has_space, surplus_cells, update_summary
-from memory.stream import Stream
-from memory.summaries.long_term import estimate_tokens
-from prompts.answers import SummaryAnswer
-from prompts.render import Templates
-from scheduler.config.settings import ConfigurationError, Settings
-from tasks.kind import Case
-from tasks.shown import effects_of
-from tasks.summarise import Summarise
+from cogitate.memory.apply import unmet
+from cogitate.memory.effects import Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.cells import SUMMARY_TOKENS, cells, enforce, has_space, surplus_cells, update_summary
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.long_term import estimate_tokens
+from cogitate.prompts.answers import SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.tasks.kind import Case
+from cogitate.tasks.shown import effects_of
+from cogitate.tasks.summarise import Summarise
 from tests.unit.memory.cells_case import LIMITS, filled, texts, writes
 from tests.unit.tasks.policy_cases import HENDERSON, KIND, OGILVY, Host
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memory.limits import MemoryLimits
-from memory.policies.cells import cells
-from memory.summaries.long_term import estimate_tokens
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.cells import cells
+from cogitate.memory.summaries.long_term import estimate_tokens
 from tests.unit.memory.cells_case import LIMITS, fails, filled, texts, writes
 from tests.unit.tasks.policy_cases import HENDERSON, OGILVY, Host
 

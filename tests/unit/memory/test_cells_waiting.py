@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.apply import apply
-from memory.effects import Append, Archive
-from memory.entry import INTO_SUMMARY, Entry
-from memory.limits import MemoryLimits
-from memory.policies.cells import cells, most_waiting, receive
-from memory.policies.compaction import choose, enforce_limits
-from memory.stream import Stream
-from scheduler.budget.rules import rules_of
-from scheduler.config.settings import Settings
+from cogitate.memory.apply import apply
+from cogitate.memory.effects import Append, Archive
+from cogitate.memory.entry import INTO_SUMMARY, Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.cells import cells, most_waiting, receive
+from cogitate.memory.policies.compaction import choose, enforce_limits
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.rules import rules_of
+from cogitate.scheduler.config.settings import Settings
 from tests.unit.memory.cells_case import LIMITS, fails, filled, texts, writes
 from tests.unit.tasks.policy_cases import KIND, OGILVY, Host
 

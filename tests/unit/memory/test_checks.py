@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory.checks import check_integer, check_text, check_texts
-from memory.errors import InputError
+from cogitate.memory.checks import check_integer, check_text, check_texts
+from cogitate.memory.errors import InputError
 
 
 class Mood(StrEnum):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.apply import apply, unmet
-from memory.effects import Append, Archive
-from memory.entry import MAX_TEXT, Entry
-from memory.limits import MemoryLimits
-from memory.policies.compaction import (
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Append, Archive
+from cogitate.memory.entry import MAX_TEXT, Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.compaction import (
     MOST_SUBJECTS,
     by_place,
     carry_out,
@@ -23,7 +23,7 @@ from memory.policies.compaction import (
     rating,
     summary_entry,
 )
-from memory.stream import Stream
+from cogitate.memory.stream import Stream
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, message, observation, stream_of
 
 NOW = 5_000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memory.language.meanings.concepts import THEMES, _read, is_theme
-from memory.language.text import stem
+from cogitate.memory.language.meanings.concepts import THEMES, _read, is_theme
+from cogitate.memory.language.text import stem
 
 
 def test_a_word_has_the_themes_of_all_lines_that_name_it() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from memory.entry import Character, Entry, PlanItem
-from memory.limits import MemoryLimits
-from memory.policies.window import buffer_tokens, is_near_limit, summary_room
-from memory.prompt_context import context_lines
-from memory.routing.context import context_window
-from memory.routing.scope_context import (
+from cogitate.memory.entry import Character, Entry, PlanItem
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.window import buffer_tokens, is_near_limit, summary_room
+from cogitate.memory.prompt_context import context_lines
+from cogitate.memory.routing.context import context_window
+from cogitate.memory.routing.scope_context import (
     latest,
     location_memory,
     memory_line,
@@ -19,8 +19,8 @@ from memory.routing.scope_context import (
     scope_context,
     world_memory,
 )
-from memory.stream import Stream
-from memory.summaries.long_term import estimate_tokens
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.long_term import estimate_tokens
 
 
 def entry(text: str, minute: int, **fields: Any) -> Entry:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import MAX_TEXT, Entry, is_dialogue
-from memory.language.word_count import count_words
-from memory.summaries.conversations import (
+from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue
+from cogitate.memory.language.word_count import count_words
+from cogitate.memory.summaries.conversations import (
     GAP,
     LONGEST,
     conversations,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.courtesies import is_small_talk
-from memory.language.speakers import Speakers
+from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.speakers import Speakers
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.summaries.critical import (
+from cogitate.memory.summaries.critical import (
     BOND_VALUE,
     COLOUR_SHARE,
     MECHANICS_SHARE,

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.effects import (
+from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
     Archive,
@@ -19,14 +19,14 @@ from memory.effects import (
     SetCharacter,
     losses,
 )
-from memory.entry import MAX_TEXT, Archived, Character, Entry, Head, Marks, PlanItem, as_known, shared
-from memory.importance import RatedText, RatingState
-from memory.limits import MemoryLimits
-from memory.policies import cells, compaction, window
-from memory.profile import Location, Profile
-from memory.seal import Seal, broken_parts
-from memory.summaries import conversations, parts, units
-from memory.trigger import ReflectionTrigger
+from cogitate.memory.entry import MAX_TEXT, Archived, Character, Entry, Head, Marks, PlanItem, as_known, shared
+from cogitate.memory.importance import RatedText, RatingState
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies import cells, compaction, window
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.seal import Seal, broken_parts
+from cogitate.memory.summaries import conversations, parts, units
+from cogitate.memory.trigger import ReflectionTrigger
 
 LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
     (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from memory.entry import Entry
-from memory.language.meanings.word_vectors import rarity
-from memory.retrieval.retrieval import DIALOGUE, Query, retrieve
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.meanings.word_vectors import rarity
+from cogitate.memory.retrieval.retrieval import DIALOGUE, Query, retrieve
 from tests.unit.memory.retrieval_case import memory, numbers, part
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.endings import has_end, with_end
-from memory.language.sentences import split_sentences
+from cogitate.memory.language.endings import has_end, with_end
+from cogitate.memory.language.sentences import split_sentences
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from memory.errors import CogitateError, InputError, UsageError, first_fault, quoted, require_list, text_of
+from cogitate.memory.errors import CogitateError, InputError, UsageError, first_fault, quoted, require_list, text_of
 
 
 class Silent(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, is_past, takes_object
+from cogitate.memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, is_past, takes_object
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.language.hidden_characters import _RUN, is_blank, replace_hidden, without_hidden
+from cogitate.memory.language.hidden_characters import _RUN, is_blank, replace_hidden, without_hidden
 
 ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 WRITTEN = {

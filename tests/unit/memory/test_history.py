@@ -6,16 +6,16 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.apply import apply, unmet
-from memory.effects import Archive, Loss, losses
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.policies.compaction import enforce_limits
-from memory.routing.history import is_shared, length, trim
-from memory.stream import Stream
-from prompts.render import Templates
-from tasks.prune import Prune
-from tasks.summarise import Summarise
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Archive, Loss, losses
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.compaction import enforce_limits
+from cogitate.memory.routing.history import is_shared, length, trim
+from cogitate.memory.stream import Stream
+from cogitate.prompts.render import Templates
+from cogitate.tasks.prune import Prune
+from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import moment_of
 
 GROUP = "group:assembly"

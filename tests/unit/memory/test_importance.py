@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memory.entry import Entry, EntryType
-from memory.importance import _MAX_TEXTS, ImportanceEstimate, Ratings, RatingState, rate_by_rule
-from memory.language.leanings import leaning
-from memory.language.life_events import changes_a_life
-from memory.language.text import stems
-from memory.limits import MemoryLimits
+from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.importance import _MAX_TEXTS, ImportanceEstimate, Ratings, RatingState, rate_by_rule
+from cogitate.memory.language.leanings import leaning
+from cogitate.memory.language.life_events import changes_a_life
+from cogitate.memory.language.text import stems
+from cogitate.memory.limits import MemoryLimits
 
 OWNER = "agent:Maria Lopez"
 

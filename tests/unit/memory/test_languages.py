@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.languages import OTHER, UNDETERMINED, is_english, languages_of
-from memory.language.life_events import changes_a_life
+from cogitate.memory.language.languages import OTHER, UNDETERMINED, is_english, languages_of
+from cogitate.memory.language.life_events import changes_a_life
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.language.text import WHITE_SPACE, normalized
+from cogitate.memory.language.text import WHITE_SPACE, normalized
 from tests.unit.memory.hostile_text import SHAPES, SHAPES_OF_ANSWERS, Shape
 from tests.unit.memory.pattern_samples import PACKAGES, Used, compiled, patterns, pumps
 from tests.unit.memory.text_functions import FUNCTIONS, FUNCTIONS_OF_ANSWERS, LISTS

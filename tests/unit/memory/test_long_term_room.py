@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from memory.entry import Entry
-from memory.language.word_count import count_words
-from memory.summaries.long_term import (
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.word_count import count_words
+from cogitate.memory.summaries.long_term import (
     cut_oldest,
     estimate_tokens,
     fold,
@@ -18,7 +18,7 @@ from memory.summaries.long_term import (
     tokens_of_words,
     words_of_tokens,
 )
-from memory.summaries.units import MOST_SENTENCES
+from cogitate.memory.summaries.units import MOST_SENTENCES
 from tests.unit.tasks.kind_cases import MARIA, WORLD, message, observation, stream_of
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.quality import near_words as making
-from memory.language.meanings.near_words import near_words, read
-from memory.language.text import stem
+from cogitate.memory.language.meanings.near_words import near_words, read
+from cogitate.memory.language.text import stem
 
 
 def test_a_word_that_is_near_another_has_it_near_too() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from memory.entry import INTO_SUMMARY, PlanItem
-from memory.plans import present_items
-from memory.policies.compaction import Cut
-from memory.stream import Changes
+from cogitate.memory.entry import INTO_SUMMARY, PlanItem
+from cogitate.memory.plans import present_items
+from cogitate.memory.policies.compaction import Cut
+from cogitate.memory.stream import Changes
 
 NOON = 720
 

@@ -6,9 +6,17 @@ from typing import Any
 
 import pytest
 
-from memory.errors import InputError
-from memory.retrieval.profiles import CUSTOM, MAX_WEIGHT, MEASURES, PROFILES, check_choice, check_choices, profile_of
-from memory.retrieval.retrieval import DEFAULT, DIALOGUE, SPEC
+from cogitate.memory.errors import InputError
+from cogitate.memory.retrieval.profiles import (
+    CUSTOM,
+    MAX_WEIGHT,
+    MEASURES,
+    PROFILES,
+    check_choice,
+    check_choices,
+    profile_of,
+)
+from cogitate.memory.retrieval.retrieval import DEFAULT, DIALOGUE, SPEC
 
 
 class Name(str):

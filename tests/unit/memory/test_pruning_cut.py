@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from memory.effects import Append, Archive
-from memory.entry import MAX_TEXT, Entry
-from memory.limits import MemoryLimits
-from memory.policies.compaction import Cut, by_place, carry_out, choose, enforce_limits
+from cogitate.memory.effects import Append, Archive
+from cogitate.memory.entry import MAX_TEXT, Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.compaction import Cut, by_place, carry_out, choose, enforce_limits
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, WORLD, appended, message, observation, stream_of
 
 NOW = 20_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.grammar import past_of
-from memory.language.questions import LONGEST, reported_question
+from cogitate.memory.language.grammar import past_of
+from cogitate.memory.language.questions import LONGEST, reported_question
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import Entry
-from memory.importance import Ratings
-from memory.rating_habits import RATINGS, expected_shares, posterior, uncertainty
+from cogitate.memory.entry import Entry
+from cogitate.memory.importance import Ratings
+from cogitate.memory.rating_habits import RATINGS, expected_shares, posterior, uncertainty
 
 GROUPS = ("seen0", "seen3", "seen6", "thought1", "grave", "talk")
 

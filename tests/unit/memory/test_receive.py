@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memory.effects import Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.policies.cells import (
+from cogitate.memory.effects import Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.cells import (
     SUMMARY_TOKENS,
     enforce,
     has_space,
@@ -16,7 +16,7 @@ from memory.policies.cells import (
     surplus_cells,
     update_summary,
 )
-from memory.stream import Stream
+from cogitate.memory.stream import Stream
 from tests.unit.tasks.kind_cases import KLAUS, observation
 
 CELLS = MemoryLimits(policy="cells", cells=2)

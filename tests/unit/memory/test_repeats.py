@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import Entry, Marks
-from memory.routing.repeats import RepeatIndex, count_repeat, repeat_key
-from memory.stream import Stream
+from cogitate.memory.entry import Entry, Marks
+from cogitate.memory.routing.repeats import RepeatIndex, count_repeat, repeat_key
+from cogitate.memory.stream import Stream
 
 
 def seen(text: str, minute: int = 0, **other: object) -> Entry:

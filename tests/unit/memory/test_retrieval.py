@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import ENTRY_TYPES, Entry
-from memory.language.text import normal
-from memory.retrieval.candidates import Candidates, Matching
-from memory.retrieval.retrieval import (
+from cogitate.memory.entry import ENTRY_TYPES, Entry
+from cogitate.memory.language.text import normal
+from cogitate.memory.retrieval.candidates import Candidates, Matching
+from cogitate.memory.retrieval.retrieval import (
     DEFAULT,
     DIALOGUE,
     SPEC,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from memory.entry import MAX_TEXT
-from memory.errors import InputError
-from memory.language.truncation import Truncation
-from memory.routing.routing import RULES, Event, EventRule, Routing, route
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.memory.errors import InputError
+from cogitate.memory.language.truncation import Truncation
+from cogitate.memory.routing.routing import RULES, Event, EventRule, Routing, route
 
 FLOOR = "I believe we should maximize the floor because it protects vulnerable members."
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memory.effects import AdvanceCursor, Append
-from memory.limits import MemoryLimits
-from memory.routing.scopes import cursor_of
-from tasks.job import Request
+from cogitate.memory.effects import AdvanceCursor, Append
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.routing.scopes import cursor_of
+from cogitate.tasks.job import Request
 from tests.unit.memory.scope_case import ANSWER, BOB, INN, RECOUNT, TALK, Realm
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memory.entry import Entry
-from memory.routing.scopes import WORLD, around_mentions, is_about, mentions
-from scheduler.engine.triggers import location_left, story_event
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.scopes import WORLD, around_mentions, is_about, mentions
+from cogitate.scheduler.engine.triggers import location_left, story_event
 from tests.unit.memory.scope_case import BOB, EVE, INN, RECOUNT, TALK, Realm
 
 # -- prompts ---------------------------------------------------------------------------------------

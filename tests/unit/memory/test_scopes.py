@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.entry import Entry
-from memory.routing.scopes import WORLD, around_mentions, cursor_of, is_about, mentions, messages_since, place_of
-from scheduler.engine.triggers import location_left, story_event
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.scopes import (
+    WORLD,
+    around_mentions,
+    cursor_of,
+    is_about,
+    mentions,
+    messages_since,
+    place_of,
+)
+from cogitate.scheduler.engine.triggers import location_left, story_event
 from tests.unit.memory.scope_case import ANSWER, BOB, EVE, INN, PROFILES, TALK, Realm
 
 # -- the cases of the scopes design ----------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.retrieval.scoring import (
+from cogitate.memory.retrieval.scoring import (
     HALF_LIFE,
     bm25,
     keyword_relevance,

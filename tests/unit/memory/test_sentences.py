@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.courtesies import is_small_talk
-from memory.language.entities import is_number, is_time, name_words
-from memory.language.pronouns import HE, SHE, THEY, pronouns_of
-from memory.language.reported import is_english, third_person
-from memory.language.sentences import clean, is_called, split_clauses, split_sentences, without_own_name
-from memory.language.speakers import Speakers
+from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.entities import is_number, is_time, name_words
+from cogitate.memory.language.pronouns import HE, SHE, THEY, pronouns_of
+from cogitate.memory.language.reported import is_english, third_person
+from cogitate.memory.language.sentences import clean, is_called, split_clauses, split_sentences, without_own_name
+from cogitate.memory.language.speakers import Speakers
 
 
 @pytest.mark.parametrize(

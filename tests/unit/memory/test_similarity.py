@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from memory.entry import Entry
-from memory.errors import InputError
-from memory.retrieval.similarity import SimilarityUnavailable, similarity_by_number
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import InputError
+from cogitate.memory.retrieval.similarity import SimilarityUnavailable, similarity_by_number
 
 ENTRIES = [Entry(type="observation", text=text, minute=1, number=number) for number, text in ((3, "a"), (7, "b"))]
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import snapshot
-from memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem
-from memory.stream import Stream
-from memory.unreadable import UnreadableEntry
+from cogitate.memory import snapshot
+from cogitate.memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import UnreadableEntry
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, message, observation, stream_of
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from memory.entry import Entry, EntryType
-from memory.language.times import anchor_days
-from memory.routing.routing import Event, Routing, Style, route
-from memory.summaries.conversations import parse_line, shown_line, summarise_entries
-from memory.summaries.statements import news_of, statement_of, told_apart, topic_of
+from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.language.times import anchor_days
+from cogitate.memory.routing.routing import Event, Routing, Style, route
+from cogitate.memory.summaries.conversations import parse_line, shown_line, summarise_entries
+from cogitate.memory.summaries.statements import news_of, statement_of, told_apart, topic_of
 
 ALICE = "agent:alice"
 NAMES = {ALICE: "Alice Adams", "npc:tom": "Tom"}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem, as_known, is_dialogue
-from memory.stream import Changes, Stream
+from cogitate.memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem, as_known, is_dialogue
+from cogitate.memory.stream import Changes, Stream
 from tests.unit.scheduler.scheduler_case import ANN, seen
 
 steps = st.lists(st.tuples(st.sampled_from(["append", "archive", "next"]), st.integers(0, 99)), max_size=60)

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from memory.entry import Entry
-from memory.errors import InputError
-from memory.routing.routing import Event, Routing, route, stage_of
-from memory.routing.structure import Parts, parts_of
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import InputError
+from cogitate.memory.routing.routing import Event, Routing, route, stage_of
+from cogitate.memory.routing.structure import Parts, parts_of
 
 FLOOR = "I believe we should maximize the floor because it protects vulnerable members."
 

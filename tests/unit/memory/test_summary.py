@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.summaries.summary import Style, Utterance, choose_units, summarise
-from memory.summaries.units import Unit
+from cogitate.memory.summaries.summary import Style, Utterance, choose_units, summarise
+from cogitate.memory.summaries.units import Unit
 
 TALK = [
     Utterance("Gina", "Hey Jon! Good to see you. What's up?", 540),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.clock import DAY
-from memory.language.tense import is_over, told_after
+from cogitate.memory.clock import DAY
+from cogitate.memory.language.tense import is_over, told_after
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from snowballstemmer.english_stemmer import EnglishStemmer
 
-from memory.language.text import FUNCTION_WORDS, STOP_WORDS, extract_keywords, normal, normalized, stem, stems, words
+from cogitate.memory.language.text import (
+    FUNCTION_WORDS,
+    STOP_WORDS,
+    extract_keywords,
+    normal,
+    normalized,
+    stem,
+    stems,
+    words,
+)
 
 
 @pytest.mark.parametrize(

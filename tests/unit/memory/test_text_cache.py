@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memory.language.meanings.concepts import is_theme
-from memory.language.meanings.word_vectors import mean_vector
-from memory.language.text import stems
-from memory.retrieval.terms import TERMS, THEMED_TERMS, VECTORS
-from memory.retrieval.text_cache import TextCache
+from cogitate.memory.language.meanings.concepts import is_theme
+from cogitate.memory.language.meanings.word_vectors import mean_vector
+from cogitate.memory.language.text import stems
+from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, VECTORS
+from cogitate.memory.retrieval.text_cache import TextCache
 
 
 class Splitter:

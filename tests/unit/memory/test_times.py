@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.clock import DAY
-from memory.language.times import anchor_days, find_times, parse_clock
+from cogitate.memory.clock import DAY
+from cogitate.memory.language.times import anchor_days, find_times, parse_clock
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.quality.recordings import load_runs
 from bench.quality.reflection_times import replay
-from memory.trigger import ReflectionTrigger
+from cogitate.memory.trigger import ReflectionTrigger
 
 
 def test_counter_falls_by_importance_and_starts_again() -> None:

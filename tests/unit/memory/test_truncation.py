@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.language.truncation import ELLIPSIS, Truncation, first_words, shorten
+from cogitate.memory.language.truncation import ELLIPSIS, Truncation, first_words, shorten
 
 STATEMENT = (
     "I believe we should maximize the floor because it protects the most vulnerable members of society. This approach "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.summaries.parts import sentence_in_parts
-from memory.summaries.units import MAX_SPEAKER, MOST_SENTENCES, Style, Unit, Utterance, units
+from cogitate.memory.summaries.parts import sentence_in_parts
+from cogitate.memory.summaries.units import MAX_SPEAKER, MOST_SENTENCES, Style, Unit, Utterance, units
 
 
 def told(*lines: tuple[str, str], style: Style = "facts") -> list[Unit]:

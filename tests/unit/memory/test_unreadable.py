@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.effects import Archive, Effect, SetCounter
-from memory.entry import Entry, Head, Marks, PlanItem
-from memory.unreadable import (
+from cogitate.memory.effects import Archive, Effect, SetCounter
+from cogitate.memory.entry import Entry, Head, Marks, PlanItem
+from cogitate.memory.unreadable import (
     LeftOut,
     UnreadableEntry,
     UnreadableItem,

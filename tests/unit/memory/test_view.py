@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import Character, Entry, PlanItem
-from memory.errors import InputError, UsageError
-from memory.retrieval.candidates import Query
-from memory.retrieval.profiles import MEASURES, PROFILES, profile_of
-from memory.retrieval.retrieval import retrieve
-from memory.stream import Stream
-from memory.summaries.long_term import estimate_tokens
-from memory.view import MemoryView
+from cogitate.memory.entry import Character, Entry, PlanItem
+from cogitate.memory.errors import InputError, UsageError
+from cogitate.memory.retrieval.candidates import Query
+from cogitate.memory.retrieval.profiles import MEASURES, PROFILES, profile_of
+from cogitate.memory.retrieval.retrieval import retrieve
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.long_term import estimate_tokens
+from cogitate.memory.view import MemoryView
 from tests.unit.memory.view_case import ADA, BEN, CY, view_of
 
 

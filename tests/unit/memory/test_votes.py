@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memory.clock import DAY
-from memory.entry import Entry
-from memory.summaries.votes import OwnVotes
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.memory.summaries.votes import OwnVotes
 
 DECISION = "The council voted 4 to 1 to dig the well."
 EVENT = ("event:ballot_completed",)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from memory.apply import apply, unmet
-from memory.effects import ReplaceSummary, SetCharacter
-from memory.entry import INTO_SUMMARY, Character, Entry
-from memory.limits import MemoryLimits
-from memory.policies import window
-from memory.policies.compaction import enforce_limits
-from memory.policies.window import (
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import ReplaceSummary, SetCharacter
+from cogitate.memory.entry import INTO_SUMMARY, Character, Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies import window
+from cogitate.memory.policies.compaction import enforce_limits
+from cogitate.memory.policies.window import (
     buffer_tokens,
     compressible,
     fitting_character,
@@ -17,9 +17,9 @@ from memory.policies.window import (
     summary_room,
     total_tokens,
 )
-from memory.summaries.long_term import estimate_tokens
-from scheduler.config.settings import Settings
-from tasks.kind import Case
+from cogitate.memory.summaries.long_term import estimate_tokens
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.kind import Case
 from tests.unit.memory.window_case import KNOWN, LIMITS, at_length, briefly, fails, stream_of, ten_words
 from tests.unit.tasks.policy_cases import KIND, OGILVY, Host
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from memory.effects import ReplaceSummary, SetCharacter
-from memory.limits import MemoryLimits
-from memory.policies.window import buffer_tokens, format_character
-from memory.summaries.long_term import cut_oldest, estimate_tokens, fold
-from prompts.render import Templates
-from tasks.kind import Case
-from tasks.summarise import Summarise
+from cogitate.memory.effects import ReplaceSummary, SetCharacter
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.window import buffer_tokens, format_character
+from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens, fold
+from cogitate.prompts.render import Templates
+from cogitate.tasks.kind import Case
+from cogitate.tasks.summarise import Summarise
 from tests.unit.memory.window_case import KNOWN, LIMITS, at_length, briefly, stream_of, ten_words
 from tests.unit.tasks.policy_cases import KIND, OGILVY, Host
 

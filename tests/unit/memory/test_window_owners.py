@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.apply import unmet
-from memory.effects import Append, Archive, ReplaceSummary
-from memory.entry import INTO_SUMMARY, Entry
-from memory.limits import MemoryLimits
-from memory.policies.compaction import enforce_limits
-from memory.policies.window import total_tokens
-from memory.summaries.long_term import estimate_tokens
+from cogitate.memory.apply import unmet
+from cogitate.memory.effects import Append, Archive, ReplaceSummary
+from cogitate.memory.entry import INTO_SUMMARY, Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.compaction import enforce_limits
+from cogitate.memory.policies.window import total_tokens
+from cogitate.memory.summaries.long_term import estimate_tokens
 from tests.unit.memory.window_case import KNOWN, LIMITS, at_length, briefly, fails, stream_of, ten_words
 from tests.unit.tasks.policy_cases import HENDERSON, OGILVY, Host
 

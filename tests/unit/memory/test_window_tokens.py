@@ -6,11 +6,11 @@ import itertools
 
 import pytest
 
-from memory.apply import apply, unmet
-from memory.effects import Archive, ReplaceSummary
-from memory.entry import Character, Entry
-from memory.limits import MemoryLimits
-from memory.policies.window import (
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Archive, ReplaceSummary
+from cogitate.memory.entry import Character, Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.window import (
     buffer_tokens,
     compressible,
     compression_threshold,
@@ -23,7 +23,7 @@ from memory.policies.window import (
     to_compress,
     total_tokens,
 )
-from memory.summaries.long_term import estimate_tokens
+from cogitate.memory.summaries.long_term import estimate_tokens
 from tests.unit.memory.window_case import KNOWN, LIMITS, at_length, briefly, stream_of, ten_words
 from tests.unit.tasks.policy_cases import BORIN, HENDERSON, OGILVY, Host
 

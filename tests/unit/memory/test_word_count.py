@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.language.word_count import count_tokens
+from cogitate.memory.language.word_count import count_tokens
 
 
 @pytest.mark.parametrize(

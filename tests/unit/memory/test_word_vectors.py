@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.quality import word_vectors as making
-from memory.language.meanings.word_vectors import cosine, mean_vector, rarity
-from memory.language.text import stem, stems
+from cogitate.memory.language.meanings.word_vectors import cosine, mean_vector, rarity
+from cogitate.memory.language.text import stem, stems
 
 
 def likeness(first: str, second: str) -> float:

@@ -15,55 +15,63 @@ from typing import Any
 import msgspec
 from pydantic import ValidationError
 
-from memory.appointments import appointments, find_place
-from memory.entry import Character
-from memory.importance import Ratings, rate_by_rule
-from memory.language.courtesies import is_small_talk
-from memory.language.entities import name_words
-from memory.language.hidden_characters import without_hidden
-from memory.language.own_view import in_own_words
-from memory.language.persons import replace_persons, tokens_of
-from memory.language.references import leans_on_others, names_person, resolved
-from memory.language.reported import is_english, third_person
-from memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
-from memory.language.speakers import Speakers
-from memory.language.tense import told_after
-from memory.language.text import extract_keywords, normal, stems, words
-from memory.language.times import anchor_days, find_times, parse_clock
-from memory.language.truncation import shorten
-from memory.limits import MemoryLimits
-from memory.policies.compaction import by_place
-from memory.policies.window import compress_summary, fitting_character
-from memory.profile import Profile
-from memory.retrieval.candidates import Candidates, Matching, Query
-from memory.retrieval.dialogue import asks, speaker
-from memory.retrieval.retrieval import DIALOGUE, retrieve
-from memory.routing.context import context_window
-from memory.routing.repeats import repeat_key
-from memory.routing.routing import Event, route
-from memory.routing.scope_context import memory_line
-from memory.routing.scopes import mentions
-from memory.summaries.conversations import first_person, parse_line, summarise_entries
-from memory.summaries.long_term import cut_oldest, estimate_tokens, fold
-from memory.summaries.summary import Utterance, summarise
-from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
-from prompts.render import Templates, neutral
-from scheduler.engine.triggers import recounts, story_event
-from scheduler.intake.checks import InputError, check_owner
-from scheduler.intake.observations import check_entry
-from simulation.naming import distinct, slug
-from simulation.recorded.nodes import read_nodes, sound_text
-from simulation.town.action import MEAL_WORDS, SLEEP_WORDS
-from tasks.heuristics.day_plan import build
-from tasks.heuristics.identity import pursuit_of, read_routine, role_of
-from tasks.heuristics.insight import find_insight
-from tasks.heuristics.promises import find_promises
-from tasks.heuristics.recalled import PlanOutcome, Recalled
-from tasks.kind import Case, Kind, Prompt, WorldFacts
-from tasks.plan import Plan
-from tasks.recount import Recount
-from tasks.reflect import Reflect, person_meant
-from tasks.summarise import Summarise
+from cogitate.memory.appointments import appointments, find_place
+from cogitate.memory.entry import Character
+from cogitate.memory.importance import Ratings, rate_by_rule
+from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.entities import name_words
+from cogitate.memory.language.hidden_characters import without_hidden
+from cogitate.memory.language.own_view import in_own_words
+from cogitate.memory.language.persons import replace_persons, tokens_of
+from cogitate.memory.language.references import leans_on_others, names_person, resolved
+from cogitate.memory.language.reported import is_english, third_person
+from cogitate.memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
+from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.tense import told_after
+from cogitate.memory.language.text import extract_keywords, normal, stems, words
+from cogitate.memory.language.times import anchor_days, find_times, parse_clock
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.compaction import by_place
+from cogitate.memory.policies.window import compress_summary, fitting_character
+from cogitate.memory.profile import Profile
+from cogitate.memory.retrieval.candidates import Candidates, Matching, Query
+from cogitate.memory.retrieval.dialogue import asks, speaker
+from cogitate.memory.retrieval.retrieval import DIALOGUE, retrieve
+from cogitate.memory.routing.context import context_window
+from cogitate.memory.routing.repeats import repeat_key
+from cogitate.memory.routing.routing import Event, route
+from cogitate.memory.routing.scope_context import memory_line
+from cogitate.memory.routing.scopes import mentions
+from cogitate.memory.summaries.conversations import first_person, parse_line, summarise_entries
+from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens, fold
+from cogitate.memory.summaries.summary import Utterance, summarise
+from cogitate.prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
+from cogitate.prompts.render import Templates, neutral
+from cogitate.scheduler.engine.triggers import recounts, story_event
+from cogitate.scheduler.intake.checks import InputError, check_owner
+from cogitate.scheduler.intake.observations import check_entry
+from cogitate.simulation.naming import distinct, slug
+from cogitate.simulation.recorded.nodes import read_nodes, sound_text
+from cogitate.simulation.town.action import MEAL_WORDS, SLEEP_WORDS
+from cogitate.tasks.heuristics.day_plan import build
+from cogitate.tasks.heuristics.identity import pursuit_of, read_routine, role_of
+from cogitate.tasks.heuristics.insight import find_insight
+from cogitate.tasks.heuristics.promises import find_promises
+from cogitate.tasks.heuristics.recalled import PlanOutcome, Recalled
+from cogitate.tasks.kind import Case, Kind, Prompt, WorldFacts
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.recount import Recount
+from cogitate.tasks.reflect import Reflect, person_meant
+from cogitate.tasks.summarise import Summarise
+from cogitate.workers.answer_faults.fault import fault_of
+from cogitate.workers.jobs.repair import describe_fault, repairs_of
+from cogitate.workers.llm.replies.error_responses import error_text, from_status
+from cogitate.workers.llm.replies.extract import json_objects
+from cogitate.workers.llm.replies.reply import read_completion, validated
+from cogitate.workers.llm.replies.requested_waits import requested_wait
+from cogitate.workers.llm.requests import tokens
+from cogitate.workers.llm.requests.dialect import Dialect
 from tests.unit.tasks.kind_cases import (
     KLAUS,
     PLACES,
@@ -75,14 +83,6 @@ from tests.unit.tasks.kind_cases import (
     observation,
     stream_of,
 )
-from workers.answer_faults.fault import fault_of
-from workers.jobs.repair import describe_fault, repairs_of
-from workers.llm.replies.error_responses import error_text, from_status
-from workers.llm.replies.extract import json_objects
-from workers.llm.replies.reply import read_completion, validated
-from workers.llm.replies.requested_waits import requested_wait
-from workers.llm.requests import tokens
-from workers.llm.requests.dialect import Dialect
 
 NAMES = WORLD.names
 TEMPLATES = Templates()

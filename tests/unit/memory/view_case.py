@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from memory.retrieval.profiles import ProfileChoice
-from memory.retrieval.similarity import Similarity
-from memory.stream import Stream
-from memory.view import MemoryView
+from cogitate.memory.retrieval.profiles import ProfileChoice
+from cogitate.memory.retrieval.similarity import Similarity
+from cogitate.memory.stream import Stream
+from cogitate.memory.view import MemoryView
 
 ADA, BEN, CY = "agent:ada", "agent:ben", "agent:cy"
 NAMES = {ADA: "Ada Smith", BEN: "Ben Cole", CY: "Cy Dale", "inn": "The Inn"}

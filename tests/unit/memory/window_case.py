@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from memory.entry import Character, Entry
-from memory.limits import MemoryLimits
-from memory.stream import Stream
-from tasks.kind import Case
+from cogitate.memory.entry import Character, Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.stream import Stream
+from cogitate.tasks.kind import Case
 from tests.unit.tasks.policy_cases import OGILVY
 
 LIMITS = MemoryLimits(policy="tokens", token_limit=100)

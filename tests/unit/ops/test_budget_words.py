@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from ops.formatting.budget import (
+from cogitate.ops.formatting.budget import (
     BudgetRow,
     budget_cells,
     budget_rows,
@@ -17,9 +17,9 @@ from ops.formatting.budget import (
     format_refusals,
     limit_lines,
 )
-from scheduler.budget.budget import figure_of, format_limit, format_refusal
-from scheduler.budget.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
-from scheduler.config.limits import LimitTable
+from cogitate.scheduler.budget.budget import figure_of, format_limit, format_refusal
+from cogitate.scheduler.budget.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
+from cogitate.scheduler.config.limits import LimitTable
 
 POOLS = Pools(0.2)
 TABLE = LimitTable({"tick.run.calls": 10, "day.owner:*.calls": 20, "day.owner:agent:eve.calls": 5, "day.run.jobs": 3})

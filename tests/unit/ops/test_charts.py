@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ops.formatting.axes import Axis, figure
-from ops.formatting.charts import Band, Series, bar_chart, document, line_chart
-from ops.report.page import Page, ReportTable, Section
+from cogitate.ops.formatting.axes import Axis, figure
+from cogitate.ops.formatting.charts import Band, Series, bar_chart, document, line_chart
+from cogitate.ops.report.page import Page, ReportTable, Section
 
 EVIL = "<script>alert('x')</script> & \"more\""
 

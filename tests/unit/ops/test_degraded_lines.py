@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ops.formatting.run import degraded_lines
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.summary import summarise_run
-from tasks.job import JobKey
+from cogitate.ops.formatting.run import degraded_lines
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.run_lines_case import ANN, decided, lines, store_of
 
 SAYS = "Results of heuristics that a late answer replaced: "

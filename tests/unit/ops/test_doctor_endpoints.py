@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from hosting.finding import Finding
-from ops.doctor.endpoints import examine_endpoints
-from scheduler.config.settings import PinnedSettings
-from scheduler.ledger.keys import ENDPOINTS, endpoint_keys
+from cogitate.hosting.finding import Finding
+from cogitate.ops.doctor.endpoints import examine_endpoints
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 
 def found(gate: dict[Any, Any], counters: dict[str, int]) -> list[Finding]:

@@ -7,11 +7,11 @@ import io
 import pytest
 from rich.console import Console
 
-from ops.estimate.command import _short, _table, format_estimate
-from ops.estimate.demand import DEFAULTS
-from ops.estimate.estimates import RunEstimate, estimate
-from scheduler.config.settings import Settings
-from tasks.registry import kinds
+from cogitate.ops.estimate.command import _short, _table, format_estimate
+from cogitate.ops.estimate.demand import DEFAULTS
+from cogitate.ops.estimate.estimates import RunEstimate, estimate
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.registry import kinds
 
 
 def estimated(agents: int, days: int, **over: object) -> tuple[RunEstimate, Settings]:

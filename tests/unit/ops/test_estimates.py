@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from ops.estimate.demand import DEFAULTS, Demand, Range
-from ops.estimate.estimates import KindDay, RunEstimate, estimate
-from scheduler.config.settings import Settings
-from tasks.registry import kinds
+from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range
+from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.registry import kinds
 
 
 def estimated(agents: int = 25, days: int = 1, **settings: Any) -> RunEstimate:

@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from memory.stream import Stream
-from scheduler.engine.token_estimates import NEUTRAL, TokenEstimates
-from scheduler.ledger.claims import PromptCount
-from simulation.recorded.player import RecordedWorld
-from tasks.kind import Prompt, WorldFacts
-from tasks.registry import kind_of
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.token_estimates import NEUTRAL, TokenEstimates
+from cogitate.scheduler.ledger.claims import PromptCount
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.tasks.kind import Prompt, WorldFacts
+from cogitate.tasks.registry import kind_of
+from cogitate.workers.llm.requests.tokens import corrected_tokens, prompt_parts, prompt_tokens
 from tests.unit.tasks.kind_cases import case_of
-from workers.llm.requests.tokens import corrected_tokens, prompt_parts, prompt_tokens
 
 EVERY = 8  # game minutes
 _PIECE = re.compile(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]")  # as byte-level tokenizers split before they merge

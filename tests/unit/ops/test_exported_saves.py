@@ -11,12 +11,12 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import Location, Profile, Settings, TickLoop
-from memory.effects import Append, Archive
-from memory.entry import Entry, PlanItem
-from memory.errors import InputError
-from memory.stream import Stream
-from ops.exchange.generative_agents import read_save
-from ops.exchange.save_folder import LATEST, Saved, write_save
+from cogitate.memory.effects import Append, Archive
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.errors import InputError
+from cogitate.memory.stream import Stream
+from cogitate.ops.exchange.generative_agents import read_save
+from cogitate.ops.exchange.save_folder import LATEST, Saved, write_save
 
 ADA, BEN, TWIN, PUB = "agent:ada", "npc:ben", "agent:twin", "location:pub"
 OWNERS = {

@@ -7,15 +7,15 @@ import io
 import pytest
 from rich.console import Console
 
-from ops.formatting.endpoints import endpoints_table, format_breaker
-from ops.formatting.failures import format_class
-from ops.formatting.job_life import job_life
-from scheduler.inspection.endpoint_vitals import EndpointVitals
-from scheduler.inspection.job_history import JobRecord
-from scheduler.ledger.claims import Tried
-from tasks.job import Cost
-from workers.llm.replies.error_responses import from_status
-from workers.llm.replies.failures import FAILURE_KINDS, STATUS
+from cogitate.ops.formatting.endpoints import endpoints_table, format_breaker
+from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.job_life import job_life
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
+from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.ledger.claims import Tried
+from cogitate.tasks.job import Cost
+from cogitate.workers.llm.replies.error_responses import from_status
+from cogitate.workers.llm.replies.failures import FAILURE_KINDS, STATUS
 
 FAILING = EndpointVitals(
     endpoint="default", breaker="half-open", why="server", changed=12.0, next_probe=None, missing_models=[], held=0.0,

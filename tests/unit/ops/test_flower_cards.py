@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ops.flower.card import Card
-from ops.flower.cards import (
+from cogitate.ops.flower.card import Card
+from cogitate.ops.flower.cards import (
     cards_of,
     failing_card,
     host_card,
@@ -18,21 +18,21 @@ from ops.flower.cards import (
     reflections_card,
     workers_card,
 )
-from ops.flower.readings import refusals_of, row_of
-from ops.flower.spending_cards import money_card, spenders_card
-from ops.formatting.slow_kinds import format_slow_kind
-from scheduler.budget.budget_lines import BudgetLine
-from scheduler.budget.forecast import forecast
-from scheduler.config.limits import LimitUnit
-from scheduler.inspection.endpoint_vitals import EndpointVitals
-from scheduler.inspection.overview import RunOverview, Spenders
-from scheduler.inspection.recent import KindTally, Recent
-from scheduler.inspection.slow_kinds import SlowKind
-from scheduler.inspection.steering_vitals import SteeringVitals
-from scheduler.inspection.vitals import OpenKind, Window
-from scheduler.ledger.real_day import DaySpending
-from scheduler.ledger.worker_signs import FailingWorker, MissingWorker, WorkersSeen
-from tasks.job import Cost
+from cogitate.ops.flower.readings import refusals_of, row_of
+from cogitate.ops.flower.spending_cards import money_card, spenders_card
+from cogitate.ops.formatting.slow_kinds import format_slow_kind
+from cogitate.scheduler.budget.budget_lines import BudgetLine
+from cogitate.scheduler.budget.forecast import forecast
+from cogitate.scheduler.config.limits import LimitUnit
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
+from cogitate.scheduler.inspection.overview import RunOverview, Spenders
+from cogitate.scheduler.inspection.recent import KindTally, Recent
+from cogitate.scheduler.inspection.slow_kinds import SlowKind
+from cogitate.scheduler.inspection.steering_vitals import SteeringVitals
+from cogitate.scheduler.inspection.vitals import OpenKind, Window
+from cogitate.scheduler.ledger.real_day import DaySpending
+from cogitate.scheduler.ledger.worker_signs import FailingWorker, MissingWorker, WorkersSeen
+from cogitate.tasks.job import Cost
 
 NOON = 12 * 60
 STEERING = SteeringVitals(

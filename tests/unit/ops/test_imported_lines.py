@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from memory.effects import ReplaceSummary, SetCharacter
-from memory.entry import Character, Entry, Head, PlanItem
-from memory.errors import InputError
-from memory.profile import Profile
-from memory.snapshot import dump
-from memory.stream import Stream
-from ops.exchange import incoming
-from ops.exchange.dialogue import read_dialogue
-from ops.exchange.imported_run import settings_of
-from ops.exchange.incoming import Incoming
-from ops.exchange.jsonl import read_jsonl, write_stream
-from scheduler.config.settings import Settings
+from cogitate.memory.effects import ReplaceSummary, SetCharacter
+from cogitate.memory.entry import Character, Entry, Head, PlanItem
+from cogitate.memory.errors import InputError
+from cogitate.memory.profile import Profile
+from cogitate.memory.snapshot import dump
+from cogitate.memory.stream import Stream
+from cogitate.ops.exchange import incoming
+from cogitate.ops.exchange.dialogue import read_dialogue
+from cogitate.ops.exchange.imported_run import settings_of
+from cogitate.ops.exchange.incoming import Incoming
+from cogitate.ops.exchange.jsonl import read_jsonl, write_stream
+from cogitate.scheduler.config.settings import Settings
 
 ADA, BEN = "agent:ada", "agent:ben-cole"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from memory.errors import InputError
-from ops.exchange import incoming
-from ops.exchange.generative_agents import read_save
-from simulation.recorded.recording import RecordingError
+from cogitate.memory.errors import InputError
+from cogitate.ops.exchange import incoming
+from cogitate.ops.exchange.generative_agents import read_save
+from cogitate.simulation.recorded.recording import RecordingError
 from tests.unit.simulation.recorded_case import event, write
 
 ANN = "agent:ann-lee"
@@ -84,7 +84,7 @@ def test_a_folder_that_is_no_save_is_refused(tmp_path: Path, monkeypatch: pytest
         read_save(tmp_path)
     with pytest.raises(InputError, match="no memory that can be used; the first fault: Ann Lee, node_1 has no"):
         read_save(save(tmp_path, {"node_1": event(description="")}))
-    monkeypatch.setattr("ops.exchange.generative_agents.MAX_FILE", 10)
+    monkeypatch.setattr("cogitate.ops.exchange.generative_agents.MAX_FILE", 10)
     with pytest.raises(InputError, match="at most 10 are read"):
         read_save(tmp_path / "save")
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ops.load.figures import LoadRecorder, Step, TickFigures, figures
-from ops.load.profiles import PROFILES, LoadProfile, Phase, profile_of
-from scheduler.config.controls import FULL
+from cogitate.ops.load.figures import LoadRecorder, Step, TickFigures, figures
+from cogitate.ops.load.profiles import PROFILES, LoadProfile, Phase, profile_of
+from cogitate.scheduler.config.controls import FULL
 
 INTERVAL = 60
 PROFILE = LoadProfile(

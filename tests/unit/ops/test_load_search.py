@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from memory.entry import Entry
-from memory.stream import Stream
-from ops.load.asserts import parse
-from ops.load.evidence import evidence_share
-from ops.load.knee import CLOSE, MEASURED, Knee, LoadSearch, LoadSearchPlan, knee_of
-from ops.load.knee_page import answer_lines, knee_chart, knee_json, knee_page, probe_line
-from ops.load.profiles import LoadProfile
-from scheduler.config.settings import ConfigurationError
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.ops.load.asserts import parse
+from cogitate.ops.load.evidence import evidence_share
+from cogitate.ops.load.knee import CLOSE, MEASURED, Knee, LoadSearch, LoadSearchPlan, knee_of
+from cogitate.ops.load.knee_page import answer_lines, knee_chart, knee_json, knee_page, probe_line
+from cogitate.ops.load.profiles import LoadProfile
+from cogitate.scheduler.config.settings import ConfigurationError
 
 
 @pytest.mark.parametrize("limit", [1.0, 1.3, 2.0, 7.0, 31.9])

@@ -8,10 +8,10 @@ import tomllib
 from collections.abc import Iterator
 from typing import get_args
 
-from scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decision
-from scheduler.journal.lines import End
-from scheduler.ledger.claims import Reason, Source
-from tasks.registry import kinds
+from cogitate.scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decision
+from cogitate.scheduler.journal.lines import End
+from cogitate.scheduler.ledger.claims import Reason, Source
+from cogitate.tasks.registry import kinds
 from tests.repository import ROOT
 
 OUTPUT = (ROOT / "docs" / "reference" / "output.md").read_text()

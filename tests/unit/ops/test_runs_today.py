@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from ops.commands import runs as module
-from ops.commands.runs import show_runs
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.settings import PinnedSettings, Settings
-from scheduler.inspection.summary import summarise_run
-from scheduler.ledger.real_day import Held, RealDay
-from tasks.job import Cost
+from cogitate.ops.commands import runs as module
+from cogitate.ops.commands.runs import show_runs
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import PinnedSettings, Settings
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger.real_day import Held, RealDay
+from cogitate.tasks.job import Cost
 from tests.unit.scheduler.run_lines_case import lines, store_of
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ops.signals import interruptible
+from cogitate.ops.signals import interruptible
 
 
 class _Thing:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ops.formatting.job_life import format_used
-from scheduler.inspection.job_history import JobRecord
-from tasks.job import Cost
+from cogitate.ops.formatting.job_life import format_used
+from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.tasks.job import Cost
 
 
 def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0) -> JobRecord:

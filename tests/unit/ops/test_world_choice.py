@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from memory.profile import Location, Profile
-from ops.world_choice import WorldChoice, event_types_of, settings_for
-from scheduler.config.settings import ConfigurationError, Settings
-from simulation.still import StillWorld
-from simulation.story.people import SETTINGS
-from simulation.story.story import Story
-from simulation.town.perception import Perception
-from simulation.town.town import Town
+from cogitate.memory.profile import Location, Profile
+from cogitate.ops.world_choice import WorldChoice, event_types_of, settings_for
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.simulation.still import StillWorld
+from cogitate.simulation.story.people import SETTINGS
+from cogitate.simulation.story.story import Story
+from cogitate.simulation.town.perception import Perception
+from cogitate.simulation.town.town import Town
 
 
 @pytest.mark.parametrize(

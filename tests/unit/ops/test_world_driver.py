@@ -8,8 +8,8 @@ import pytest
 from redis import Redis
 
 from cogitate import InputError, Tick, TickLoop
-from ops.world_driver import drive
-from simulation.town.town import Town
+from cogitate.ops.world_driver import drive
+from cogitate.simulation.town.town import Town
 
 Loops = Callable[..., TickLoop]
 

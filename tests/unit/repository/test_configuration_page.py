@@ -11,13 +11,13 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from memory.entry import MAX_TEXT
-from memory.language.truncation import LEAST
-from scheduler.budget.rules import check_limits, check_spending
-from scheduler.config.endpoints import Endpoint, ModelSettings
-from scheduler.config.kept_settings import KEPT
-from scheduler.config.settings import ConfigurationError, Settings
-from tasks.registry import kinds
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.memory.language.truncation import LEAST
+from cogitate.scheduler.budget.rules import check_limits, check_spending
+from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
+from cogitate.scheduler.config.kept_settings import KEPT
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.tasks.registry import kinds
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "configuration.md").read_text()

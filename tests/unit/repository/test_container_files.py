@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scheduler.config.settings import Settings
+from cogitate.scheduler.config.settings import Settings
 from tests.repository import ROOT
 
 #: What containers fix, or what cannot be a variable there: the folder, the servers, keys, and modules of a host's own.

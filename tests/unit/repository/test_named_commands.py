@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from typer.testing import CliRunner
 
-from ops.cli import COMMANDS, app
+from cogitate.ops.cli import COMMANDS, app
 from tests.repository import ROOT
 
 PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "hosting", "simulation", "ops", "cogitate")

@@ -7,7 +7,7 @@ import ast
 import pytest
 import structlog
 
-from hosting import logs
+from cogitate.hosting import logs
 from tests.repository import ROOT
 
 PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "hosting", "simulation", "ops")

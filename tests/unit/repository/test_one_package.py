@@ -21,16 +21,16 @@ MODULES = frozenset({"tasks", "memory", "celeryconfig"})
 @pytest.mark.parametrize(
     ("written", "moved"),
     [
-        ("from tasks.job import Job\n", "from cogitate.tasks.job import Job\n"),
+        ("from cogitate.tasks.job import Job\n", "from cogitate.tasks.job import Job\n"),
         ("from tasks import job\n", "from cogitate.tasks import job\n"),
-        ("from  memory.entry import (\n    Entry,\n)\n", "from  cogitate.memory.entry import (\n    Entry,\n)\n"),
+        ("from  cogitate.memory.entry import (\n    Entry,\n)\n", "from  cogitate.memory.entry import (\n    Entry,\n)\n"),
         ("import celeryconfig\n", "from cogitate import celeryconfig\n"),
-        ("import os, tasks.job as job\n", "import os, cogitate.tasks.job as job\n"),
+        ("import os, cogitate.tasks.job as job\n", "import os, cogitate.tasks.job as job\n"),
         ("x = 'é'; from tasks import job\n", "x = 'é'; from cogitate.tasks import job\n"),
         ("def f():\n    from tasks import job\n", "def f():\n    from cogitate.tasks import job\n"),
         ("from . import tasks\nfrom .tasks import job\n", "from . import tasks\nfrom .tasks import job\n"),
         ("from celery import tasks\nimport tasksets\n", "from celery import tasks\nimport tasksets\n"),
-        ("'''\nfrom tasks import job\n'''\nx = 'tasks.job'\n", "'''\nfrom tasks import job\n'''\nx = 'tasks.job'\n"),
+        ("'''\nfrom tasks import job\n'''\nx = 'cogitate.tasks.job'\n", "'''\nfrom tasks import job\n'''\nx = 'cogitate.tasks.job'\n"),
         ("from cogitate import X\r\nimport tasks\r\n", "from cogitate import X\r\nfrom cogitate import tasks\r\n"),
     ],
 )  # fmt: skip
@@ -38,7 +38,9 @@ def test_imports_lead_into_the_package_and_nothing_else_changes(written: str, mo
     assert rewrite_imports(written.encode(), MODULES, "one.py").decode() == moved
 
 
-@pytest.mark.parametrize("written", ["import tasks.job\n", "import os, tasks\n", "from \\\n  tasks import job\n"])
+@pytest.mark.parametrize(
+    "written", ["import cogitate.tasks.job\n", "import os, tasks\n", "from \\\n  tasks import job\n"]
+)
 def test_an_import_that_would_bind_another_name_is_refused_with_its_line(written: str) -> None:
     with pytest.raises(BuildError, match=r"one\.py, line 2"):
         rewrite_imports(b"x = 1\n" + written.encode(), MODULES, "one.py")
@@ -53,8 +55,8 @@ def test_every_room_is_in_the_wheel() -> None:
 
 
 def test_entry_points_lead_into_the_package_but_for_the_plugin() -> None:
-    text = "[console_scripts]\ncogitate = ops.cli:main\n\n[pytest11]\ncogitate = cogitate_pytest\n"
-    assert rewrite_entry_points(text).strip() == text.replace("ops.cli", "cogitate.ops.cli").strip()
+    text = "[console_scripts]\ncogitate = cogitate.ops.cli:main\n\n[pytest11]\ncogitate = cogitate_pytest\n"
+    assert rewrite_entry_points(text).strip() == text.replace("cogitate.ops.cli", "cogitate.ops.cli").strip()
 
 
 def test_every_name_at_the_top_is_moved_and_checked() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.run_lines_case import lines, store_of, with_open_job
 
 

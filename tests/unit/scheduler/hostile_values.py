@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from cogitate import Entry, Profile
-from tasks.job import Reads
+from cogitate.tasks.job import Reads
 
 ADA, BEN, START = "agent:ada", "agent:ben", 357
 

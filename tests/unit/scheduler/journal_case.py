@@ -7,15 +7,15 @@ from pathlib import Path
 
 from fakeredis import FakeRedis
 
-from memory.snapshot import dump
-from memory.stream import Stream
-from scheduler.config.versions import SCHEMA
-from scheduler.journal.checkpoint import JournalCheckpoint, content_hash, write_checkpoint
-from scheduler.journal.exported import ExportedJournal, exported_entry
-from scheduler.journal.lines import Core, TickNotes, unpack_line, write_line
-from scheduler.journal.run_totals import RunTotals
-from scheduler.ledger.keys import RUNS, incarnation_key
-from scheduler.ledger.run_store import RunStore
+from cogitate.memory.snapshot import dump
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, content_hash, write_checkpoint
+from cogitate.scheduler.journal.exported import ExportedJournal, exported_entry
+from cogitate.scheduler.journal.lines import Core, TickNotes, unpack_line, write_line
+from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.ledger.keys import RUNS, incarnation_key
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.scheduler_case import ANN, BOB, seen
 
 LENGTH, NONCE = 12, "0123456789abcdef"

@@ -9,20 +9,20 @@ from typing import Any
 import msgspec
 from fakeredis import FakeRedis
 
-from memory.effects import Append
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.snapshot import dump
-from memory.stream import Stream
-from scheduler.budget.admission import DecidedLine
-from scheduler.config.facts import Facts
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.settings import PinnedSettings
-from scheduler.config.versions import SCHEMA
-from scheduler.journal.checkpoint import JournalCheckpoint, content_hash, packed, write_checkpoint
-from scheduler.journal.exported import ExportedJournal, exported_entry
-from scheduler.journal.history import redo
-from scheduler.journal.lines import (
+from cogitate.memory.effects import Append
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.snapshot import dump
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import DecidedLine
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, content_hash, packed, write_checkpoint
+from cogitate.scheduler.journal.exported import ExportedJournal, exported_entry
+from cogitate.scheduler.journal.history import redo
+from cogitate.scheduler.journal.lines import (
     Core,
     Correction,
     Ended,
@@ -33,11 +33,11 @@ from scheduler.journal.lines import (
     unpack_line,
     write_line,
 )
-from scheduler.journal.run_totals import RunTotals
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import write_streams
-from scheduler.tick.restore import LoopState
-from tasks.job import JobKey
+from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import write_streams
+from cogitate.scheduler.tick.restore import LoopState
+from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.run_lines_case import ANN, BOB, CY, LATE, MORE, SOON, USED, decided, opened, store_of
 
 Tick = tuple[dict[str, Any], dict[str, Any]]  # fields of the core and of the notes

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 from fakeredis import FakeRedis
 
-from memory.profile import Profile
-from scheduler.budget.admission import DecidedLine, Grant
-from scheduler.budget.budget import Cell
-from scheduler.config.facts import Facts
-from scheduler.config.versions import SCHEMA
-from scheduler.journal.checkpoint import JournalCheckpoint, write_checkpoint
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import (
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.budget.admission import DecidedLine, Grant
+from cogitate.scheduler.budget.budget import Cell
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, write_checkpoint
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import (
     Core,
     Correction,
     Ended,
@@ -24,10 +24,10 @@ from scheduler.journal.lines import (
     TickNotes,
     write_line,
 )
-from scheduler.journal.run_totals import RunTotals
-from scheduler.ledger.keys import RUNS, incarnation_key
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job, JobKey
+from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.ledger.keys import RUNS, incarnation_key
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job, JobKey
 
 RESERVED, USED, MORE = Cost(calls=1, tokens=30), Cost(calls=1, tokens=7), Cost(calls=1, tokens=5)
 CELLS = (Cell("day:0", "run"), Cell("run:0", "run"))

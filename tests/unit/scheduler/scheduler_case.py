@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from memory.effects import Append, Effect
-from memory.entry import Entry
-from scheduler.budget.admission import Grant
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.latency.due_ticks import DueTicks
-from scheduler.latency.latencies import Latencies
-from tasks.job import Cost, Job, JobKey, Reads, Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry
+from cogitate.scheduler.budget.admission import Grant
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.latency.due_ticks import DueTicks
+from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.tasks.job import Cost, Job, JobKey, Reads, Request
+from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt
 
 ANN, BOB = "agent:ann", "agent:bob"
 

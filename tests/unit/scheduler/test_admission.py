@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decided, DecidedLine, admit, degrade
-from scheduler.budget.budget import BudgetView, Cell
-from scheduler.config.limits import LimitTable
-from scheduler.config.tiers import ModelOption
-from scheduler.latency.due_ticks import TOO_SLOW, Bounds, DueTicks
-from scheduler.latency.latencies import Latencies, LatencyPrior
-from tasks.job import Cost, JobKey, Request
+from cogitate.scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decided, DecidedLine, admit, degrade
+from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW, Bounds, DueTicks
+from cogitate.scheduler.latency.latencies import Latencies, LatencyPrior
+from cogitate.tasks.job import Cost, JobKey, Request
 from tests.unit.scheduler.scheduler_case import Thinker, fixed_ticks
 
 KINDS = {

@@ -12,14 +12,14 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
-from memory.errors import InputError
-from memory.profile import Location, Profile
-from memory.routing.routing import EventRule
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.settings import PinnedSettings, Settings
-from scheduler.config.tiers import usual_tier
-from scheduler.tick.arguments import Arguments, check_arguments, check_client, check_settings
-from scheduler.tick.unused_arguments import (
+from cogitate.memory.errors import InputError
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routing.routing import EventRule
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import PinnedSettings, Settings
+from cogitate.scheduler.config.tiers import usual_tier
+from cogitate.scheduler.tick.arguments import Arguments, check_arguments, check_client, check_settings
+from cogitate.scheduler.tick.unused_arguments import (
     tell_ignored,
     tell_strangers,
     tell_unasked,

@@ -9,17 +9,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler.budget.admission import Grant
-from scheduler.budget.budget import Cell
-from scheduler.budget.budget_lines import BudgetLine, Pools, lines_of
-from scheduler.config.limits import LimitTable
-from scheduler.engine.corrections import Charged
-from scheduler.engine.late_answers import MOST, Awaited, ProvisionalEntry
-from scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
-from scheduler.inspection.audit.corrections import wrong_corrections
-from scheduler.inspection.audit.late_answers import wrong_late_answers
-from scheduler.journal.run_totals import Charge, JobBeginning, RunTotals
-from tasks.job import Cost, Job, JobKey
+from cogitate.scheduler.budget.admission import Grant
+from cogitate.scheduler.budget.budget import Cell
+from cogitate.scheduler.budget.budget_lines import BudgetLine, Pools, lines_of
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.engine.corrections import Charged
+from cogitate.scheduler.engine.late_answers import MOST, Awaited, ProvisionalEntry
+from cogitate.scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
+from cogitate.scheduler.inspection.audit.corrections import wrong_corrections
+from cogitate.scheduler.inspection.audit.late_answers import wrong_late_answers
+from cogitate.scheduler.journal.run_totals import Charge, JobBeginning, RunTotals
+from cogitate.tasks.job import Cost, Job, JobKey
 
 KEY = JobKey(7, "plan", "agent:ada", 0, 0)
 CELLS = (Cell("day:0", "run"), Cell("run:0", "kind:plan"))

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from scheduler.budget.admission import Grant
-from scheduler.budget.budget import Cell
-from scheduler.budget.budget_lines import accounts_of
-from scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
-from scheduler.journal.run_totals import JobBeginning
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.budget.admission import Grant
+from cogitate.scheduler.budget.budget import Cell
+from cogitate.scheduler.budget.budget_lines import accounts_of
+from cogitate.scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
+from cogitate.scheduler.journal.run_totals import JobBeginning
+from cogitate.tasks.job import Cost, JobKey
 
 OPEN, STAGED = JobKey(7, "plan", "agent:ada", 0, 0), JobKey(7, "plan", "agent:ben", 0, 0)
 CELLS = ("day:0", "run"), ("tick:7", "kind:plan")

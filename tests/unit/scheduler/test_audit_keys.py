@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.inspection.audit.keys import stray_keys
-from scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.inspection.audit.keys import stray_keys
+from cogitate.scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key
+from cogitate.scheduler.ledger.run_store import RunStore
 
 OPEN, TICK = "7/plan/agent:ada/0/0", 8
 

@@ -9,19 +9,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.effects import Archive
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.config.facts import Facts
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.audit import audit as module
-from scheduler.inspection.audit.audit import audit, audit_budget
-from scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
-from scheduler.journal.history import read_journal, redo
-from scheduler.journal.lines import Core, Correction, Ended, EndNote, JournalError, Rated, ReadLine, TickNotes
-from scheduler.journal.run_totals import RunTotals
-from scheduler.ledger.run_store import RunStore
-from tasks.job import JobKey
+from cogitate.memory.effects import Archive
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.audit import audit as module
+from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
+from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
+from cogitate.scheduler.journal.history import read_journal, redo
+from cogitate.scheduler.journal.lines import Core, Correction, Ended, EndNote, JournalError, Rated, ReadLine, TickNotes
+from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.kept_run_case import AGAIN, LIVED, PUT_OFF, Tick, changed, kept_run, thought
 from tests.unit.scheduler.run_lines_case import ANN, BOB, CY, SOON, decided, opened
 

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.effects import Append, Archive, Effect, SetCounter, Tell
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.budget.repairs import FAILED
-from scheduler.engine.boundary import Closing, apply_late, cancelled, close_due
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.intake.kind_effects import EFFECTS_REFUSED
-from scheduler.journal.shortfalls import Shortfalls, note_shortfall
-from scheduler.ledger.answers import DueJob, JobState
-from scheduler.ledger.claims import PromptCount, Result
-from tasks.job import Cost, JobKey
-from tasks.kind import Case, WorldFacts
+from cogitate.memory.effects import Append, Archive, Effect, SetCounter, Tell
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.repairs import FAILED
+from cogitate.scheduler.engine.boundary import Closing, apply_late, cancelled, close_due
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED
+from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
+from cogitate.scheduler.ledger.answers import DueJob, JobState
+from cogitate.scheduler.ledger.claims import PromptCount, Result
+from cogitate.tasks.job import Cost, JobKey
+from cogitate.tasks.kind import Case, WorldFacts
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, open_job, seen
 
 KINDS = {"first": Thinker("first", 10), "second": Thinker("second", 20)}

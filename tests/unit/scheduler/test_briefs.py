@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import structlog
 
-from memory.checks import MAX_LABEL, MAX_NAMES
-from memory.entry import MAX_TEXT
-from memory.errors import InputError
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.budget.briefs import KEYS, MAX_METER, check_brief, checked_brief, checked_tier
-from tasks.job import Request
-from tasks.kind import Moment, WorldFacts
-from tasks.meters import Meter
+from cogitate.memory.checks import MAX_LABEL, MAX_NAMES
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.memory.errors import InputError
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.briefs import KEYS, MAX_METER, check_brief, checked_brief, checked_tier
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Moment, WorldFacts
+from cogitate.tasks.meters import Meter
 from tests.unit.scheduler.scheduler_case import ANN, Thinker
 
 

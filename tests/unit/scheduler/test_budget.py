@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.budget.budget import (
+from cogitate.scheduler.budget.budget import (
     NOTHING,
     BudgetView,
     Cell,
@@ -22,8 +22,8 @@ from scheduler.budget.budget import (
     retry_pool,
     window_of,
 )
-from scheduler.config.limits import LimitTable
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.tasks.job import Cost, JobKey
 
 KINDS = ("plan", "reflect", "summarise", "prune")
 

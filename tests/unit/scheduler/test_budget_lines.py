@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakeredis import FakeRedis
 
-from scheduler.budget.budget_lines import (
+from cogitate.scheduler.budget.budget_lines import (
     NO_POOLS,
     BudgetLine,
     LimitInForce,
@@ -14,10 +14,10 @@ from scheduler.budget.budget_lines import (
     lines_of,
     pools_of,
 )
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.limits import LimitTable
-from scheduler.config.settings import PinnedSettings
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.ledger.run_store import RunStore
 
 OWNER = "owner:agent:a|b"  # a name may hold what separates
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from memory.entry import Entry
-from memory.errors import CogitateError
-from memory.stream import Stream
-from scheduler.intake.checks import MAX_INTEGER
-from scheduler.steering.cadence import MAX_PARAMS, MOST, Cadence, KindFault
-from tasks.job import Request
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import CogitateError
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.intake.checks import MAX_INTEGER
+from cogitate.scheduler.steering.cadence import MAX_PARAMS, MOST, Cadence, KindFault
+from cogitate.tasks.job import Request
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
 
 

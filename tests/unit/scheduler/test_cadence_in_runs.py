@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from cogitate import Location, Observation, Profile, TickLoop
-from scheduler.config.settings import PinnedSettings
-from scheduler.engine.engine import RunEngine
-from tasks import timing
-from tasks.kind import Moment
-from tasks.prune import Prune
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.engine.engine import RunEngine
+from cogitate.tasks import timing
+from cogitate.tasks.kind import Moment
+from cogitate.tasks.prune import Prune
 
 Loops = Callable[..., TickLoop]
 BUSY = ("agent:ann", "agent:ben", "agent:cid", "agent:dot")

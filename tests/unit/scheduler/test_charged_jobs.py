@@ -9,21 +9,21 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.budget.admission import Grant
-from scheduler.budget.budget import BudgetView, Cell
-from scheduler.config.limits import LimitTable
-from scheduler.engine import corrections as module
-from scheduler.engine.boundary import Closing
-from scheduler.engine.corrections import Charged, Corrections
-from scheduler.engine.ended_jobs import EndedJobs
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.journal import run_totals
-from scheduler.journal.lines import Ended, EndNote
-from scheduler.journal.run_totals import oldest
-from scheduler.ledger.answers import Learned
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job, JobKey
+from cogitate.scheduler.budget.admission import Grant
+from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.engine import corrections as module
+from cogitate.scheduler.engine.boundary import Closing
+from cogitate.scheduler.engine.corrections import Charged, Corrections
+from cogitate.scheduler.engine.ended_jobs import EndedJobs
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.journal import run_totals
+from cogitate.scheduler.journal.lines import Ended, EndNote
+from cogitate.scheduler.journal.run_totals import oldest
+from cogitate.scheduler.ledger.answers import Learned
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job, JobKey
 
 CELLS = (Cell("day:0", "run"), Cell("run:0", "run"))
 RESERVED, USED = Cost(calls=1, tokens=500), Cost(calls=1, tokens=120)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from cogitate import Fenced, LedgerError, TickLoop
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.audit.audit import audit
-from scheduler.tick.commit_thread import Carried, CommitThread
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.tick.commit_thread import Carried, CommitThread
 from tests.repository import ROOT
 from tests.unit.hosting.short_loop_case import Loops, live, opened, status
 from tests.unit.scheduler.test_loop import clock_of_loops
@@ -244,7 +244,7 @@ def test_a_host_that_is_interrupted_waits_for_no_tick(cogitate_loop: Loops) -> N
 
 def test_a_process_does_not_wait_for_a_commit_that_never_ends() -> None:
     host = (
-        "import threading; from scheduler.tick.commit_thread import CommitThread;"
+        "import threading; from cogitate.scheduler.tick.commit_thread import CommitThread;"
         "begun = threading.Event();"
         "CommitThread()(lambda: (begun.set(), threading.Event().wait()));"
         "begun.wait()"

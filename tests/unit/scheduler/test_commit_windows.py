@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.clock import DAY, day_of
-from scheduler.config.facts import Facts
-from scheduler.tick.commit import KEPT_DAYS, Committer
+from cogitate.memory.clock import DAY, day_of
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.tick.commit import KEPT_DAYS, Committer
 
 
 def over(facts: Facts, window: str, number: int, *named: int) -> tuple[int, int] | None:

@@ -10,8 +10,16 @@ from fakeredis import FakeRedis
 from redis import Redis
 from redis.exceptions import ConnectionError as Disconnected
 
-from scheduler.config.settings import ConfigurationError
-from scheduler.ledger.connect import connect, impatient, read_fields, read_hash, read_members, read_value, scan_keys
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.ledger.connect import (
+    connect,
+    impatient,
+    read_fields,
+    read_hash,
+    read_members,
+    read_value,
+    scan_keys,
+)
 
 
 class Client(Redis):

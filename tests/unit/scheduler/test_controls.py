@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scheduler.config.controls import (
+from cogitate.scheduler.config.controls import (
     FULL,
     Control,
     ControlRequest,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memory.appointments import appointments
-from memory.clock import DAY, day_and_time, day_number, day_of
-from memory.entry import Entry
-from memory.language.times import anchor_days
-from scheduler.budget.budget import format_cell, format_window
+from cogitate.memory.appointments import appointments
+from cogitate.memory.clock import DAY, day_and_time, day_number, day_of
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.times import anchor_days
+from cogitate.scheduler.budget.budget import format_cell, format_window
 
 
 def test_the_first_day_is_told_as_1() -> None:

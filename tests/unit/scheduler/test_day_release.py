@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosting.tick_loop import TickLoop
-from memory.clock import DAY
-from memory.profile import Profile
-from scheduler.budget.budget import AT_ONCE, MILLION, BudgetView, Cell, Guarantee, Release
-from scheduler.budget.rules import release_of
-from scheduler.config.limits import LimitTable
-from scheduler.config.settings import PinnedSettings
-from tasks.job import Cost, JobKey
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.clock import DAY
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.budget.budget import AT_ONCE, MILLION, BudgetView, Cell, Guarantee, Release
+from cogitate.scheduler.budget.rules import release_of
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.tasks.job import Cost, JobKey
 
 SETTINGS = st.builds(
     lambda **given: PinnedSettings(**given),

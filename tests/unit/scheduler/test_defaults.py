@@ -7,23 +7,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler.budget.admission import DecidedLine, Grant
-from scheduler.budget.rules import Rules, rules_of
-from scheduler.config.controls import ControlAnswer, SetCadence
-from scheduler.config.endpoints import KindOfModel, Model
-from scheduler.config.facts import Facts
-from scheduler.config.settings import PinnedSettings
-from scheduler.engine.corrections import Charged
-from scheduler.engine.late_answers import Awaited
-from scheduler.engine.triggers import ScopeTrigger
-from scheduler.journal.lines import Core, Correction, Ended, EndNote, Stepped, TickNotes
-from scheduler.journal.outlines import CoreOutline, DecisionOutline, EndOutline, NotesOutline
-from scheduler.journal.run_totals import JobBeginning, RunTotals
-from scheduler.journal.shortfalls import Shortfall
-from scheduler.latency.latencies import Known, LatencyPrior
-from scheduler.ledger.claims import Result
-from tasks.job import JobKey
-from tasks.registry import kinds
+from cogitate.scheduler.budget.admission import DecidedLine, Grant
+from cogitate.scheduler.budget.rules import Rules, rules_of
+from cogitate.scheduler.config.controls import ControlAnswer, SetCadence
+from cogitate.scheduler.config.endpoints import KindOfModel, Model
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.engine.corrections import Charged
+from cogitate.scheduler.engine.late_answers import Awaited
+from cogitate.scheduler.engine.triggers import ScopeTrigger
+from cogitate.scheduler.journal.lines import Core, Correction, Ended, EndNote, Stepped, TickNotes
+from cogitate.scheduler.journal.outlines import CoreOutline, DecisionOutline, EndOutline, NotesOutline
+from cogitate.scheduler.journal.run_totals import JobBeginning, RunTotals
+from cogitate.scheduler.journal.shortfalls import Shortfall
+from cogitate.scheduler.latency.latencies import Known, LatencyPrior
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.tasks.job import JobKey
+from cogitate.tasks.registry import kinds
 
 KEY = [7, "plan", "agent:a", 0, 0]
 NOTHING: dict[str, int] = {}

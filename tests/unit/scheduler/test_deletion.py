@@ -8,14 +8,14 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger import deletion
-from scheduler.ledger.connect import scan_keys
-from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.errors import RunHeld, RunMissing
-from scheduler.ledger.keys import RUNS, incarnation_key
-from scheduler.ledger.presence import this_process
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger import deletion
+from cogitate.scheduler.ledger.connect import scan_keys
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.errors import RunHeld, RunMissing
+from cogitate.scheduler.ledger.keys import RUNS, incarnation_key
+from cogitate.scheduler.ledger.presence import this_process
+from cogitate.scheduler.ledger.run_store import RunStore
 
 
 def create(client: FakeRedis, run: str, nonce: str = "now", *, name: bool = True, **state: Any) -> RunStore:

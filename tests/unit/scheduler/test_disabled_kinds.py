@@ -9,11 +9,11 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import ConfigurationError, InputError, Observation, Profile, Settings, TickLoop
-from ops.estimate.demand import DEFAULTS
-from ops.estimate.estimates import estimate
-from scheduler.budget.rules import check_limits
-from scheduler.inspection.audit.audit import audit
-from tasks.registry import kinds
+from cogitate.ops.estimate.demand import DEFAULTS
+from cogitate.ops.estimate.estimates import estimate
+from cogitate.scheduler.budget.rules import check_limits
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.tasks.registry import kinds
 
 Loops = Callable[..., TickLoop]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler.budget.rules import rules_of
-from scheduler.config.settings import Settings
-from scheduler.config.tiers import ModelOption
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.latency.due_ticks import LONG_PAUSE, PAUSE, TOO_SLOW, Bounds, DueTicks
-from scheduler.latency.latencies import Latencies, LatencyPrior
-from scheduler.ledger.answer_times import Timed
-from tasks.job import Cost, JobKey, Request
-from tasks.registry import kinds
+from cogitate.scheduler.budget.rules import rules_of
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.latency.due_ticks import LONG_PAUSE, PAUSE, TOO_SLOW, Bounds, DueTicks
+from cogitate.scheduler.latency.latencies import Latencies, LatencyPrior
+from cogitate.scheduler.ledger.answer_times import Timed
+from cogitate.tasks.job import Cost, JobKey, Request
+from cogitate.tasks.registry import kinds
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
 
 MODEL = "default"

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.effects import (
+from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
     Archive,
@@ -23,9 +23,9 @@ from memory.effects import (
     TakeWaiting,
     Tell,
 )
-from memory.entry import MAX_TEXT, Character, Entry, PlanItem
-from scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_PARAMS, InputError, check_params
-from scheduler.intake.effects import (
+from cogitate.memory.entry import MAX_TEXT, Character, Entry, PlanItem
+from cogitate.scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_PARAMS, InputError, check_params
+from cogitate.scheduler.intake.effects import (
     MAX_BYTES,
     MAX_EFFECTS,
     MAX_ITEMS,
@@ -34,9 +34,9 @@ from scheduler.intake.effects import (
     check_bounds,
     check_effects,
 )
-from scheduler.ledger.answers import read_offers, read_rows
-from scheduler.ledger.claims import Result
-from tasks.job import JobKey, Request
+from cogitate.scheduler.ledger.answers import read_offers, read_rows
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.tasks.job import JobKey, Request
 from tests.unit.scheduler.scheduler_case import ANN
 from tests.unit.tasks.kind_cases import KLAUS, MARIA
 

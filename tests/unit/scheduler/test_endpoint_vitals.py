@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.inspection import endpoint_vitals as module
-from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals, unreachable_endpoints
-from scheduler.ledger.keys import ENDPOINTS, endpoint_keys
+from cogitate.scheduler.inspection import endpoint_vitals as module
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals, unreachable_endpoints
+from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 NOW = 1_000_000_250_000  # microseconds
 

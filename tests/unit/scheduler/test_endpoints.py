@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from scheduler.config.endpoints import Endpoint, KindOfModel, KindOfModelSettings, Model, ModelSettings, check_name
+from cogitate.scheduler.config.endpoints import (
+    Endpoint,
+    KindOfModel,
+    KindOfModelSettings,
+    Model,
+    ModelSettings,
+    check_name,
+)
 
 NAMED = {"model": "qwen3-8b"}
 ROOM: list[tuple[type[BaseModel], dict[str, Any], str, tuple[int, ...], tuple[int, ...]]] = [

@@ -11,13 +11,13 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import JobEnd, Profile, SetCounter, TickLoop, register
-from memory.effects import Archive
-from scheduler.config.controls import SetMode
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.audit.audit import audit
-from scheduler.journal.ends import ends_of
-from scheduler.journal.history import read_journal
-from scheduler.steering.operators import ask
+from cogitate.memory.effects import Archive
+from cogitate.scheduler.config.controls import SetMode
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.journal.ends import ends_of
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.steering.operators import ask
 from tests.unit.tasks.own_kind_case import Own
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")

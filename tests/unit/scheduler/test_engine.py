@@ -9,32 +9,32 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.effects import Append, Archive, Rate
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.routing.scopes import WORLD, location_owner
-from memory.snapshot import dump
-from memory.stream import Stream
-from scheduler.budget.budget import BudgetView, Cell
-from scheduler.budget.rules import Rules, ThrottleRules
-from scheduler.config.controls import ControlRequest, SetLimit, SetMode
-from scheduler.config.facts import Facts
-from scheduler.config.limits import LimitTable
-from scheduler.config.tiers import ModelOption
-from scheduler.config.versions import SCHEMA
-from scheduler.engine.engine import RunEngine
-from scheduler.engine.remembering import Remembering
-from scheduler.engine.run_state import RunState
-from scheduler.engine.triggers import location_left
-from scheduler.engine.turn import FinishedTick, WorldTurn
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.journal.history import redo
-from scheduler.journal.lines import Core, ReadLine, TickNotes
-from scheduler.latency.due_ticks import Bounds
-from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.answers import BoundaryInput, DueJob, LateAnswer
-from scheduler.ledger.claims import PromptCount, Result
-from tasks.job import Cost, JobKey, Reads, Request
+from cogitate.memory.effects import Append, Archive, Rate
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.routing.scopes import WORLD, location_owner
+from cogitate.memory.snapshot import dump
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.budget.rules import Rules, ThrottleRules
+from cogitate.scheduler.config.controls import ControlRequest, SetLimit, SetMode
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.engine import RunEngine
+from cogitate.scheduler.engine.remembering import Remembering
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.triggers import location_left
+from cogitate.scheduler.engine.turn import FinishedTick, WorldTurn
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.journal.history import redo
+from cogitate.scheduler.journal.lines import Core, ReadLine, TickNotes
+from cogitate.scheduler.latency.due_ticks import Bounds
+from cogitate.scheduler.ledger.answer_times import Timed
+from cogitate.scheduler.ledger.answers import BoundaryInput, DueJob, LateAnswer
+from cogitate.scheduler.ledger.claims import PromptCount, Result
+from cogitate.tasks.job import Cost, JobKey, Reads, Request
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
 
 RESERVED, USED = Cost(calls=1, tokens=30), Cost(calls=1, tokens=7)
@@ -318,7 +318,7 @@ def test_repairs_are_made_with_the_first_tick_of_each_ten_minutes_from_their_hou
         made.append(given["tick"])
         return []
 
-    monkeypatch.setattr("scheduler.engine.engine.admit_repairs", repaired)
+    monkeypatch.setattr("cogitate.scheduler.engine.engine.admit_repairs", repaired)
     for tick in range(2, 41):
         run.turn(away=tick == 30)
     assert made == [20, 40], "and not while the ledger is away"

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.snapshot import dump
-from scheduler.config.versions import SCHEMA
-from scheduler.journal import history
-from scheduler.journal.checkpoint import (
+from cogitate.memory.snapshot import dump
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.journal import history
+from cogitate.scheduler.journal.checkpoint import (
     check_streams,
     content_hash,
     load_base,
@@ -23,10 +23,10 @@ from scheduler.journal.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from scheduler.journal.exported import ExportedJournal, all_lines, journal_folder, remove_exported
-from scheduler.journal.history import JournalTrimmed, pass_journal, read_journal
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.journal.exported import ExportedJournal, all_lines, journal_folder, remove_exported
+from cogitate.scheduler.journal.history import JournalTrimmed, pass_journal, read_journal
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.journal_case import LENGTH, NONCE, STREAMS, Journal, checkpoint, stream
 from tests.unit.scheduler.scheduler_case import ANN, BOB
 
@@ -187,7 +187,7 @@ def test_a_trimmed_journal_begins_with_its_checkpoint_which_must_be_there(journa
 def test_the_streams_of_a_checkpoint_are_read_back_whole_or_not_at_all(
     journal: Journal, monkeypatch: pytest.MonkeyPatch, page: int
 ) -> None:
-    monkeypatch.setattr("scheduler.journal.checkpoint.PAGE", page)
+    monkeypatch.setattr("cogitate.scheduler.journal.checkpoint.PAGE", page)
     store, base = journal.store(4), checkpoint(4, "", "")
     parts = {owner: packed(dump(one)) for owner, one in STREAMS.items()}
     store.client.hset(store.checkpoint_streams_key(4), mapping=parts)
@@ -263,7 +263,7 @@ def test_a_file_is_on_the_disk_before_it_counts_and_so_are_its_folders_after(
         flushed.append((path.name, path.read_bytes() if path.is_file() else b""))
         assert (tmp_path / "of" / "town" / "0000000001-0000000004.jsonl").exists() is path.is_dir()
 
-    monkeypatch.setattr("scheduler.journal.exported.os.fsync", fsync)
+    monkeypatch.setattr("cogitate.scheduler.journal.exported.os.fsync", fsync)
     journal.files(tmp_path / "of" / "town", (1, 4))
     whole = b"".join(journal.entries(1, 4))
     assert flushed == [(f".{os.getpid()}.part", whole), ("town", b""), ("of", b"")]

@@ -13,21 +13,21 @@ from pydantic import Field, create_model
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
-from memory.effects import SetCounter, Tell
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Ended, EndNote
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost
-from tasks.kind import Case, Prompt
-from tasks.registry import register
+from cogitate.memory.effects import SetCounter, Tell
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import Ended, EndNote
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost
+from cogitate.tasks.kind import Case, Prompt
+from cogitate.tasks.registry import register
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
 from tests.unit.tasks.own_kind_case import Own, Said, remembered
-from workers.llm.answer import ModelAnswer
-from workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")
 
@@ -243,7 +243,7 @@ def of_answer(case: Case, answer: Any) -> Any:
 def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learns: bool
 ) -> None:
-    monkeypatch.setattr("workers.jobs.runner.ModelClients", Dreams)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
     monkeypatch.setattr(Dreams, "learns", learns)
     register(Own(answers=of_answer, output_cap=100))
     client = FakeRedis()
@@ -271,7 +271,7 @@ def test_whatever_a_kind_makes_of_an_answer_its_call_is_settled(
     def fail(case: Case, answer: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("workers.jobs.runner.ModelClients", Dreams)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
     register(Own(answers=fail, output_cap=100))
     client = FakeRedis()
     with FakeEndpoint() as endpoint:

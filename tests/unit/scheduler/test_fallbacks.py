@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from memory.effects import Append, Effect, SetCounter
-from memory.entry import Entry
-from scheduler.intake.fallbacks import MOST_BYTES, Fallbacks
-from scheduler.intake.kind_effects import KindEffects
-from tasks.job import JobKey
+from cogitate.memory.effects import Append, Effect, SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.scheduler.intake.fallbacks import MOST_BYTES, Fallbacks
+from cogitate.scheduler.intake.kind_effects import KindEffects
+from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.scheduler_case import ANN, Thinker
 
 CASE: Any = None  # no kind here looks at it
@@ -54,7 +54,7 @@ def test_a_fallback_of_other_code_is_left_alone(code: str) -> None:
 
 
 def test_code_that_cannot_be_named_stages_nothing_and_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler.intake.fallbacks.code_version", lambda kind: "")
+    monkeypatch.setattr("cogitate.scheduler.intake.fallbacks.code_version", lambda kind: "")
     unnamed = Fallbacks([KIND])
     assert unnamed.make(KIND, CASE) == b""
     assert unnamed.read(KEY, changed(FALLBACKS.make(KIND, CASE), code="")) is None

@@ -10,17 +10,17 @@ import msgspec
 import pytest
 
 from cogitate import Observation, Profile, TickLoop
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection import figure_history as read
-from scheduler.inspection.figure_history import Span, figure_history, thinned
-from scheduler.journal.figures import Figures, joined
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Core, TickNotes
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.run_store import RunStore
-from scheduler.steering.throttle import ThrottleState
-from scheduler.tick import figure_history as written
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection import figure_history as read
+from cogitate.scheduler.inspection.figure_history import Span, figure_history, thinned
+from cogitate.scheduler.journal.figures import Figures, joined
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import Core, TickNotes
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering.throttle import ThrottleState
+from cogitate.scheduler.tick import figure_history as written
 from tests.unit.scheduler.run_lines_case import store_of
 
 Loops = Callable[..., TickLoop]

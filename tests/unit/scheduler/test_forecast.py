@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.budget.budget_lines import Pools, lines_of
-from scheduler.budget.forecast import Forecast, forecast
-from scheduler.config.limits import LimitTable
+from cogitate.scheduler.budget.budget_lines import Pools, lines_of
+from cogitate.scheduler.budget.forecast import Forecast, forecast
+from cogitate.scheduler.config.limits import LimitTable
 
 NOON, DAY = 720, 1440
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from cogitate import Observation, Profile, TickLoop
-from memory.clock import DAY
-from scheduler.budget.briefs import no_brief
-from scheduler.budget.rules import rules_of
-from scheduler.config.settings import PinnedSettings
-from tasks.registry import kinds
+from cogitate.memory.clock import DAY
+from cogitate.scheduler.budget.briefs import no_brief
+from cogitate.scheduler.budget.rules import rules_of
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.tasks.registry import kinds
 
 Loops = Callable[..., TickLoop]
 OWNERS = {"agent:a": Profile(name="Ada Smith", occupation="smith"), "agent:b": Profile(name="Ben Cole")}

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from cogitate import Profile, TickLoop
-from scheduler.config.settings import PinnedSettings
-from scheduler.tick.garbage import PUT_OFF, ROOM, WHOLE_AGAIN, WHOLE_AT_LAST, FullCollections
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.tick.garbage import PUT_OFF, ROOM, WHOLE_AGAIN, WHOLE_AT_LAST, FullCollections
 from tests.unit.scheduler.test_loop import Clock
 
 OWNERS = {"agent:ann": Profile(name="Ann")}
@@ -250,9 +250,9 @@ def test_other_loops_leave_the_collector_alone(
 def test_a_paced_loop_collects_in_its_idle_time(
     cogitate_loop: Callable[..., TickLoop], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scheduler.tick.loop.time", clock.module())
+    monkeypatch.setattr("cogitate.scheduler.tick.loop.time", clock.module())
     threads = SimpleNamespace(Event=clock.event, Thread=threading.Thread, RLock=threading.RLock)
-    monkeypatch.setattr("scheduler.tick.loop.threading", threads)
+    monkeypatch.setattr("cogitate.scheduler.tick.loop.threading", threads)
     offered: list[float] = []
     monkeypatch.setattr(FullCollections, "collect", lambda self, left: offered.append(left))
     settings = PinnedSettings(tick_rate=50, wait=0.0)

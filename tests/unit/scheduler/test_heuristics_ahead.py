@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-import scheduler.engine.boundary
-import scheduler.engine.run_state
+import cogitate.scheduler.engine.boundary
+import cogitate.scheduler.engine.run_state
 from cogitate import Observation, Profile, TickLoop
-from scheduler.config.settings import PinnedSettings
-from scheduler.engine.heuristics_ahead import HeuristicsAhead
-from scheduler.engine.open_jobs import OpenJob, OpenJobs
-from scheduler.intake.kind_effects import KindEffects, made_without_model
-from tasks.job import JobKey
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.engine.heuristics_ahead import HeuristicsAhead
+from cogitate.scheduler.engine.open_jobs import OpenJob, OpenJobs
+from cogitate.scheduler.intake.kind_effects import KindEffects, made_without_model
+from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
 from tests.unit.scheduler.test_loop import clock_of_loops
 
@@ -132,8 +132,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         return make
 
-    monkeypatch.setattr(scheduler.engine.run_state, "made_without_model", counted("ahead"))
-    monkeypatch.setattr(scheduler.engine.boundary, "made_without_model", counted("at the boundary"))
+    monkeypatch.setattr(cogitate.scheduler.engine.run_state, "made_without_model", counted("ahead"))
+    monkeypatch.setattr(cogitate.scheduler.engine.boundary, "made_without_model", counted("at the boundary"))
     return found
 
 
@@ -158,7 +158,7 @@ def test_the_digest_is_the_same_with_and_without(
 
             super().__init__(jobs, slowly, *rest)
 
-    monkeypatch.setattr("scheduler.engine.engine.HeuristicsAhead", Slow)
+    monkeypatch.setattr("cogitate.scheduler.engine.engine.HeuristicsAhead", Slow)
     made.clear()
     assert lived(cogitate_loop, "busy", 10.0, limits) == usual
     assert made["ahead"], "there is time for some of them"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from scheduler.tick.result_collector import MOST_INTERVALS, Hints
+from cogitate.scheduler.tick.result_collector import MOST_INTERVALS, Hints
 from tests.unit.scheduler.scheduler_case import open_job
 
 KEYS = [open_job(owner=f"agent:{i}").job.key for i in range(50)]

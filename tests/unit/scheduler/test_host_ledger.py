@@ -12,9 +12,9 @@ from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError
 from structlog.testing import capture_logs
 
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger import ledger as module
-from scheduler.ledger.errors import (
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger import ledger as module
+from cogitate.scheduler.ledger.errors import (
     Fenced,
     LedgerError,
     NewerSchema,
@@ -23,9 +23,9 @@ from scheduler.ledger.errors import (
     RunRolledBack,
     RunUnreadable,
 )
-from scheduler.ledger.keys import RUNS
-from scheduler.ledger.ledger import HostLedger
-from tasks.job import JobKey
+from cogitate.scheduler.ledger.keys import RUNS
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.tasks.job import JobKey
 
 KEYS = [JobKey(0, kind, "readiness", 0, 0) for kind in ("act", "plan", "muse")]
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.effects import Append, Archive, Effect, SetPlanStatus, Tell
-from memory.entry import MAX_TEXT, Entry, PlanItem
-from memory.profile import Location, Profile
-from scheduler.intake.checks import (
+from cogitate.memory.effects import Append, Archive, Effect, SetPlanStatus, Tell
+from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem
+from cogitate.memory.profile import Location, Profile
+from cogitate.scheduler.intake.checks import (
     MAX_DEPTH,
     MAX_LABEL,
     MAX_NAMES,
@@ -29,10 +29,10 @@ from scheduler.intake.checks import (
     check_within,
     reason,
 )
-from scheduler.intake.effects import check_effect
-from scheduler.intake.observations import Observation, check_entry
-from tasks.job import JobKey, Reads, Request
-from tasks.registry import kinds
+from cogitate.scheduler.intake.effects import check_effect
+from cogitate.scheduler.intake.observations import Observation, check_entry
+from cogitate.tasks.job import JobKey, Reads, Request
+from cogitate.tasks.registry import kinds
 from tests.unit.scheduler.scheduler_case import ANN
 from tests.unit.tasks.own_kind_case import Own
 

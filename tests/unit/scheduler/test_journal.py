@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.effects import Append, SetCounter
-from memory.entry import Entry
-from memory.unreadable import UnreadableEntry
-from scheduler.journal.checkpoint import content_hash
-from scheduler.journal.history import changes_of
-from scheduler.journal.lines import (
+from cogitate.memory.effects import Append, SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.memory.unreadable import UnreadableEntry
+from cogitate.scheduler.journal.checkpoint import content_hash
+from cogitate.scheduler.journal.history import changes_of
+from cogitate.scheduler.journal.lines import (
     Core,
     Ended,
     EndNote,
@@ -26,8 +26,8 @@ from scheduler.journal.lines import (
     unpack_line,
     write_line,
 )
-from scheduler.journal.outlines import DecisionOutline, EndOutline, read_outline
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.journal.outlines import DecisionOutline, EndOutline, read_outline
+from cogitate.tasks.job import Cost, JobKey
 
 KEY = JobKey(1, "plan", "agent:ä/b", 0, 0)
 
@@ -91,7 +91,7 @@ def says(stored: bytes) -> tuple[str, bytes] | None:
 
 
 def test_a_line_is_not_unpacked_beyond_what_a_server_could_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler.ledger.packing.MOST_BYTES", len(unpack_line(LINES[0])[1]) - 1)
+    monkeypatch.setattr("cogitate.scheduler.ledger.packing.MOST_BYTES", len(unpack_line(LINES[0])[1]) - 1)
     with pytest.raises(JournalError, match=r"^tick 1: the journal was changed: a line of it is cut short"):
         check(LINES)
 

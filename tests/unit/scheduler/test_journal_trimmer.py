@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from memory.snapshot import dump
-from scheduler.config.facts import Facts
-from scheduler.journal.checkpoint import content_hash, packed, read_checkpoint
-from scheduler.journal.exported import ExportedJournal
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import JournalError
-from scheduler.tick import trimming
-from scheduler.tick.trimming import JournalTrimmer
+from cogitate.memory.snapshot import dump
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.journal.checkpoint import content_hash, packed, read_checkpoint
+from cogitate.scheduler.journal.exported import ExportedJournal
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.tick import trimming
+from cogitate.scheduler.tick.trimming import JournalTrimmer
 from tests.unit.scheduler.journal_case import LENGTH, STREAMS, Journal
 from tests.unit.scheduler.scheduler_case import ANN, BOB
 

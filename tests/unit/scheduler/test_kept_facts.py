@@ -7,12 +7,12 @@ from collections.abc import Callable
 from fakeredis import FakeRedis
 
 from cogitate import Profile, TickLoop
-from memory.limits import MemoryLimits
-from memory.profile import Location
-from scheduler.config.endpoints import Model
-from scheduler.config.facts import Facts
-from scheduler.ledger.run_store import RunStore
-from tasks.kind import WorldFacts
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.profile import Location
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.kind import WorldFacts
 
 
 def test_versions_of_the_facts_that_no_open_job_was_made_with_are_removed(

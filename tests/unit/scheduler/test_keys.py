@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.ledger.keys import OF_OWNERS, OF_RUN
+from cogitate.scheduler.ledger.keys import OF_OWNERS, OF_RUN
 
 SEVERAL = {"job", "window", "due", "ready", "journal_checkpoint"}  # of each job, window or tick
 

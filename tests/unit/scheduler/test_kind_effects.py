@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from memory.effects import SetCounter
-from scheduler.intake.kind_effects import KindEffects, made_without_model, place_of
+from cogitate.memory.effects import SetCounter
+from cogitate.scheduler.intake.kind_effects import KindEffects, made_without_model, place_of
 from tests.unit.scheduler.scheduler_case import ANN, Thinker
 
 CASE: Any = None  # no kind here looks at it

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.config import kind_modules
-from scheduler.config.kind_modules import load_kinds
-from scheduler.config.settings import ConfigurationError, PinnedSettings, Settings
-from tasks.kind_check import KindError
+from cogitate.scheduler.config import kind_modules
+from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.config.settings import ConfigurationError, PinnedSettings, Settings
+from cogitate.tasks.kind_check import KindError
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_only_ctrl_c_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_module_that_registers_a_kind_that_nobody_can_use_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "unusable_kinds.py").write_text("from tasks.registry import register\nregister(5)\n")
+    (tmp_path / "unusable_kinds.py").write_text("from cogitate.tasks.registry import register\nregister(5)\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ConfigurationError, match=r"kinds: 'unusable_kinds' registers an unusable kind: ") as refused:
         load_kinds(Settings(kinds=("unusable_kinds",)))

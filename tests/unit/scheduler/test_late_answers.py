@@ -6,20 +6,20 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from memory.clock import DAY
-from memory.effects import Append, Tell
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.engine import late_answers
-from scheduler.engine.boundary import Closing, close_due
-from scheduler.engine.late_answers import Awaited, LateAnswers, ProvisionalEntry, tells_all_of
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.ledger.answers import DueJob, JobState, LateAnswer
-from scheduler.ledger.claims import Result
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, JobKey
-from tasks.kind import Case, WorldFacts
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import Append, Tell
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine import late_answers
+from cogitate.scheduler.engine.boundary import Closing, close_due
+from cogitate.scheduler.engine.late_answers import Awaited, LateAnswers, ProvisionalEntry, tells_all_of
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.ledger.answers import DueJob, JobState, LateAnswer
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, JobKey
+from cogitate.tasks.kind import Case, WorldFacts
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, open_job, seen
 
 PREFIX = "cogitate:{r}:0:"

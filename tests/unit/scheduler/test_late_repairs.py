@@ -10,22 +10,22 @@ import msgspec
 import pytest
 from pydantic import BaseModel
 
-from memory.apply import apply, unmet
-from memory.effects import AdvanceCursor, Append, Archive, Effect, MarkAccessed, SetCounter, Tell
-from memory.entry import Entry
-from memory.routing.scopes import WORLD
-from memory.stream import Stream
-from prompts.answers import Activity, DailyPlan, ReflectionAnswer, RelationshipChange, SummaryAnswer
-from prompts.render import Templates
-from scheduler.engine.boundary import provisional
-from scheduler.engine.late_answers import as_repair
-from tasks.job import JobKey, Request
-from tasks.kind import Case, Kind
-from tasks.plan import Plan
-from tasks.recount import Recount, Span, recount_request
-from tasks.reflect import Reflect
-from tasks.shown import effects_of
-from tasks.summarise import Summarise
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import AdvanceCursor, Append, Archive, Effect, MarkAccessed, SetCounter, Tell
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.scopes import WORLD
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import Activity, DailyPlan, ReflectionAnswer, RelationshipChange, SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.scheduler.engine.boundary import provisional
+from cogitate.scheduler.engine.late_answers import as_repair
+from cogitate.tasks.job import JobKey, Request
+from cogitate.tasks.kind import Case, Kind
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.recount import Recount, Span, recount_request
+from cogitate.tasks.reflect import Reflect
+from cogitate.tasks.shown import effects_of
+from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, message, observation, stream_of
 
 INN = "location:inn"

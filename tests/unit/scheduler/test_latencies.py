@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.latency.latencies import RECENT, SAYING, WINDOW, Latencies, LatencyPrior
-from scheduler.ledger.answer_times import Overdue, Timed, note_of, read_timed
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.latency.latencies import RECENT, SAYING, WINDOW, Latencies, LatencyPrior
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed, note_of, read_timed
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, JobKey
 
 MODEL = "default"
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from scheduler.config.settings import Settings
-from scheduler.latency.latencies import Latencies
-from scheduler.latency.prior import ASSUMED, prior_of
-from scheduler.ledger.answer_times import Timed
-from tasks.job import JobKey
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.scheduler.latency.prior import ASSUMED, prior_of
+from cogitate.scheduler.ledger.answer_times import Timed
+from cogitate.tasks.job import JobKey
 
 MODEL = "default"
 

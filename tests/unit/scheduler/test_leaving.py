@@ -12,8 +12,8 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate import CogitateError, Fenced, LedgerError, Tick, TickLoop
-from scheduler.inspection.audit.audit import audit
-from scheduler.tick.leaving import let_go
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.tick.leaving import let_go
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
 
 
@@ -320,7 +320,7 @@ def test_a_last_tick_that_cannot_be_committed_leaves_the_run_to_whoever_resumes_
 
 
 def test_a_ledger_that_says_nothing_keeps_no_process_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler.tick.leaving.SAID_SOON", 0.001)
+    monkeypatch.setattr("cogitate.scheduler.tick.leaving.SAID_SOON", 0.001)
     said, answered = threading.Event(), threading.Event()
 
     class Silent:

@@ -15,15 +15,15 @@ from redis.exceptions import ConnectionError as Away
 from redis.exceptions import TimeoutError as Slow
 from structlog.testing import capture_logs
 
-from memory.errors import InputError
-from memory.stream import Stream
-from scheduler.config.controls import ControlAnswer, ControlRequest, SetLimit, SetMode
-from scheduler.config.limits import MAX_LIMIT
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.config.versions import GIVES_SIGNS, SCHEMA
-from scheduler.journal.exported import journal_folder, remove_exported
-from scheduler.ledger.answer_times import Timed, note_of, read_timed
-from scheduler.ledger.answers import (
+from cogitate.memory.errors import InputError
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.controls import ControlAnswer, ControlRequest, SetLimit, SetMode
+from cogitate.scheduler.config.limits import MAX_LIMIT
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.versions import GIVES_SIGNS, SCHEMA
+from cogitate.scheduler.journal.exported import journal_folder, remove_exported
+from cogitate.scheduler.ledger.answer_times import Timed, note_of, read_timed
+from cogitate.scheduler.ledger.answers import (
     MOST_CELL,
     MOST_FAILURE,
     LateAnswer,
@@ -36,16 +36,16 @@ from scheduler.ledger.answers import (
     read_retries,
     read_rows,
 )
-from scheduler.ledger.claims import Claims, Result
-from scheduler.ledger.connect import check
-from scheduler.ledger.errors import NewerSchema, RunAltered, RunHeld, RunMissing, RunUnreadable
-from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce
-from scheduler.ledger.presence import check_unheld, host_of, this_process
-from scheduler.ledger.real_day import UNLIMITED, DaySpending, Held, RealDay
-from scheduler.ledger.run_store import RunStore, run_names
-from scheduler.steering.operators import MOST_WAITING, RunCancelled, TooManyRequests, ask
-from scheduler.tick.live_memory import LiveMemory
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.ledger.claims import Claims, Result
+from cogitate.scheduler.ledger.connect import check
+from cogitate.scheduler.ledger.errors import NewerSchema, RunAltered, RunHeld, RunMissing, RunUnreadable
+from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, new_nonce
+from cogitate.scheduler.ledger.presence import check_unheld, host_of, this_process
+from cogitate.scheduler.ledger.real_day import UNLIMITED, DaySpending, Held, RealDay
+from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.scheduler.steering.operators import MOST_WAITING, RunCancelled, TooManyRequests, ask
+from cogitate.scheduler.tick.live_memory import LiveMemory
+from cogitate.tasks.job import Cost, JobKey
 
 ONE, OTHER = JobKey(3, "plan", "agent:ann", 0, 0), JobKey(4, "act", "agent:bob", 1, 0)
 ANSWER = Result(effects=(), source="llm", usage=Cost(calls=1, tokens=7))
@@ -217,7 +217,7 @@ def test_a_request_is_answered_by_the_host(monkeypatch: pytest.MonkeyPatch) -> N
 
     foreign = msgspec.json.encode(ControlAnswer("another", 1, LIMIT))
     client.rpush(store.key("answers"), foreign)
-    monkeypatch.setattr("scheduler.steering.operators.time", clock(host))
+    monkeypatch.setattr("cogitate.scheduler.steering.operators.time", clock(host))
     applied, refused = ask(client, "town", [LIMIT, PAUSE], wait=60)
     assert (applied.control, applied.state, applied.tick) == (LIMIT, "applied", 6)
     assert (refused.control, refused.state, refused.tick, refused.detail) == (PAUSE, "refused", 6, "too late")
@@ -248,7 +248,7 @@ def test_after_the_wait_it_is_said_whether_there_is_a_host(
         if moves:
             client.hincrby(store.key("state"), "seq", 1)
 
-    monkeypatch.setattr("scheduler.steering.operators.time", clock(sleep))
+    monkeypatch.setattr("cogitate.scheduler.steering.operators.time", clock(sleep))
     (found,) = ask(client, "town", [LIMIT], wait=3)
     assert (found.state, looks) == ("waits", [3])
     assert why in found.detail
@@ -286,7 +286,7 @@ def test_a_host_that_gives_no_signs_is_known_by_its_steps(
         if moves:
             store.client.hincrby(store.key("state"), "seq", 1)
 
-    monkeypatch.setattr("scheduler.ledger.presence.time", clock(sleep))
+    monkeypatch.setattr("cogitate.scheduler.ledger.presence.time", clock(sleep))
     if held:
         with pytest.raises(RunHeld, match="older version"):
             check_unheld(store, "town", "wait")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.ledger import Write
 
 
 def test_numbers_are_sent_as_one_text() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memory.clock import DAY
-from scheduler.budget.limit_history import LimitHistory, kind_of_limit, normal_name
-from scheduler.config.limits import LimitError, LimitTable
+from cogitate.memory.clock import DAY
+from cogitate.scheduler.budget.limit_history import LimitHistory, kind_of_limit, normal_name
+from cogitate.scheduler.config.limits import LimitError, LimitTable
 
 FIRST = LimitTable({"day.calls": 100, "tick.run.calls": 5, "run.run.tokens": 1000})
 

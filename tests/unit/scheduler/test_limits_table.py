@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.config.limits import (
+from cogitate.scheduler.config.limits import (
     LIMIT_UNITS,
     MAX_LIMIT,
     PERIODS,

@@ -12,12 +12,12 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
 from cogitate import InputError, LedgerError, Observation, Profile, TickLoop, UsageError, WorldDiverged
-from memory.unreadable import LeftOut
-from scheduler.config.controls import SetMode
-from scheduler.config.settings import PinnedSettings
-from scheduler.journal.history import read_journal
-from scheduler.steering.operators import ask
-from scheduler.tick.loop import RunLoop, Tick
+from cogitate.memory.unreadable import LeftOut
+from cogitate.scheduler.config.controls import SetMode
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.steering.operators import ask
+from cogitate.scheduler.tick.loop import RunLoop, Tick
 
 Loops = Callable[..., TickLoop]
 
@@ -61,9 +61,9 @@ class Clock:
 def clock_of_loops(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Have loops live on a clock of their own, and return it."""
     made = Clock()
-    monkeypatch.setattr("scheduler.tick.loop.time", made.module())
+    monkeypatch.setattr("cogitate.scheduler.tick.loop.time", made.module())
     threads = SimpleNamespace(Event=made.event, Thread=threading.Thread, RLock=threading.RLock)
-    monkeypatch.setattr("scheduler.tick.loop.threading", threads)
+    monkeypatch.setattr("cogitate.scheduler.tick.loop.threading", threads)
     return made
 
 
@@ -226,7 +226,7 @@ def test_a_fork_is_refused_among_the_ticks_that_are_handed_over_again(
     ticks = iter(loop)
     observe(loop, next(ticks))
     with monkeypatch.context() as forked:
-        forked.setattr("scheduler.tick.world_calls.os.getpid", lambda: -1)
+        forked.setattr("cogitate.scheduler.tick.world_calls.os.getpid", lambda: -1)
         with pytest.raises(UsageError, match="is a fork of it"):
             next(ticks)
 
@@ -406,7 +406,7 @@ def test_a_run_is_left_once(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatc
 def test_a_fork_can_neither_stop_nor_finish_a_loop(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = opened(cogitate_loop)
     next(iter(loop))
-    monkeypatch.setattr("scheduler.tick.world_calls.os.getpid", lambda: -1)
+    monkeypatch.setattr("cogitate.scheduler.tick.world_calls.os.getpid", lambda: -1)
     for call in (loop._loop.stop, loop._loop.finish, lambda: iter(loop._loop), lambda: next(loop._loop._ticks)):
         with pytest.raises(UsageError, match="is a fork of it"):
             call()

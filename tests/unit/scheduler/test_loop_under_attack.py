@@ -38,15 +38,15 @@ from cogitate import (
     Tell,
     TickLoop,
 )
-from scheduler.engine.turn import WorldTurn
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from scheduler.journal.history import read_journal
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Reads, Request
-from tasks.registry import kind_names
+from cogitate.scheduler.engine.turn import WorldTurn
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Reads, Request
+from cogitate.tasks.registry import kind_names
 from tests.unit.scheduler.hostile_values import ADA, BEN, HOSTILE, START, Odd
 
 INN, WORLD = "location:inn", "world"

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from ops.commands.config import mask_secrets
-from ops.error_messages import error_message
-from scheduler.budget.rules import facts_of
-from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
-from scheduler.config.settings import ConfigurationError, Settings
-from workers.processes.supervisor import worker_environment
+from cogitate.ops.commands.config import mask_secrets
+from cogitate.ops.error_messages import error_message
+from cogitate.scheduler.budget.rules import facts_of
+from cogitate.scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.workers.processes.supervisor import worker_environment
 
 KEY = "sk-planted-77"
 TWO: dict[str, Any] = {

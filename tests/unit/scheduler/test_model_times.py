@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from scheduler.ledger.answer_times import Overdue, Timed
-from scheduler.ledger.answers import Attempt, BoundaryInput, Collected, DueJob
-from scheduler.tick.model_times import ModelTimes
-from scheduler.tick.pace import Pace
-from tasks.job import JobKey
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.ledger.answers import Attempt, BoundaryInput, Collected, DueJob
+from cogitate.scheduler.tick.model_times import ModelTimes
+from cogitate.scheduler.tick.pace import Pace
+from cogitate.tasks.job import JobKey
 
 LEASE, HINT = 15.0, 1.0  # seconds
 

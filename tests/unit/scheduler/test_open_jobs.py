@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.budget.admission import Grant
-from scheduler.budget.budget import BudgetView, Cell
-from scheduler.config.limits import LimitTable
-from scheduler.config.versions import SCHEMA
-from scheduler.engine.open_jobs import (
+from cogitate.scheduler.budget.admission import Grant
+from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.open_jobs import (
     OpenJob,
     answered_writes,
     counted,
@@ -21,8 +21,8 @@ from scheduler.engine.open_jobs import (
     read_numbers,
     reservation,
 )
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job, JobKey, Reads
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job, JobKey, Reads
 from tests.unit.scheduler.scheduler_case import ANN, BOB
 
 DAY, RUN, KIND = Cell("day:0", "run"), Cell("run:0", "run"), Cell("day:0", "kind:plan")

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from memory.stream import Stream
-from scheduler.budget.admission import Decided, DecidedLine, Grant
-from scheduler.budget.budget import Cell
-from scheduler.budget.rules import Rules
-from scheduler.config.tiers import ModelOption
-from scheduler.engine.job_factory import open_job
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.latency.due_ticks import TOO_SLOW
-from tasks.job import Cost, JobKey, Reads, Request
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import Decided, DecidedLine, Grant
+from cogitate.scheduler.budget.budget import Cell
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.engine.job_factory import open_job
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.tasks.job import Cost, JobKey, Reads, Request
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
 
 KEY, RESERVED = JobKey(7, "think", ANN, 2, 0), Cost(calls=1, tokens=60)

@@ -10,11 +10,19 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.config.controls import Control, ControlAnswer, ControlRequest, Retry, SetCadence, SetLimit, SetMode
-from scheduler.ledger.keys import incarnation_key
-from scheduler.ledger.run_store import RunStore
-from scheduler.steering import operators
-from scheduler.steering.operators import MOST_WAITING, ControlOutcome, RunCancelled, TooManyRequests, ask
+from cogitate.scheduler.config.controls import (
+    Control,
+    ControlAnswer,
+    ControlRequest,
+    Retry,
+    SetCadence,
+    SetLimit,
+    SetMode,
+)
+from cogitate.scheduler.ledger.keys import incarnation_key
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering import operators
+from cogitate.scheduler.steering.operators import MOST_WAITING, ControlOutcome, RunCancelled, TooManyRequests, ask
 from tests.unit.scheduler.run_lines_case import store_of
 
 LIMIT = SetLimit("day.run.calls", 3)

@@ -22,10 +22,10 @@ from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import TimeoutError as Slow
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import PinnedSettings
-from scheduler.ledger import outage as module
-from scheduler.ledger.errors import Fenced, LedgerUnavailable
-from scheduler.ledger.outage import FIRST_PAUSE, LONGEST_PAUSE, CarryOn, Pause, is_outage, outage_of
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.ledger import outage as module
+from cogitate.scheduler.ledger.errors import Fenced, LedgerUnavailable
+from cogitate.scheduler.ledger.outage import FIRST_PAUSE, LONGEST_PAUSE, CarryOn, Pause, is_outage, outage_of
 
 
 class Clock:

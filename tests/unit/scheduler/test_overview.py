@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.overview import RunOverview, run_overview, spenders_today
-from scheduler.inspection.recent import KindTally, Recent
-from scheduler.inspection.vitals import OpenKind
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.presence import this_process
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.overview import RunOverview, run_overview, spenders_today
+from cogitate.scheduler.inspection.recent import KindTally, Recent
+from cogitate.scheduler.inspection.vitals import OpenKind
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.presence import this_process
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, JobKey
 from tests.unit.scheduler.run_lines_case import ANN, BOB, lines, put, store_of, with_open_job
 
 LIMITS = {"day.run.calls": 100, "run.run.tokens": 500, "run.kind:*.calls": 40}

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from memory.effects import AdvanceCursor, Append, Archive, Effect
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.inspection.audit.shown import passed_unseen
-from scheduler.journal.lines import Core, Ended, ReadLine, TickNotes
-from tasks.job import JobKey
+from cogitate.memory.effects import AdvanceCursor, Append, Archive, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.inspection.audit.shown import passed_unseen
+from cogitate.scheduler.journal.lines import Core, Ended, ReadLine, TickNotes
+from cogitate.tasks.job import JobKey
 
 ADA, INN, BOB, WORLD = "agent:ada", "location:inn", "npc:bob", "world"
 PROFILES = {BOB: Profile(name="Bob"), INN: Profile(name="The Inn"), WORLD: Profile(name="The valley")}

@@ -17,10 +17,10 @@ import pytest
 from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Disconnected
 
-from scheduler.config.versions import GIVES_SIGNS, SCHEMA
-from scheduler.ledger import presence as module
-from scheduler.ledger.errors import RunHeld
-from scheduler.ledger.presence import (
+from cogitate.scheduler.config.versions import GIVES_SIGNS, SCHEMA
+from cogitate.scheduler.ledger import presence as module
+from cogitate.scheduler.ledger.errors import RunHeld
+from cogitate.scheduler.ledger.presence import (
     LOOK_EVERY,
     WATCHED,
     HostProcess,
@@ -30,7 +30,7 @@ from scheduler.ledger.presence import (
     host_of,
     this_process,
 )
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.run_store import RunStore
 
 
 def run(status: str | None = "running", schema: object = SCHEMA, host: HostProcess | bytes | None = None) -> RunStore:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from scheduler.budget.rules import check_prices
-from scheduler.config.kept_settings import keep_settings, kept_settings
-from scheduler.config.price_table import _table, listed_price
-from scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.budget.rules import check_prices
+from cogitate.scheduler.config.kept_settings import keep_settings, kept_settings
+from cogitate.scheduler.config.price_table import _table, listed_price
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
 
 STATED: dict[str, Any] = {"input_price": 7, "output_price": 8}
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
-from scheduler.config.prices import call_cost, room_for_answer, upper_bound, usd_micros
-from tasks.job import Cost
+from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
+from cogitate.scheduler.config.prices import call_cost, room_for_answer, upper_bound, usd_micros
+from cogitate.tasks.job import Cost
 
 PRICED = {"model": "m", "input_price": 1_000_000, "output_price": 4_000_000}
 

@@ -23,13 +23,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cogitate import CogitateError, Event, EventRule, Location, Observation, Profile, SetCounter, Settings, TickLoop
-from hosting.protocol.host_table import HostTable
-from hosting.protocol.stdio import StdioHost
-from memory.language.hidden_characters import visible
-from ops import cli
-from tasks.job import Reads
+from cogitate.hosting.protocol.host_table import HostTable
+from cogitate.hosting.protocol.stdio import StdioHost
+from cogitate.memory.language.hidden_characters import visible
+from cogitate.ops import cli
+from cogitate.tasks.job import Reads
+from cogitate.workers.processes.text_logs import escape_foreign, text_processors
 from tests.unit.scheduler.test_wrong_inputs import ADA, opened
-from workers.processes.text_logs import escape_foreign, text_processors
 
 LONGEST = 2_100  # characters of a message
 PARTS = (

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ops.report.page import Page
-from scheduler.journal.private_files import private_file, private_folder
+from cogitate.ops.report.page import Page
+from cogitate.scheduler.journal.private_files import private_file, private_folder
 
 
 def mode_of(path: Path) -> int:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from memory import importance
-from memory.effects import Rate
-from memory.entry import Entry
-from memory.stream import Stream
-from scheduler.engine.rating import Rater
-from scheduler.ledger import streams
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
+from cogitate.memory import importance
+from cogitate.memory.effects import Rate
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.rating import Rater
+from cogitate.scheduler.ledger import streams
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.scheduler_case import ANN, BOB
 
 TEXTS = ("A fire in the barn.", "The bell rang.", "A cow.", "Rain on the quay.", "Ale is dear.", "The mill stands.")

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.routing.scopes import CURSOR, WORLD
-from memory.stream import Stream
-from scheduler.engine.triggers import ScopeTrigger, location_left, recounts, story_event
-from tasks.job import Reads, Request
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.routing.scopes import CURSOR, WORLD
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.triggers import ScopeTrigger, location_left, recounts, story_event
+from cogitate.tasks.job import Reads, Request
 
 INN, CY = "location:inn", "npc:cy"
 

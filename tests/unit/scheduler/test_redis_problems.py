@@ -19,9 +19,9 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from scheduler.inspection import redis_problems as module
-from scheduler.inspection.redis_problems import FULL, redis_problems, refused_writes
-from scheduler.ledger.connect import PATIENCE
+from cogitate.scheduler.inspection import redis_problems as module
+from cogitate.scheduler.inspection.redis_problems import FULL, redis_problems, refused_writes
+from cogitate.scheduler.ledger.connect import PATIENCE
 
 Failure = RedisError | None
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from memory.apply import apply
-from memory.entry import Entry
-from memory.stream import Stream
-from scheduler.budget.admission import Decided
-from scheduler.budget.budget import BudgetView
-from scheduler.budget.repairs import (
+from cogitate.memory.apply import apply
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import Decided
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.repairs import (
     FAILED,
     MOST,
     MOST_TOLD,
@@ -22,12 +22,12 @@ from scheduler.budget.repairs import (
     is_time,
     repairs,
 )
-from scheduler.budget.rules import Rules
-from scheduler.config.limits import LimitTable
-from scheduler.config.tiers import ModelOption
-from scheduler.latency.due_ticks import Bounds, DueTicks
-from scheduler.latency.latencies import Latencies, LatencyPrior
-from tasks.job import Cost, Request
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.latency.due_ticks import Bounds, DueTicks
+from cogitate.scheduler.latency.latencies import Latencies, LatencyPrior
+from cogitate.tasks.job import Cost, Request
 from tests.unit.scheduler.scheduler_case import Thinker, fixed_ticks
 from tests.unit.tasks.kind_cases import KLAUS, message, observation, stream_of
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.inspection.replay import Replayed, replay
-from scheduler.journal.exported import ExportedJournal
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.inspection.replay import Replayed, replay
+from cogitate.scheduler.journal.exported import ExportedJournal
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.kept_run_case import changed, hashes, kept_run, thought
 from tests.unit.scheduler.run_lines_case import ANN, BOB, CY
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from fakeredis import FakeRedis
 
-from memory.entry import Marks
-from memory.stream import Stream
-from scheduler.inspection.replay import STREAM_KEYS, compare
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import stream_writes
+from cogitate.memory.entry import Marks
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.inspection.replay import STREAM_KEYS, compare
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import stream_writes
 from tests.unit.scheduler.scheduler_case import ANN, BOB, seen
 
 PREFIX = "cogitate:{r}:0:"

@@ -10,16 +10,16 @@ import pytest
 from redis.exceptions import ResponseError
 
 from cogitate import LedgerError, Observation, Profile, TickLoop
-from scheduler.budget.budget import least_pool
-from scheduler.config.endpoints import Model
-from scheduler.config.facts import Facts
-from scheduler.config.settings import PinnedSettings
-from scheduler.engine.run_state import RunState
-from scheduler.engine.triggers import ScopeTrigger
-from scheduler.engine.turn import Deferred
-from scheduler.ledger.errors import RunUnreadable
-from scheduler.tick.restore import LoopState, restore
-from tasks.job import Request
+from cogitate.scheduler.budget.budget import least_pool
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.triggers import ScopeTrigger
+from cogitate.scheduler.engine.turn import Deferred
+from cogitate.scheduler.ledger.errors import RunUnreadable
+from cogitate.scheduler.tick.restore import LoopState, restore
+from cogitate.tasks.job import Request
 
 Loops = Callable[..., TickLoop]
 
@@ -194,7 +194,7 @@ def test_whatever_reading_raises_is_a_damaged_run_and_an_error_of_the_ledger_is_
         def fails(raised: Exception = raised, **_: Any) -> Any:
             raise raised
 
-        monkeypatch.setattr("scheduler.tick.restore.load_world", lambda store, fails=fails: fails())
+        monkeypatch.setattr("cogitate.scheduler.tick.restore.load_world", lambda store, fails=fails: fails())
         with pytest.raises(told) as seen:
             restore(loop.ledger, loop.state)
         assert isinstance(seen.value, RunUnreadable) is (told is RunUnreadable)

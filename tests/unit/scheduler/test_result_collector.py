@@ -9,11 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.config.controls import ControlRequest, SetMode
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.ledger.answers import Attempt, BoundaryInput, Collected, DueJob
-from scheduler.tick.result_collector import ASKED_AGAIN, LOOKS_A_LEASE, Hints, Leases, ResultCollector, SignsOfLife
-from tasks.job import Job, JobKey
+from cogitate.scheduler.config.controls import ControlRequest, SetMode
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.ledger.answers import Attempt, BoundaryInput, Collected, DueJob
+from cogitate.scheduler.tick.result_collector import (
+    ASKED_AGAIN,
+    LOOKS_A_LEASE,
+    Hints,
+    Leases,
+    ResultCollector,
+    SignsOfLife,
+)
+from cogitate.tasks.job import Job, JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
 
 LEASE = 15.0

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.limits import MemoryLimits
-from memory.stream import Stream
-from scheduler.config.facts import Facts
-from scheduler.engine.open_jobs import OpenJob
-from scheduler.engine.retention import Retention, cut
-from scheduler.engine.streams import Streams
-from tasks.job import Reads
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.retention import Retention, cut
+from cogitate.scheduler.engine.streams import Streams
+from cogitate.tasks.job import Reads
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job, seen
 
 NOW = 100

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.clock import DAY
-from memory.limits import MemoryLimits
-from memory.profile import Location
-from scheduler.budget.rules import (
+from cogitate.memory.clock import DAY
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.profile import Location
+from cogitate.scheduler.budget.rules import (
     Rules,
     check_limits,
     check_models,
@@ -23,10 +23,10 @@ from scheduler.budget.rules import (
     use_prompts,
     view_of,
 )
-from scheduler.config.facts import Facts
-from scheduler.config.settings import ConfigurationError, Settings
-from tasks.job import Cost
-from tasks.registry import UnknownKind, kinds
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.tasks.job import Cost
+from cogitate.tasks.registry import UnknownKind, kinds
 from tests.unit.scheduler.scheduler_case import Thinker
 
 MODEL: dict[str, Any] = {"llm": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "any", "limit_tokens": 9}
@@ -225,7 +225,7 @@ def test_a_prompt_has_the_rest_of_its_models_context(context: int | None, cap: i
 
 def test_templates_of_the_settings_are_read_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
-    monkeypatch.setattr("scheduler.budget.rules.register_builtin", read.append)
+    monkeypatch.setattr("cogitate.scheduler.budget.rules.register_builtin", read.append)
     use_prompts(Settings())
     assert read == []
     use_prompts(Settings(prompts=tmp_path))

@@ -8,20 +8,20 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from memory.effects import Append, SetCounter
-from memory.entry import Entry
-from scheduler.config.controls import FULL
-from scheduler.config.facts import Facts
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.limits import LimitTable
-from scheduler.config.settings import Settings
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.recent import Failed, recent_ticks
-from scheduler.inspection.steering_vitals import steering_of
-from scheduler.inspection.vitals import RunHead, open_kinds, run_heads
-from scheduler.journal.figures import Figures, figures_of, joined
-from scheduler.journal.history import changes_of, observed_again, read_journal
-from scheduler.journal.lines import (
+from cogitate.memory.effects import Append, SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.scheduler.config.controls import FULL
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.recent import Failed, recent_ticks
+from cogitate.scheduler.inspection.steering_vitals import steering_of
+from cogitate.scheduler.inspection.vitals import RunHead, open_kinds, run_heads
+from cogitate.scheduler.journal.figures import Figures, figures_of, joined
+from cogitate.scheduler.journal.history import changes_of, observed_again, read_journal
+from cogitate.scheduler.journal.lines import (
     Core,
     Correction,
     Ended,
@@ -30,15 +30,15 @@ from scheduler.journal.lines import (
     Repeat,
     Retried,
 )
-from scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
-from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.presence import this_process
-from scheduler.ledger.run_store import RunStore
-from scheduler.steering.postponing import Postponing
-from scheduler.steering.steering import SteeringState
-from scheduler.steering.throttle import ThrottleState
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
+from cogitate.scheduler.ledger.answer_times import Timed
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.presence import this_process
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering.postponing import Postponing
+from cogitate.scheduler.steering.steering import SteeringState
+from cogitate.scheduler.steering.throttle import ThrottleState
+from cogitate.tasks.job import Cost, JobKey
 from tests.unit.scheduler.run_lines_case import (
     ANN,
     BOB,

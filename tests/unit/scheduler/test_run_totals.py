@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.profile import Profile
-from scheduler.budget.admission import DecidedLine, Grant
-from scheduler.budget.budget import Cell
-from scheduler.config.facts import Facts
-from scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS, SCHEMA
-from scheduler.journal import run_totals as module
-from scheduler.journal.lines import Core, Correction, Ended, EndNote, ReadLine, Retried, TickNotes
-from scheduler.journal.run_totals import Charge, JobBeginning, RunTotals, oldest, same_figures
-from scheduler.ledger.answer_times import Timed
-from tasks.job import Cost, JobKey
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.budget.admission import DecidedLine, Grant
+from cogitate.scheduler.budget.budget import Cell
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS, SCHEMA
+from cogitate.scheduler.journal import run_totals as module
+from cogitate.scheduler.journal.lines import Core, Correction, Ended, EndNote, ReadLine, Retried, TickNotes
+from cogitate.scheduler.journal.run_totals import Charge, JobBeginning, RunTotals, oldest, same_figures
+from cogitate.scheduler.ledger.answer_times import Timed
+from cogitate.tasks.job import Cost, JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB
 
 RESERVED, USED = Cost(calls=1, tokens=30, usd_micros=3), Cost(calls=1, tokens=7, usd_micros=1)

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from memory.entry import Entry, Marks
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.config.facts import Facts
-from scheduler.ledger.errors import RunAltered
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from scheduler.tick.seals import Seals
+from cogitate.memory.entry import Entry, Marks
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.ledger.errors import RunAltered
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.seals import Seals
 from tests.unit.scheduler.run_lines_case import ANN, BOB, CY, lines, store_of
 
 TICK = 6  # of the last line of the journal

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from ops.commands.config import mask_secrets
-from scheduler.config.secret_urls import redact_url, secrets_of
-from scheduler.config.settings import ConfigurationError, PinnedSettings, Settings
-from scheduler.ledger.connect import connect
-from workers.llm.requests.address import address_of
-from workers.processes.log_tail import redact_secrets
+from cogitate.ops.commands.config import mask_secrets
+from cogitate.scheduler.config.secret_urls import redact_url, secrets_of
+from cogitate.scheduler.config.settings import ConfigurationError, PinnedSettings, Settings
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.workers.llm.requests.address import address_of
+from cogitate.workers.processes.log_tail import redact_secrets
 
 WITH_SECRET = (
     "redis://me:hush@h:1/0", "redis://:hush@h/4?db=1", "redis://me:hu%73h@h", "redis://h/0?password=hush",

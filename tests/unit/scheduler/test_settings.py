@@ -8,13 +8,13 @@ from typing import Any, get_args
 import pytest
 from pydantic import SecretStr
 
-from ops.commands.config import mask_secrets, setting_origin
-from scheduler.budget.briefs import no_brief
-from scheduler.budget.rules import check_spending, rules_of
-from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
-from scheduler.config.settings import ConfigurationError, Settings, check_run_name
-from scheduler.config.settings_faults import SettingsRefused
-from tasks.registry import kinds
+from cogitate.ops.commands.config import mask_secrets, setting_origin
+from cogitate.scheduler.budget.briefs import no_brief
+from cogitate.scheduler.budget.rules import check_spending, rules_of
+from cogitate.scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
+from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
+from cogitate.scheduler.config.settings_faults import SettingsRefused
+from cogitate.tasks.registry import kinds
 
 
 @pytest.fixture(autouse=True)

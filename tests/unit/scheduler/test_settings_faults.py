@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic_settings import SettingsError
 
-from scheduler.config import settings_faults
-from scheduler.config.settings_faults import (
+from cogitate.scheduler.config import settings_faults
+from cogitate.scheduler.config.settings_faults import (
     ConfigurationError,
     Fault,
     SettingsRefused,

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ops.error_messages import error_message
-from scheduler.config.limits import MAX_LIMIT
-from scheduler.config.settings import ConfigurationError, Settings, check_run_name
+from cogitate.ops.error_messages import error_message
+from cogitate.scheduler.config.limits import MAX_LIMIT
+from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
 
 NAMES = sorted(Settings.model_fields)
 HOSTILE = (0, -1, 10**9, 2**63, 2**2000, math.inf, -math.inf, math.nan, 1e308, 1e-308, "redis://", "\x00", "x" * 10**5)

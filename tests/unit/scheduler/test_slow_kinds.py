@@ -6,16 +6,16 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from ops.formatting.run import degraded_lines
-from ops.formatting.slow_kinds import format_slow_kind
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.settings import PinnedSettings, Settings
-from scheduler.inspection.overview import run_overview
-from scheduler.inspection.slow_kinds import SlowKind, slow_kinds
-from scheduler.inspection.summary import summarise_run
-from scheduler.latency.latencies import Known, Latencies, LatencyPrior, Sample
-from scheduler.ledger.run_store import RunStore
-from tasks.job import JobKey
+from cogitate.ops.formatting.run import degraded_lines
+from cogitate.ops.formatting.slow_kinds import format_slow_kind
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import PinnedSettings, Settings
+from cogitate.scheduler.inspection.overview import run_overview
+from cogitate.scheduler.inspection.slow_kinds import SlowKind, slow_kinds
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.latency.latencies import Known, Latencies, LatencyPrior, Sample
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.run_lines_case import ANN, decided, lines
 from tests.unit.scheduler.run_lines_case import store_of as run_store
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from redis.client import Pipeline
 
-from scheduler.inspection.snapshot import TRIES, AccountsSnapshot, take_snapshot
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.inspection.snapshot import TRIES, AccountsSnapshot, take_snapshot
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.run_lines_case import store_of
 
 ONE, OTHER = "7/plan/agent:ada/0/0", "6/act/agent:ben/0/0"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.limits import MemoryLimits
-from scheduler.config.settings import Settings
+from cogitate.memory.limits import MemoryLimits
+from cogitate.scheduler.config.settings import Settings
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.overview import run_overview, spenders_today
-from scheduler.inspection.vitals import RECENT
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.overview import run_overview, spenders_today
+from cogitate.scheduler.inspection.vitals import RECENT
 from tests.unit.hosting.short_loop_case import Loops, opened
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.config.versions import CORRECTS_VIEW
-from scheduler.engine.retries import Retries
-from scheduler.inspection.unjournalled import Unjournalled, unjournalled
-from scheduler.journal.lines import Correction, EndNote, Retried
-from scheduler.journal.spending import Spent, spending
-from scheduler.ledger.answers import RetriedAttempt
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.config.versions import CORRECTS_VIEW
+from cogitate.scheduler.engine.retries import Retries
+from cogitate.scheduler.inspection.unjournalled import Unjournalled, unjournalled
+from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
+from cogitate.scheduler.journal.spending import Spent, spending
+from cogitate.scheduler.ledger.answers import RetriedAttempt
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, JobKey
 
 PLAN, ACT, SUM = (JobKey(7, kind, "agent:ada", 0, 0) for kind in ("plan", "act", "summarise"))
 ONE, TWO, FOUR = Cost(1, 100, 10), Cost(2, 200, 20), Cost(4, 400, 40)

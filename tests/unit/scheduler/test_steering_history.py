@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scheduler.config.controls import ControlAnswer, ControlRequest, Retry, SetCadence, SetLimit, SetMode
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.settings import PinnedSettings
-from scheduler.inspection.steering_history import SteeringStep, steering_history
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.config.controls import ControlAnswer, ControlRequest, Retry, SetCadence, SetLimit, SetMode
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.steering_history import SteeringStep, steering_history
+from cogitate.scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.run_lines_case import store_of
 
 LIMIT, SLOWER, PAUSE = SetLimit("day.run.calls", 3), SetCadence("plan", 500), SetMode("paused")

@@ -8,17 +8,25 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from memory.entry import Entry
-from memory.stream import Stream
-from scheduler.budget.budget import BudgetView
-from scheduler.budget.rules import Rules
-from scheduler.config.controls import Control, ControlAnswer, ControlRequest, Retry, SetCadence, SetLimit, SetMode
-from scheduler.config.limits import MAX_LIMIT, LimitTable
-from scheduler.config.tiers import ModelOption
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from scheduler.steering.steering import MOST_ANSWERS, Steering, read_steering
-from tasks.job import Cost
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.controls import (
+    Control,
+    ControlAnswer,
+    ControlRequest,
+    Retry,
+    SetCadence,
+    SetLimit,
+    SetMode,
+)
+from cogitate.scheduler.config.limits import MAX_LIMIT, LimitTable
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering.steering import MOST_ANSWERS, Steering, read_steering
+from cogitate.tasks.job import Cost
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, fixed_ticks
 
 KINDS = (Thinker("plan", output_cap=10), Thinker("reflect", output_cap=10))

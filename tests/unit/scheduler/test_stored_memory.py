@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.entry import Archived, Entry, Marks
-from memory.errors import InputError
-from memory.profile import Profile
-from memory.stream import Stream
-from scheduler.config.facts import Facts
-from scheduler.inspection.audit.streams import wrong_streams
-from scheduler.inspection.snapshot import TRIES
-from scheduler.inspection.stored_memory import StoredMemory, read_memory
-from scheduler.inspection.summary import _memories
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import write_streams
+from cogitate.memory.entry import Archived, Entry, Marks
+from cogitate.memory.errors import InputError
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.inspection.audit.streams import wrong_streams
+from cogitate.scheduler.inspection.snapshot import TRIES
+from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
+from cogitate.scheduler.inspection.summary import _memories
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import write_streams
 from tests.unit.scheduler.run_lines_case import ANN, BOB, CY, store_of
 
 NOW = 9  # the tick at which the run stands

@@ -9,15 +9,15 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from memory.entry import Entry, Marks
-from memory.stream import Stream
-from scheduler.config.versions import SCHEMA
-from scheduler.journal.left_out import left_out_of
-from scheduler.ledger import streams as module
-from scheduler.ledger.keys import RUNS, incarnation_key
-from scheduler.ledger.ledger import Write
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import chunked, differences, load_streams, stream_writes, write_streams
+from cogitate.memory.entry import Entry, Marks
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.journal.left_out import left_out_of
+from cogitate.scheduler.ledger import streams as module
+from cogitate.scheduler.ledger.keys import RUNS, incarnation_key
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import chunked, differences, load_streams, stream_writes, write_streams
 from tests.unit.scheduler.scheduler_case import ANN, BOB, seen
 
 PREFIX = "cogitate:{r}:0:"

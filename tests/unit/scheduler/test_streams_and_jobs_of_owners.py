@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.stream import Stream
-from scheduler.engine.open_jobs import OpenJobs
-from scheduler.engine.streams import Streams
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.open_jobs import OpenJobs
+from cogitate.scheduler.engine.streams import Streams
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job, seen
 
 

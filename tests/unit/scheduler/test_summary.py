@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.stream import Stream
-from ops.formatting.run import open_line
-from scheduler.config.facts import Facts
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.limits import LimitTable
-from scheduler.config.settings import PinnedSettings
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.summary import (
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.ops.formatting.run import open_line
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.summary import (
     RunReader,
     ShortfallLine,
     limit_name,
@@ -24,15 +24,15 @@ from scheduler.inspection.summary import (
     summarise_run,
     usage_by_owner,
 )
-from scheduler.inspection.unjournalled import Unjournalled, unjournalled
-from scheduler.inspection.vitals import budget_vitals, cadence_vitals, open_kinds
-from scheduler.journal.lines import Correction, Ended, EndNote, Retried
-from scheduler.journal.shortfalls import Shortfall
-from scheduler.ledger.errors import NewerSchema, RunMissing
-from scheduler.ledger.presence import this_process
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import write_streams
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.inspection.unjournalled import Unjournalled, unjournalled
+from cogitate.scheduler.inspection.vitals import budget_vitals, cadence_vitals, open_kinds
+from cogitate.scheduler.journal.lines import Correction, Ended, EndNote, Retried
+from cogitate.scheduler.journal.shortfalls import Shortfall
+from cogitate.scheduler.ledger.errors import NewerSchema, RunMissing
+from cogitate.scheduler.ledger.presence import this_process
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import write_streams
+from cogitate.tasks.job import Cost, JobKey
 from tests.unit.scheduler.run_lines_case import (
     ANN,
     BOB,

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entry import Entry
-from memory.stream import Stream
-from scheduler.budget.budget import BudgetView, Cell
-from scheduler.budget.rules import ThrottleRules
-from scheduler.config.controls import FULL, SetCadence
-from scheduler.config.limits import LimitTable
-from scheduler.journal.lines import Ended
-from scheduler.ledger.claims import Reason
-from scheduler.steering.postponing import Postponing
-from scheduler.steering.pressure import Seen, burn, judge
-from scheduler.steering.throttle import Throttle
-from tasks.job import Cost, JobKey, Request
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.budget.rules import ThrottleRules
+from cogitate.scheduler.config.controls import FULL, SetCadence
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.journal.lines import Ended
+from cogitate.scheduler.ledger.claims import Reason
+from cogitate.scheduler.steering.postponing import Postponing
+from cogitate.scheduler.steering.pressure import Seen, burn, judge
+from cogitate.scheduler.steering.throttle import Throttle
+from cogitate.tasks.job import Cost, JobKey, Request
 
 HOUR = 60
 OWNERS = [f"agent:{n}" for n in range(6)]

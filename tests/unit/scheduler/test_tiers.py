@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from memory.errors import InputError
-from scheduler.budget.admission import Decided, admit
-from scheduler.budget.budget import BudgetView
-from scheduler.budget.rules import Rules, check_models, rules_of
-from scheduler.config.endpoints import KindOfModelSettings, ModelSettings
-from scheduler.config.limits import LimitTable
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.config.tiers import ModelOption, Tier, usual_tier
-from tasks.job import Cost, Request
-from tasks.kind import Moment
+from cogitate.memory.errors import InputError
+from cogitate.scheduler.budget.admission import Decided, admit
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import Rules, check_models, rules_of
+from cogitate.scheduler.config.endpoints import KindOfModelSettings, ModelSettings
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.tiers import ModelOption, Tier, usual_tier
+from cogitate.tasks.job import Cost, Request
+from cogitate.tasks.kind import Moment
 from tests.unit.scheduler.scheduler_case import Thinker, fixed_ticks
 from tests.unit.tasks.kind_cases import KLAUS, moment_of, observation, stream_of
 

@@ -6,9 +6,9 @@ from random import Random
 
 from fakeredis import FakeRedis
 
-from scheduler.engine.token_estimates import LEAST, TokenEstimates
-from scheduler.ledger.claims import PromptCount
-from scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.engine.token_estimates import LEAST, TokenEstimates
+from cogitate.scheduler.ledger.claims import PromptCount
+from cogitate.scheduler.ledger.run_store import RunStore
 
 MODEL = "default"
 

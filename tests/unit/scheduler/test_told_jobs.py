@@ -8,20 +8,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.effects import Append, SetCounter
-from memory.entry import Entry
-from memory.errors import InputError
-from memory.profile import Profile
-from memory.snapshot import dump
-from memory.stream import Stream
-from scheduler.budget.admission import DecidedLine
-from scheduler.config.facts import Facts
-from scheduler.config.versions import CORRECTS_VIEW, SCHEMA
-from scheduler.inspection.job_history import JobHistory, JobRecord
-from scheduler.journal.checkpoint import packed
-from scheduler.journal.history import read_journal, redo
-from scheduler.journal.left_out import check_kind_wrote
-from scheduler.journal.lines import (
+from cogitate.memory.effects import Append, SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import InputError
+from cogitate.memory.profile import Profile
+from cogitate.memory.snapshot import dump
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import DecidedLine
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.versions import CORRECTS_VIEW, SCHEMA
+from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.journal.checkpoint import packed
+from cogitate.scheduler.journal.history import read_journal, redo
+from cogitate.scheduler.journal.left_out import check_kind_wrote
+from cogitate.scheduler.journal.lines import (
     Core,
     Correction,
     Ended,
@@ -30,10 +30,10 @@ from scheduler.journal.lines import (
     TickNotes,
     write_line,
 )
-from scheduler.ledger.errors import RunAltered
-from scheduler.ledger.run_store import RunStore
-from scheduler.tick.seals import Seals
-from tasks.job import Cost, Job, JobKey
+from cogitate.scheduler.ledger.errors import RunAltered
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.seals import Seals
+from cogitate.tasks.job import Cost, Job, JobKey
 from tests.unit.scheduler.journal_case import Journal
 from tests.unit.scheduler.run_lines_case import (
     ANN,

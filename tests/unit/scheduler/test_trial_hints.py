@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler.ledger.trial_hints import endpoint_hints, endpoint_of, is_trial_hint, trial_hints
-from tasks.job import Job, JobKey
+from cogitate.scheduler.ledger.trial_hints import endpoint_hints, endpoint_of, is_trial_hint, trial_hints
+from cogitate.tasks.job import Job, JobKey
 
 
 def test_there_is_one_for_each_kind_and_for_each_endpoint() -> None:

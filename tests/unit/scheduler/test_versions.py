@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS, GIVES_SIGNS, SAME_STATUS, SCHEMA
+from cogitate.scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS, GIVES_SIGNS, SAME_STATUS, SCHEMA
 
 
 def test_what_a_schema_brought_stays_with_its_number() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from scheduler.config.controls import FULL, SetCadence
-from scheduler.engine.turn import FinishedTick
-from tasks.kind import Moment
+from cogitate.scheduler.config.controls import FULL, SetCadence
+from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.tasks.kind import Moment
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
 from tests.unit.scheduler.test_engine import Run
 

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from memory.entry import Marks
-from memory.snapshot import dump
-from memory.stream import Stream
-from scheduler.inspection.replay import replay
-from scheduler.inspection.snapshot import TRIES, take_snapshot
-from scheduler.journal.checkpoint import packed
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import JournalError
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.streams import write_streams
+from cogitate.memory.entry import Marks
+from cogitate.memory.snapshot import dump
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.snapshot import TRIES, take_snapshot
+from cogitate.scheduler.journal.checkpoint import packed
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import write_streams
 from tests.unit.scheduler.journal_case import LENGTH, Journal, stream
 from tests.unit.scheduler.scheduler_case import ANN, BOB
 

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.ledger import worker_signs
-from scheduler.ledger.keys import WORKERS
-from scheduler.ledger.presence import HostProcess, this_process
-from scheduler.ledger.worker_signs import (
+from cogitate.scheduler.ledger import worker_signs
+from cogitate.scheduler.ledger.keys import WORKERS
+from cogitate.scheduler.ledger.presence import HostProcess, this_process
+from cogitate.scheduler.ledger.worker_signs import (
     GOOD_FOR,
     MISSED_FOR,
     SETTLED,

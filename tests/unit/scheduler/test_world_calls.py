@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from memory.effects import SetCounter
-from memory.entry import Entry
-from memory.errors import InputError, UsageError
-from memory.profile import Profile
-from memory.routing.routing import Event
-from memory.stream import Stream
-from scheduler.budget.budget import BudgetView
-from scheduler.budget.rules import Rules
-from scheduler.config.facts import Facts
-from scheduler.config.limits import LimitTable
-from scheduler.engine.run_state import RunState
-from scheduler.intake.checks import MAX_LABEL, MAX_NAMES, MAX_NUMBERS, MAX_OWNER
-from scheduler.intake.observations import EARLIEST, LATEST
-from scheduler.tick.world_calls import WorldCalls
-from tasks.job import Reads
-from tasks.registry import kind_of
+from cogitate.memory.effects import SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import InputError, UsageError
+from cogitate.memory.profile import Profile
+from cogitate.memory.routing.routing import Event
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.intake.checks import MAX_LABEL, MAX_NAMES, MAX_NUMBERS, MAX_OWNER
+from cogitate.scheduler.intake.observations import EARLIEST, LATEST
+from cogitate.scheduler.tick.world_calls import WorldCalls
+from cogitate.tasks.job import Reads
+from cogitate.tasks.registry import kind_of
 from tests.unit.scheduler.scheduler_case import Thinker
 
 ADA, BOB, INN, WORLD, GONE = "agent:ada", "npc:bob", "location:inn", "world", "agent:gone"
@@ -109,7 +109,7 @@ def test_a_fork_of_the_process_may_say_and_read_nothing(name: str, monkeypatch: 
     world, view = calls(), calls().memory(ADA)
     assert not world.forked
     own = world._process
-    monkeypatch.setattr("scheduler.tick.world_calls.os.getpid", lambda: 77)
+    monkeypatch.setattr("cogitate.scheduler.tick.world_calls.os.getpid", lambda: 77)
     assert world.forked
     for call in ({**USUAL, **READING}[name], lambda _: view.recent()):
         with pytest.raises(UsageError, match=f"process {own} opened this loop, and process 77 is a fork of it"):
@@ -142,7 +142,7 @@ BOUNDS: list[tuple[str, Callable[[WorldCalls, int], object], int]] = [
 def test_a_call_takes_what_fits_and_not_one_more(
     call: Callable[[WorldCalls, int], object], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scheduler.tick.world_calls.MAX_STATE", 9)
+    monkeypatch.setattr("cogitate.scheduler.tick.world_calls.MAX_STATE", 9)
     world = calls()
     call(world, most)
     world.take()

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis import Redis
 
-from scheduler.ledger.packing import MOST_BYTES, pack
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.world_state import load_world, world_writes
+from cogitate.scheduler.ledger.packing import MOST_BYTES, pack
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.world_state import load_world, world_writes
 
 STATE = b'{"bodies":' + b'{"x":1},' * 1000 + b"}"
 
@@ -66,7 +66,7 @@ def test_one_that_was_changed_is_refused(changed: bytes, said: str) -> None:
 def test_one_that_unpacks_to_more_than_a_server_takes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeRedis()
     keep(client, 60, STATE)
-    monkeypatch.setattr("scheduler.ledger.packing.MOST_BYTES", len(STATE) - 1)
+    monkeypatch.setattr("cogitate.scheduler.ledger.packing.MOST_BYTES", len(STATE) - 1)
     with pytest.raises(ValueError, match="is cut short, or something follows it"):
         load_world(RunStore(client, "run:"))
 

@@ -28,10 +28,10 @@ from cogitate import (
     TickLoop,
     UsageError,
 )
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from tasks.job import Reads
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.tasks.job import Reads
 
 ADA, DAY = "agent:ada", 1440
 OWNERS = {ADA: Profile(name="Ada Smith"), "npc:bob": Profile(name="Bob"), "world": Profile(name="The valley"),

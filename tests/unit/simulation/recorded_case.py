@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memory.entry import Entry
-from simulation.recorded.player import RecordedWorld
+from cogitate.memory.entry import Entry
+from cogitate.simulation.recorded.player import RecordedWorld
 
 DAY = 1440
 

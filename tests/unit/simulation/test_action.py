@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memory.entry import PlanItem
-from simulation.town.action import Action, choose
-from simulation.town.plans import Agenda
-from simulation.town.setting import Setting
-from simulation.town.state import Body
+from cogitate.memory.entry import PlanItem
+from cogitate.simulation.town.action import Action, choose
+from cogitate.simulation.town.plans import Agenda
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import Body
 
 DAY = 1440
 SETTING = Setting(0, 2)

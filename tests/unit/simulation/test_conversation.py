@@ -7,13 +7,13 @@ import re
 import msgspec
 import pytest
 
-from memory.entry import Entry
-from simulation.town import conversation, phrases, topics
-from simulation.town.chance import Chance
-from simulation.town.setting import Setting
-from simulation.town.state import Body, News, Promise, State, Talk
-from simulation.town.topics import Pair
-from simulation.town.town import Town
+from cogitate.memory.entry import Entry
+from cogitate.simulation.town import conversation, phrases, topics
+from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import Body, News, Promise, State, Talk
+from cogitate.simulation.town.topics import Pair
+from cogitate.simulation.town.town import Town
 
 DAY = 1440
 NOON = 720

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from memory.effects import Append, Effect
-from memory.entry import Entry, PlanItem
-from simulation.town import happenings
-from simulation.town.setting import Setting
-from simulation.town.state import Meeting, State
-from simulation.town.town import Town
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.simulation.town import happenings
+from cogitate.simulation.town.setting import Setting
+from cogitate.simulation.town.state import Meeting, State
+from cogitate.simulation.town.town import Town
 
 DAY = 1440
 SIX_PM = DAY + 1080

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from memory.appointments import find_place
-from memory.effects import Append, Tell
-from memory.entry import Entry, PlanItem
-from simulation.town.state import State
-from simulation.town.town import Town
+from cogitate.memory.appointments import find_place
+from cogitate.memory.effects import Append, Tell
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.simulation.town.state import State
+from cogitate.simulation.town.town import Town
 from tests.unit.simulation.test_happenings import Applied
 
 ANN = "agent:isabella-rossi"  # who owns the café

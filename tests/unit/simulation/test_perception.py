@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.town.perception import Perception, appearance
-from simulation.town.state import Body, Condition
+from cogitate.simulation.town.perception import Perception, appearance
+from cogitate.simulation.town.state import Body, Condition
 
 
 def body(x: int = 0, y: int = 0, condition: Condition = "idle", doing: str = "", place: str = "plaza") -> Body:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from memory.effects import Append, Effect, SetPlanStatus
-from memory.entry import Entry, PlanItem
-from simulation.recorded.player import RecordedWorld
-from simulation.recordings import SMALL
+from cogitate.memory.effects import Append, Effect, SetPlanStatus
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.recordings import SMALL
 from tests.unit.simulation.recorded_case import event, play, write
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulation.recorded.nodes import read_nodes
-from simulation.recorded.player import RecordedWorld
-from simulation.recorded.recording import RecordingError, read_recording
+from cogitate.simulation.recorded.nodes import read_nodes
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.recorded.recording import RecordingError, read_recording
 from tests.unit.simulation.recorded_case import event, play, write
 
 # -- dirt ------------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from simulation.recorded.load_profile import job_demand, reflection_times
-from simulation.recorded.player import RecordedWorld
-from simulation.recorded.record import main, record_town
-from simulation.recorded.recording import Recording, read_recording
-from simulation.recordings import SMALL
+from cogitate.simulation.recorded.load_profile import job_demand, reflection_times
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.recorded.record import main, record_town
+from cogitate.simulation.recorded.recording import Recording, read_recording
+from cogitate.simulation.recordings import SMALL
 from tests.unit.simulation.recorded_case import play
 
 

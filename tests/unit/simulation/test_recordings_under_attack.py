@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scheduler.intake.checks import check_owner, check_profile
-from scheduler.intake.observations import check_entry
-from simulation.recorded.player import RecordedWorld
-from simulation.recorded.recording import RecordingError
+from cogitate.scheduler.intake.checks import check_owner, check_profile
+from cogitate.scheduler.intake.observations import check_entry
+from cogitate.simulation.recorded.player import RecordedWorld
+from cogitate.simulation.recorded.recording import RecordingError
 
 HOSTILE = ("", "../..", "/etc/passwd", "a:b|c/d{}", "\ud800", "\x00\x1b[2J", "\u202ename", "n" * 300, "word " * 3_000)
 WORDS = st.text(max_size=12) | st.sampled_from(HOSTILE)

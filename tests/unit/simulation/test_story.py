@@ -8,20 +8,20 @@ from itertools import chain
 
 import pytest
 
-from memory.clock import DAY
-from memory.entry import Entry
-from memory.routing.routing import RULES, Event
-from memory.routing.scopes import location_owner
-from simulation.story.council import CONSENSUS, session
-from simulation.story.days import day_of_story
-from simulation.story.matters import MATTERS
-from simulation.story.people import COUNCILLORS, NAMES, OWNERS, PEOPLE, name
-from simulation.story.quests import QUESTS
-from simulation.story.story import Story
-from simulation.story.tavern import EVENT_TYPES, reckoning
-from simulation.story.tavern_talk import EXCHANGES, LETTERS, PROMISES
-from simulation.story.workdays import WORKDAYS
-from simulation.world import Heard, LocationLeft, NarratedWorld, Report, StoryEvent
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.routing import RULES, Event
+from cogitate.memory.routing.scopes import location_owner
+from cogitate.simulation.story.council import CONSENSUS, session
+from cogitate.simulation.story.days import day_of_story
+from cogitate.simulation.story.matters import MATTERS
+from cogitate.simulation.story.people import COUNCILLORS, NAMES, OWNERS, PEOPLE, name
+from cogitate.simulation.story.quests import QUESTS
+from cogitate.simulation.story.story import Story
+from cogitate.simulation.story.tavern import EVENT_TYPES, reckoning
+from cogitate.simulation.story.tavern_talk import EXCHANGES, LETTERS, PROMISES
+from cogitate.simulation.story.workdays import WORKDAYS
+from cogitate.simulation.world import Heard, LocationLeft, NarratedWorld, Report, StoryEvent
 
 SEEDS = range(12)
 WHOLE = re.compile(r"[A-Z“\"].*[.!?”]", re.S)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from memory.effects import Append, Effect, SetPlanStatus, Tell
-from memory.entry import Entry, PlanItem
-from simulation.town.people import population
-from simulation.town.places import build
-from simulation.town.town import Town
-from simulation.world import World
+from cogitate.memory.effects import Append, Effect, SetPlanStatus, Tell
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.simulation.town.people import population
+from cogitate.simulation.town.places import build
+from cogitate.simulation.town.town import Town
+from cogitate.simulation.world import World
 
 DAY = 1440
 

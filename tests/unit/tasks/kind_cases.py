@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memory.effects import Append, Effect
-from memory.entry import Entry
-from memory.profile import Location, Profile
-from memory.stream import Stream
-from tasks.job import Job, JobKey, Reads, Request, ticks_of
-from tasks.kind import Case, Kind, Moment, WorldFacts
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.stream import Stream
+from cogitate.tasks.job import Job, JobKey, Reads, Request, ticks_of
+from cogitate.tasks.kind import Case, Kind, Moment, WorldFacts
 
 KLAUS, MARIA, ISABELLA = "agent:klaus", "agent:maria", "agent:isabella"
 PLACES = (

@@ -7,10 +7,20 @@ from typing import get_args
 import msgspec
 from hypothesis import strategies as st
 
-from memory.entry import ENTRY_TYPES, INTO_SUMMARY, MAX_TEXT, Character, Entry, EntrySource, Marks, PlanItem, PlanStatus
-from memory.stream import Stream
-from scheduler.intake.checks import MAX_INTEGER, MAX_LABEL
-from scheduler.intake.effects import wrong_entry
+from cogitate.memory.entry import (
+    ENTRY_TYPES,
+    INTO_SUMMARY,
+    MAX_TEXT,
+    Character,
+    Entry,
+    EntrySource,
+    Marks,
+    PlanItem,
+    PlanStatus,
+)
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.intake.checks import MAX_INTEGER, MAX_LABEL
+from cogitate.scheduler.intake.effects import wrong_entry
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA
 
 NOW = 3 * 1440 + 13 * 60  # game time at which kinds are asked

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from memory.effects import Append, Effect
-from memory.entry import Entry
-from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt
 
 
 class Said(BaseModel):

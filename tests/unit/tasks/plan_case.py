@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory.entry import Entry
-from memory.stream import Stream
-from prompts.render import Templates
-from tasks.plan import Plan
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.prompts.render import Templates
+from cogitate.tasks.plan import Plan
 from tests.unit.tasks.kind_cases import appended, case_of
 
 KIND = Plan(Templates())

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from memory.apply import apply, unmet
-from memory.effects import Effect, losses
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.policies.cells import receive
-from memory.policies.compaction import enforce_limits
-from memory.stream import Stream
-from prompts.answers import SummaryAnswer
-from prompts.render import Templates
-from tasks.job import Job, JobKey, Reads, Request
-from tasks.kind import Case, Moment, WorldFacts
-from tasks.shown import effects_of
-from tasks.summarise import Summarise
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Effect, losses
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.cells import receive
+from cogitate.memory.policies.compaction import enforce_limits
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.job import Job, JobKey, Reads, Request
+from cogitate.tasks.kind import Case, Moment, WorldFacts
+from cogitate.tasks.shown import effects_of
+from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import PROFILE, WORLD
 
 KIND = Summarise(Templates())

@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.apply import apply, unmet
-from memory.clock import DAY
-from memory.effects import MarkAccessed, SetPlanStatus, Tell
-from memory.entry import Entry, PlanItem, PlanStatus
-from memory.profile import Location
-from memory.stream import Stream
-from prompts.answers import ActionAnswer
-from prompts.render import Templates
-from simulation.meters import energy, fed
-from tasks.act import MOST_ACTIONS, MOST_NEAR, Act, by_rule
-from tasks.kind import WorldFacts
-from tasks.meters import Meter
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import MarkAccessed, SetPlanStatus, Tell
+from cogitate.memory.entry import Entry, PlanItem, PlanStatus
+from cogitate.memory.profile import Location
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import ActionAnswer
+from cogitate.prompts.render import Templates
+from cogitate.simulation.meters import energy, fed
+from cogitate.tasks.act import MOST_ACTIONS, MOST_NEAR, Act, by_rule
+from cogitate.tasks.kind import WorldFacts
+from cogitate.tasks.meters import Meter
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, moment_of, observation, stream_of
 
 KIND = Act(Templates())

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from memory.clock import DAY
-from memory.effects import Tell
-from memory.entry import Entry
-from memory.profile import Location
-from prompts.render import Templates
-from simulation.meters import fed
-from tasks.act import MOST_ACTIONS, MOST_NEAR, SHOWN, Act, _company, _situation, by_rule
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import Tell
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location
+from cogitate.prompts.render import Templates
+from cogitate.simulation.meters import fed
+from cogitate.tasks.act import MOST_ACTIONS, MOST_NEAR, SHOWN, Act, _company, _situation, by_rule
 from tests.unit.tasks.kind_cases import WORLD, case_of, moment_of, observation, stream_of
 
 KIND = Act(Templates())

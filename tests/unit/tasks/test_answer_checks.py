@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from memory.effects import Append, Effect, Rate, ReplaceSummary, Tell
-from memory.routing.routing import INTEGRATE
-from memory.stream import Stream
-from prompts.answers import MAX_PARAGRAPH, MAX_PHRASE, ActionAnswer, ReflectionAnswer
-from prompts.render import Templates
-from tasks.act import Act
-from tasks.integrate import Integrate
-from tasks.job import Request
-from tasks.kind import Case
-from tasks.plan import Plan
-from tasks.rate import RateImportance
-from tasks.recount import Recount, Span, recount_request
-from tasks.reflect import Reflect
-from tasks.registry import kinds
-from tasks.shown import effects_of
-from tasks.summarise import Summarise
+from cogitate.memory.effects import Append, Effect, Rate, ReplaceSummary, Tell
+from cogitate.memory.routing.routing import INTEGRATE
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import MAX_PARAGRAPH, MAX_PHRASE, ActionAnswer, ReflectionAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.act import Act
+from cogitate.tasks.integrate import Integrate
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.rate import RateImportance
+from cogitate.tasks.recount import Recount, Span, recount_request
+from cogitate.tasks.reflect import Reflect
+from cogitate.tasks.registry import kinds
+from cogitate.tasks.shown import effects_of
+from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, case_of, message, observation, stream_of
 
 TEMPLATES = Templates()

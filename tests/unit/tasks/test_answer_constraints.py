@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from memory.entry import Entry
-from memory.profile import Location
-from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer
-from prompts.constraints import MOST_CHOICES, Constraint
-from prompts.render import Templates
-from tasks.act import Act
-from tasks.kind import Kind, Prompt, WorldFacts
-from tasks.places import MOST
-from tasks.plan import Plan
-from tasks.rate import RateImportance
-from tasks.reflect import Reflect
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location
+from cogitate.prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer
+from cogitate.prompts.constraints import MOST_CHOICES, Constraint
+from cogitate.prompts.render import Templates
+from cogitate.tasks.act import Act
+from cogitate.tasks.kind import Kind, Prompt, WorldFacts
+from cogitate.tasks.places import MOST
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.rate import RateImportance
+from cogitate.tasks.reflect import Reflect
+from cogitate.workers.llm.requests.prompt_check import WrongPrompt, check_prompt
+from cogitate.workers.llm.requests.schema import full_schema
 from tests.unit.tasks.kind_cases import MARIA, WORLD, case_of, message, observation, stream_of
-from workers.llm.requests.prompt_check import WrongPrompt, check_prompt
-from workers.llm.requests.schema import full_schema
 
 NOON = 720
 LIVED = (observation("Found a source on rents.", 640), message("Maria: See you at lunch!", 650))

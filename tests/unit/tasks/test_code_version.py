@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from tasks import registry
-from tasks.own import code_version as module
-from tasks.own.code_version import code_version
-from tasks.plan import Plan
+from cogitate.tasks import registry
+from cogitate.tasks.own import code_version as module
+from cogitate.tasks.own.code_version import code_version
+from cogitate.tasks.plan import Plan
 
-KIND = "from tasks.plan import Plan\n\nclass Own(Plan):\n    name = 'own'\n"
+KIND = "from cogitate.tasks.plan import Plan\n\nclass Own(Plan):\n    name = 'own'\n"
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from cogitate import KindError, daily, newest
 from cogitate import kind as declare
-from tasks.own.declared_kind import declaring_modules
-from tasks.registry import is_kind, kind_of
+from cogitate.tasks.own.declared_kind import declaring_modules
+from cogitate.tasks.registry import is_kind, kind_of
 from tests.unit.tasks.own_kind_case import Said
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")

@@ -11,12 +11,12 @@ from pydantic import BaseModel
 
 from cogitate import Append, Case, Entry, Kind, KindError, MarkAccessed, Moment, Request, daily, drawn, every, newest
 from cogitate import kind as declare
-from memory.clock import DAY
-from tasks.job import seconds_of, ticks_of
-from tasks.kind import WorldFacts
-from tasks.own.cadences import minutes_in
-from tasks.own.declared_kind import declaring_modules
-from tasks.registry import kind_of, kinds, register_builtin
+from cogitate.memory.clock import DAY
+from cogitate.tasks.job import seconds_of, ticks_of
+from cogitate.tasks.kind import WorldFacts
+from cogitate.tasks.own.cadences import minutes_in
+from cogitate.tasks.own.declared_kind import declaring_modules
+from cogitate.tasks.registry import kind_of, kinds, register_builtin
 from tests.unit.tasks.kind_cases import KLAUS, case_of, message, moment_of, observation, stream_of
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.effects import Effect
-from memory.stream import Stream
-from scheduler.intake.effects import check_effect
-from tasks.job import Request
-from tasks.kind import Case, Kind
-from tasks.registry import kinds
-from tasks.shown import effects_of
+from cogitate.memory.effects import Effect
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.intake.effects import check_effect
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Kind
+from cogitate.tasks.registry import kinds
+from cogitate.tasks.shown import effects_of
 from tests.unit.tasks.answer_schemas import drawn_answer
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, message, moment_of, observation, stream_of
 

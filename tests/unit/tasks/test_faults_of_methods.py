@@ -11,14 +11,14 @@ import pytest
 from pydantic import BaseModel
 
 from cogitate import Append, Entry, JobEnd, KindError, Profile, Tell, TickLoop, kind, newest
-from prompts.render import VALUES
-from scheduler.intake.kind_effects import made_without_model
-from tasks.job import Job, JobKey, Reads
-from tasks.kind import Case, WorldFacts
-from tasks.own.method_faults import MethodFault
-from tasks.registry import kind_of
+from cogitate.prompts.render import VALUES
+from cogitate.scheduler.intake.kind_effects import made_without_model
+from cogitate.tasks.job import Job, JobKey, Reads
+from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.tasks.own.method_faults import MethodFault
+from cogitate.tasks.registry import kind_of
+from cogitate.workers.answer_faults.fault import fault_of
 from tests.repository import ROOT
-from workers.answer_faults.fault import fault_of
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")
 ADA = "agent:ada"

@@ -10,20 +10,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.entry import Character, Entry, PlanItem
-from memory.profile import Location, Profile
-from memory.routing.scopes import WORLD
-from memory.stream import Stream
-from prompts.render import VALUES, Rendered, Templates, neutral
-from scheduler.engine.triggers import location_left, recounts, story_event
-from simulation.meters import energy
-from tasks.job import Job, JobKey, Reads
-from tasks.kind import Case, Kind
-from tasks.meters import Meter
-from tasks.plan import Plan
-from tasks.rate import RateImportance
-from tasks.recount import Recount
-from tasks.reflect import Reflect
+from cogitate.memory.entry import Character, Entry, PlanItem
+from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routing.scopes import WORLD
+from cogitate.memory.stream import Stream
+from cogitate.prompts.render import VALUES, Rendered, Templates, neutral
+from cogitate.scheduler.engine.triggers import location_left, recounts, story_event
+from cogitate.simulation.meters import energy
+from cogitate.tasks.job import Job, JobKey, Reads
+from cogitate.tasks.kind import Case, Kind
+from cogitate.tasks.meters import Meter
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.rate import RateImportance
+from cogitate.tasks.recount import Recount
+from cogitate.tasks.reflect import Reflect
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, PROFILE, case_of, message, moment_of, observation, stream_of
 from tests.unit.tasks.kind_cases import WORLD as TOWN
 

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from memory.entry import Entry
-from memory.limits import MemoryLimits, Policy
-from memory.routing.routing import INTEGRATE
-from prompts.render import Templates
-from tasks.act import Act
-from tasks.integrate import Integrate
-from tasks.kind import Heeding
-from tasks.plan import Plan
-from tasks.prune import Prune
-from tasks.rate import RateImportance
-from tasks.recount import Recount
-from tasks.summarise import Summarise
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits, Policy
+from cogitate.memory.routing.routing import INTEGRATE
+from cogitate.prompts.render import Templates
+from cogitate.tasks.act import Act
+from cogitate.tasks.integrate import Integrate
+from cogitate.tasks.kind import Heeding
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.prune import Prune
+from cogitate.tasks.rate import RateImportance
+from cogitate.tasks.recount import Recount
+from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import WORLD, message, observation, stream_of
 
 SEEN = observation("Tea.", 600)

@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.apply import apply, unmet
-from memory.effects import AdvanceCursor, Effect, MarkAccessed, ReplaceSummary, SetCounter
-from memory.entry import Entry
-from memory.routing.routing import Event, Routing, route
-from memory.stream import Stream
-from memory.summaries.long_term import estimate_tokens
-from prompts.answers import IntegratedAnswer
-from prompts.render import Templates
-from tasks.integrate import ASKED, CURSOR, DONE, ROOM, TOKENS, Integrate, asks_for_integration, merged
-from tasks.job import Request
-from tasks.kind import Case
-from tasks.shown import effects_of
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import AdvanceCursor, Effect, MarkAccessed, ReplaceSummary, SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.memory.routing.routing import Event, Routing, route
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.long_term import estimate_tokens
+from cogitate.prompts.answers import IntegratedAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.integrate import ASKED, CURSOR, DONE, ROOM, TOKENS, Integrate, asks_for_integration, merged
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case
+from cogitate.tasks.shown import effects_of
 from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, observation, stream_of
 
 INTEGRATE = Integrate(Templates())

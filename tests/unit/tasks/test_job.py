@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.entry import Entry
-from memory.profile import Profile
-from memory.unreadable import UnreadableEntry
-from tasks.job import Cost, Job, JobKey, Reads, Request, added, split_job_id, ticks_of
-from tasks.kind import WorldFacts, build_case
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.unreadable import UnreadableEntry
+from cogitate.tasks.job import Cost, Job, JobKey, Reads, Request, added, split_job_id, ticks_of
+from cogitate.tasks.kind import WorldFacts, build_case
 from tests.unit.scheduler.scheduler_case import ANN, BOB
 
 LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tasks.job import Job, JobKey
-from tasks.recall import replaced_entry, result_minute
+from cogitate.tasks.job import Job, JobKey
+from cogitate.tasks.recall import replaced_entry, result_minute
 
 
 def job(**params: Any) -> Job:

@@ -13,12 +13,12 @@ from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
 from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from tasks.job import Reads, Request
-from tasks.kind import Halving, NoParams, bounds
-from tasks.registry import is_kind, kind_names, kind_of, register
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.tasks.job import Reads, Request
+from cogitate.tasks.kind import Halving, NoParams, bounds
+from cogitate.tasks.registry import is_kind, kind_names, kind_of, register
 from tests.unit.tasks.own_kind_case import Own, asked_every_tick
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.effects import (
+from cogitate.memory.effects import (
     Append,
     Archive,
     Effect,
@@ -17,23 +17,23 @@ from memory.effects import (
     SetCounter,
     TakeWaiting,
 )
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.policies.compaction import SETTLED
-from memory.routing.repeats import REPEATED
-from memory.stream import Stream
-from prompts.answers import SummaryAnswer
-from prompts.render import Templates
-from tasks import long_term, timing
-from tasks.kind import Case
-from tasks.kind_check import KindError, check_kind, faults_of, takes
-from tasks.plan import Plan
-from tasks.prune import EVERY, OVERDUE, SOON, Prune
-from tasks.rate import BATCH, SIZE, RateImportance
-from tasks.recount import Span, recount_request
-from tasks.reflect import COUNTED, NUMBER, person_meant, salience
-from tasks.shown import effects_of
-from tasks.summarise import Summarise
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.compaction import SETTLED
+from cogitate.memory.routing.repeats import REPEATED
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks import long_term, timing
+from cogitate.tasks.kind import Case
+from cogitate.tasks.kind_check import KindError, check_kind, faults_of, takes
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.prune import EVERY, OVERDUE, SOON, Prune
+from cogitate.tasks.rate import BATCH, SIZE, RateImportance
+from cogitate.tasks.recount import Span, recount_request
+from cogitate.tasks.reflect import COUNTED, NUMBER, person_meant, salience
+from cogitate.tasks.shown import effects_of
+from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import (
     ISABELLA,
     KLAUS,

@@ -7,17 +7,30 @@ from typing import Any
 import msgspec
 import pytest
 
-from prompts.render import Templates
-from tasks import act, integrate, long_term, places, plan, prune, rate, recall, recount, reflect, shown, summarise
-from tasks.act import Act, ActParams
-from tasks.integrate import Integrate
-from tasks.kind import Kind, WorldFacts, bounds
-from tasks.plan import Plan, PlanParams
-from tasks.prune import Prune
-from tasks.rate import RateImportance
-from tasks.recount import Recount
-from tasks.reflect import Reflect, ReflectParams
-from tasks.summarise import Summarise
+from cogitate.prompts.render import Templates
+from cogitate.tasks import (
+    act,
+    integrate,
+    long_term,
+    places,
+    plan,
+    prune,
+    rate,
+    recall,
+    recount,
+    reflect,
+    shown,
+    summarise,
+)
+from cogitate.tasks.act import Act, ActParams
+from cogitate.tasks.integrate import Integrate
+from cogitate.tasks.kind import Kind, WorldFacts, bounds
+from cogitate.tasks.plan import Plan, PlanParams
+from cogitate.tasks.prune import Prune
+from cogitate.tasks.rate import RateImportance
+from cogitate.tasks.recount import Recount
+from cogitate.tasks.reflect import Reflect, ReflectParams
+from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import KLAUS, moment_of, stream_of
 
 TEMPLATES = Templates()

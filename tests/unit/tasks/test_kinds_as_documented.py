@@ -6,8 +6,8 @@ import ast
 import inspect
 import re
 
-from tasks.own.declaring import kind
-from tasks.registry import kinds, register_builtin
+from cogitate.tasks.own.declaring import kind
+from cogitate.tasks.registry import kinds, register_builtin
 from tests.repository import ROOT
 
 register_builtin()

@@ -5,17 +5,17 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from memory.apply import apply, unmet
-from memory.entry import Character, Entry
-from memory.summaries.long_term import estimate_tokens, fold, format_entries, tokens_of_words
-from prompts.render import Templates
-from tasks.act import Act
-from tasks.kind import Case, Kind
-from tasks.long_term import MOST_SHOWN, _first
-from tasks.plan import Plan
-from tasks.recall import long_term_context
-from tasks.reflect import Reflect
-from tasks.summarise import Summarise
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.entry import Character, Entry
+from cogitate.memory.summaries.long_term import estimate_tokens, fold, format_entries, tokens_of_words
+from cogitate.prompts.render import Templates
+from cogitate.tasks.act import Act
+from cogitate.tasks.kind import Case, Kind
+from cogitate.tasks.long_term import MOST_SHOWN, _first
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.recall import long_term_context
+from cogitate.tasks.reflect import Reflect
+from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, case_of, observation, stream_of
 
 KINDS: list[Kind] = [Plan(Templates()), Act(Templates()), Reflect(Templates())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
 
 HUNGER = Meter(95, low="sated", high="starving", need="high")
 

@@ -13,18 +13,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cogitate import Append, Entry, Location, Profile, Settings, TickLoop
-from memory.apply import apply, unmet
-from memory.limits import MemoryLimits, Policy
-from memory.policies.compaction import enforce_limits
-from memory.stream import Stream
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run
-from scheduler.intake.effects import check_effects
-from tasks.job import Job, JobKey, Reads, Request
-from tasks.kind import Case, Kind, Moment, WorldFacts
-from tasks.registry import kinds
-from tasks.shown import effects_of
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.limits import MemoryLimits, Policy
+from cogitate.memory.policies.compaction import enforce_limits
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.intake.effects import check_effects
+from cogitate.tasks.job import Job, JobKey, Reads, Request
+from cogitate.tasks.kind import Case, Kind, Moment, WorldFacts
+from cogitate.tasks.registry import kinds
+from cogitate.tasks.shown import effects_of
 from tests.unit.tasks.answer_schemas import drawn_answer
 from tests.unit.tasks.kind_cases import KLAUS, PLACES, PROFILE, WORLD
 from tests.unit.tasks.odd_memories import ENTRY, NOW, streams

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from memory.profile import Profile
-from memory.routing.routing import INTEGRATE
-from prompts.render import Templates
-from tasks.act import Act
-from tasks.integrate import Integrate
-from tasks.kind import Kind
-from tasks.plan import Plan
-from tasks.rate import RateImportance
-from tasks.recall import MAX_SHOWN
-from tasks.reflect import Reflect
+from cogitate.memory.profile import Profile
+from cogitate.memory.routing.routing import INTEGRATE
+from cogitate.prompts.render import Templates
+from cogitate.tasks.act import Act
+from cogitate.tasks.integrate import Integrate
+from cogitate.tasks.kind import Kind
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.rate import RateImportance
+from cogitate.tasks.recall import MAX_SHOWN
+from cogitate.tasks.reflect import Reflect
+from cogitate.workers.llm.requests.tokens import fit
 from tests.unit.tasks.kind_cases import case_of, observation, stream_of
-from workers.llm.requests.tokens import fit
 
 TEMPLATES = Templates()
 KINDS: list[Kind] = [

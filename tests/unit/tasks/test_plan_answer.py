@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from memory.clock import DAY
-from prompts.answers import DailyPlan
-from simulation.meters import energy
-from tasks.kind import Case
+from cogitate.memory.clock import DAY
+from cogitate.prompts.answers import DailyPlan
+from cogitate.simulation.meters import energy
+from cogitate.tasks.kind import Case
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, WORLD, appended, case_of, observation, stream_of
 from tests.unit.tasks.plan_case import KIND, MORNING
 

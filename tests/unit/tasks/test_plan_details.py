@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.clock import DAY
-from memory.entry import Entry, PlanItem, PlanStatus
-from memory.stream import Stream
-from tasks.plan import LATE, _done, _fulfilled, _previous, _unfinished, _within
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry, PlanItem, PlanStatus
+from cogitate.memory.stream import Stream
+from cogitate.tasks.plan import LATE, _done, _fulfilled, _previous, _unfinished, _within
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, case_of, moment_of, observation, stream_of
 from tests.unit.tasks.plan_case import KIND, MORNING, made
 

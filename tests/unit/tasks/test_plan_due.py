@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from memory.apply import apply
-from memory.clock import DAY, clock_time, next_morning
-from memory.effects import Append
-from memory.entry import Entry, PlanItem
-from memory.stream import Stream
-from prompts.answers import Activity, DailyPlan
-from simulation.meters import energy
-from tasks import timing
-from tasks.job import Request
-from tasks.kind import WorldFacts
-from tasks.plan import EVERY
+from cogitate.memory.apply import apply
+from cogitate.memory.clock import DAY, clock_time, next_morning
+from cogitate.memory.effects import Append
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import Activity, DailyPlan
+from cogitate.simulation.meters import energy
+from cogitate.tasks import timing
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import WorldFacts
+from cogitate.tasks.plan import EVERY
 from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, stream_of
 from tests.unit.tasks.plan_case import KIND, MORNING, made
 

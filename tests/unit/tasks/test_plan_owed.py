@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import msgspec
 
-from memory.effects import Append
-from memory.entry import Entry, PlanItem
-from memory.profile import Profile
-from memory.stream import Stream
-from prompts.render import Templates
-from tasks.plan import Plan
+from cogitate.memory.effects import Append
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.prompts.render import Templates
+from cogitate.tasks.plan import Plan
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, PROFILE, case_of, message, moment_of, observation, stream_of
 
 KIND = Plan(Templates())

@@ -6,12 +6,12 @@ import itertools
 
 import pytest
 
-from memory.apply import apply, unmet
-from memory.effects import Archive
-from memory.entry import Entry
-from memory.stream import Stream
-from prompts.answers import SummaryAnswer
-from tasks.prune import EVERY, SOON, Prune
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Archive
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import SummaryAnswer
+from cogitate.tasks.prune import EVERY, SOON, Prune
 from tests.unit.tasks.kind_cases import (
     KLAUS,
     MARIA,

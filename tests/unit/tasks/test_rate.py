@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from memory.apply import apply, unmet
-from memory.effects import Rate
-from memory.importance import rate_by_rule
-from memory.stream import Stream
-from prompts.answers import RatingsAnswer
-from prompts.render import Templates
-from tasks.rate import BATCH, EVERY, RateImportance
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Rate
+from cogitate.memory.importance import rate_by_rule
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import RatingsAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.rate import BATCH, EVERY, RateImportance
 from tests.unit.tasks.kind_cases import KLAUS, case_of, due_turn, moment_of, observation, stream_of
 
 KIND = RateImportance(Templates())

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.effects import MarkAccessed
-from memory.entry import Entry
-from memory.profile import Location
-from tasks.job import Job, JobKey
-from tasks.kind import Case, WorldFacts
-from tasks.places import MOST, place_meant, places_shown
-from tasks.recall import (
+from cogitate.memory.effects import MarkAccessed
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Location
+from cogitate.tasks.job import Job, JobKey
+from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.tasks.places import MOST, place_meant, places_shown
+from cogitate.tasks.recall import (
     access_marks,
     brief,
     delay_of,

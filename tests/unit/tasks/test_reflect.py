@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from memory.apply import apply
-from memory.effects import MarkAccessed, SetCounter, Tell
-from memory.entry import Entry, PlanItem
-from memory.limits import Cause, MemoryLimits
-from memory.routing.repeats import count_repeat
-from memory.stream import Stream
-from prompts.answers import ReflectionAnswer
-from prompts.render import Templates
-from tasks.heuristics.insight import QUIET
-from tasks.job import Request
-from tasks.kind import WorldFacts
-from tasks.reflect import EARLIER, Reflect, person_meant
-from tasks.summarise import Summarise
+from cogitate.memory.apply import apply
+from cogitate.memory.effects import MarkAccessed, SetCounter, Tell
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.limits import Cause, MemoryLimits
+from cogitate.memory.routing.repeats import count_repeat
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import ReflectionAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.heuristics.insight import QUIET
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import WorldFacts
+from cogitate.tasks.reflect import EARLIER, Reflect, person_meant
+from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import (
     ISABELLA,
     KLAUS,

@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.clock import DAY
-from memory.effects import Append, Effect
-from memory.entry import Entry, Marks, PlanItem
-from memory.routing.repeats import count_repeat
-from prompts.answers import ReflectionAnswer
-from prompts.render import Templates
-from tasks import timing
-from tasks.heuristics.insight import QUIET
-from tasks.reflect import Reflect
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry, Marks, PlanItem
+from cogitate.memory.routing.repeats import count_repeat
+from cogitate.prompts.answers import ReflectionAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
+from cogitate.tasks.heuristics.insight import QUIET
+from cogitate.tasks.reflect import Reflect
 from tests.unit.tasks.kind_cases import (
     KLAUS,
     MARIA,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import prompts
-from tasks import registry
-from tasks.registry import UnknownKind, kind_of, kinds
+from cogitate import prompts
+from cogitate.tasks import registry
+from cogitate.tasks.registry import UnknownKind, kind_of, kinds
 from tests.unit.tasks.kind_cases import case_of, observation, stream_of
 
 BUILT_IN = ["rate", "plan", "act", "reflect", "integrate", "summarise", "recount", "prune"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from memory.profile import Profile
-from prompts.render import Templates
-from tasks.act import Act
-from tasks.plan import Plan
-from tasks.reflect import Reflect
+from cogitate.memory.profile import Profile
+from cogitate.prompts.render import Templates
+from cogitate.tasks.act import Act
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.reflect import Reflect
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, PROFILE, case_of, observation, stream_of
 
 TEMPLATES = Templates()

@@ -9,27 +9,36 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.apply import apply, unmet
-from memory.effects import AdvanceCursor, Append, Archive, Effect, ReplaceSummary, SetCounter, TakeWaiting, losses
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.routing.scopes import CURSOR
-from memory.stream import Stream
-from memory.summaries.long_term import estimate_tokens
-from memory.summaries.size import SummarySize
-from prompts.answers import IntegratedAnswer, SummaryAnswer
-from prompts.render import TemplateError, Templates
-from tasks.integrate import Integrate
-from tasks.job import Request
-from tasks.kind import Case, Prompt
-from tasks.recount import Recount
-from tasks.shown import NOT_BEGUN, Begun, TooLong, begun_in, begun_params, effects_of, oldest_first
-from tasks.summarise import SIZE, Summarise
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import (
+    AdvanceCursor,
+    Append,
+    Archive,
+    Effect,
+    ReplaceSummary,
+    SetCounter,
+    TakeWaiting,
+    losses,
+)
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.routing.scopes import CURSOR
+from cogitate.memory.stream import Stream
+from cogitate.memory.summaries.long_term import estimate_tokens
+from cogitate.memory.summaries.size import SummarySize
+from cogitate.prompts.answers import IntegratedAnswer, SummaryAnswer
+from cogitate.prompts.render import TemplateError, Templates
+from cogitate.tasks.integrate import Integrate
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import Case, Prompt
+from cogitate.tasks.recount import Recount
+from cogitate.tasks.shown import NOT_BEGUN, Begun, TooLong, begun_in, begun_params, effects_of, oldest_first
+from cogitate.tasks.summarise import SIZE, Summarise
+from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, fit, prompt_tokens
 from tests.unit.memory.scope_case import INN, Realm
 from tests.unit.tasks.kind_cases import KLAUS, case_of, due_turn, message, moment_of, observation, stream_of
 from tests.unit.tasks.own_kind_case import Own
 from tests.unit.tasks.policy_cases import OGILVY, Host
-from workers.llm.requests.tokens import PromptDoesNotFit, fit, prompt_tokens
 
 SUMMARISE, RECOUNT, INTEGRATE = Summarise(Templates()), Recount(Templates()), Integrate(Templates())
 OATH = "Borin swore to marry Elara and owes her 500 crowns."

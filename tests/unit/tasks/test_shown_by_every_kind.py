@@ -15,24 +15,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.apply import apply, unmet
-from memory.effects import AdvanceCursor, Append, Archive, TakeWaiting
-from memory.entry import Entry
-from memory.limits import MemoryLimits
-from memory.routing.scopes import WORLD
-from memory.stream import Stream
-from prompts.answers import IntegratedAnswer, SummaryAnswer
-from prompts.render import Templates
-from scheduler.engine.triggers import location_left, story_event
-from tasks.integrate import Integrate
-from tasks.kind import Case, WorldFacts
-from tasks.recount import Recount
-from tasks.registry import kinds
-from tasks.shown import effects_of
-from tasks.summarise import Summarise
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import AdvanceCursor, Append, Archive, TakeWaiting
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.routing.scopes import WORLD
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import IntegratedAnswer, SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.scheduler.engine.triggers import location_left, story_event
+from cogitate.tasks.integrate import Integrate
+from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.tasks.recount import Recount
+from cogitate.tasks.registry import kinds
+from cogitate.tasks.shown import effects_of
+from cogitate.tasks.summarise import Summarise
+from cogitate.workers.llm.requests.tokens import fit
 from tests.unit.memory.scope_case import BOB, INN, Realm
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, due_turn, moment_of, stream_of
-from workers.llm.requests.tokens import fit
 
 TEMPLATES = Templates()
 SUMMARISE, RECOUNT, INTEGRATE = Summarise(TEMPLATES), Recount(TEMPLATES), Integrate(TEMPLATES)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from memory.apply import apply, unmet
-from memory.effects import Archive, SetCounter
-from memory.entry import Entry
-from memory.stream import Stream
-from prompts.answers import SummaryAnswer
-from prompts.render import Templates
-from tasks.job import Request, ticks_of
-from tasks.kind import WorldFacts
-from tasks.shown import Piece, effects_of
-from tasks.summarise import LATEST, SETTLED, Summarise
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Archive, SetCounter
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.prompts.answers import SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.job import Request, ticks_of
+from cogitate.tasks.kind import WorldFacts
+from cogitate.tasks.shown import Piece, effects_of
+from cogitate.tasks.summarise import LATEST, SETTLED, Summarise
 from tests.unit.tasks.kind_cases import (
     ISABELLA,
     KLAUS,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.stream import Stream
-from tasks.kind import Moment
-from tasks.timing import is_agent, is_turn, next_turn, offset, open_numbers, tick_at
+from cogitate.memory.stream import Stream
+from cogitate.tasks.kind import Moment
+from cogitate.tasks.timing import is_agent, is_turn, next_turn, offset, open_numbers, tick_at
 from tests.unit.tasks.kind_cases import WORLD, moment_of
 
 owners = st.sampled_from([f"agent:{number}" for number in range(30)])

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from prompts.render import Templates
-from tasks.act import Act
-from tasks.kind import Kind
-from tasks.plan import FROM, Plan
-from tasks.reflect import Reflect
+from cogitate.prompts.render import Templates
+from cogitate.tasks.act import Act
+from cogitate.tasks.kind import Kind
+from cogitate.tasks.plan import FROM, Plan
+from cogitate.tasks.reflect import Reflect
 from tests.unit.tasks.kind_cases import case_of, moment_of, observation, stream_of
 from tests.unit.tasks.test_full_prompts import FULL, NOW, PARAMS, STREAM
 

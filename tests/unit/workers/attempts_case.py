@@ -8,18 +8,18 @@ from typing import Any
 
 from fakeredis import FakeRedis
 
-from memory.profile import Profile
-from scheduler.config.endpoints import Endpoint, Model
-from scheduler.config.settings import Settings
-from scheduler.ledger.claims import Claim
-from tasks.job import Cost, Job, JobKey
-from tasks.kind import Case, Prompt, WorldFacts
-from tasks.registry import register
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.kind import Case, Prompt, WorldFacts
+from cogitate.tasks.registry import register
+from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from tests.unit.tasks.own_kind_case import Own, Said
-from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
-from workers.jobs.shared_calls import CallRefused, CallResult
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure, FailureKind
 
 RESERVED, USED = Cost(calls=1, tokens=500), Cost(calls=1, tokens=120)
 JOB = Job(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from scheduler.config.versions import SCHEMA
-from tasks.registry import kind_names
-from workers.about import about, register
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.tasks.registry import kind_names
+from cogitate.workers.about import about, register
 
 
 def test_a_worker_names_its_version_its_schema_and_its_kinds() -> None:
@@ -22,7 +22,7 @@ def test_the_command_is_made_known_with_its_help(monkeypatch: pytest.MonkeyPatch
     def inspect_command(**how: Any) -> Any:
         return lambda command: known.update(command=command, **how)
 
-    monkeypatch.setattr("workers.about.inspect_command", inspect_command)
+    monkeypatch.setattr("cogitate.workers.about.inspect_command", inspect_command)
     register()
     assert known["command"] is about
     assert known["help"], "it stands in the list of Celery's commands"

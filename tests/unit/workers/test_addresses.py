@@ -7,9 +7,9 @@ import base64
 import pytest
 from pydantic import SecretStr
 
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import ConfigurationError, Settings
-from workers.llm.requests.address import OPENAI, Address, address_of, servers_of
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.workers.llm.requests.address import OPENAI, Address, address_of, servers_of
 
 KEY = "sk-planted-5f1d2c"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")

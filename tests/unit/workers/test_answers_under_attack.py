@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from prompts import answers
-from workers.llm.replies.extract import json_objects
+from cogitate.prompts import answers
+from cogitate.workers.llm.replies.extract import json_objects
 
 MODELS = sorted(
     (one for one in vars(answers).values() if isinstance(one, type) and issubclass(one, answers.Answer)),

@@ -11,16 +11,21 @@ import pytest
 from pydantic import BaseModel
 from structlog.testing import capture_logs
 
-from memory.effects import Append, Archive, Effect, ReplaceSummary
-from memory.summaries.size import SummarySize
-from prompts.answers import ActionAnswer, SummaryAnswer
-from scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
-from scheduler.config.prices import call_cost, upper_bound
-from scheduler.ledger.claims import PromptCount
-from tasks.job import Cost
-from tasks.kind import Case, Prompt
-from tasks.registry import register
-from tasks.shown import within
+from cogitate.memory.effects import Append, Archive, Effect, ReplaceSummary
+from cogitate.memory.summaries.size import SummarySize
+from cogitate.prompts.answers import ActionAnswer, SummaryAnswer
+from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
+from cogitate.scheduler.config.prices import call_cost, upper_bound
+from cogitate.scheduler.ledger.claims import PromptCount
+from cogitate.tasks.job import Cost
+from cogitate.tasks.kind import Case, Prompt
+from cogitate.tasks.registry import register
+from cogitate.tasks.shown import within
+from cogitate.workers.jobs.attempt import Adjustment, AttemptOutcome
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.requests.tokens import prompt_parts, prompt_tokens
 from tests.unit.tasks.own_kind_case import Own, Said, remembered
 from tests.unit.workers.attempts_case import (
     JOB,
@@ -31,11 +36,6 @@ from tests.unit.workers.attempts_case import (
     failed,
     unusable,
 )
-from workers.jobs.attempt import Adjustment, AttemptOutcome
-from workers.jobs.shared_calls import CallRefused, CallResult
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure, FailureKind
-from workers.llm.requests.tokens import prompt_parts, prompt_tokens
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.job import Cost
-from tasks.registry import register
+from cogitate.tasks.job import Cost
+from cogitate.tasks.registry import register
+from cogitate.workers.jobs.attempt import AttemptOutcome
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
 from tests.unit.workers.attempts_case import (
     RESERVED,
@@ -13,9 +16,6 @@ from tests.unit.workers.attempts_case import (
     attempt,
     failed,
 )
-from workers.jobs.attempt import AttemptOutcome
-from workers.jobs.shared_calls import CallRefused, CallResult
-from workers.llm.answer import ModelAnswer
 
 
 @pytest.fixture(autouse=True)

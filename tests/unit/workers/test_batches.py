@@ -13,9 +13,9 @@ import pytest
 from celery.utils.dispatch import Signal
 from redis.exceptions import ConnectionError as Away
 
-from workers.jobs import model_lane, runner
-from workers.jobs.batches import Batches
-from workers.jobs.model_lane import SPARE
+from cogitate.workers.jobs import model_lane, runner
+from cogitate.workers.jobs.batches import Batches
+from cogitate.workers.jobs.model_lane import SPARE
 
 JOBS = [f"town/1/plan/agent:a{number}/0/0" for number in range(8)]
 

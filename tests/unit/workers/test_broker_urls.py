@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scheduler.config.settings import ConfigurationError
-from workers.transport.broker_url import FILES, kombu_url, tls
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.workers.transport.broker_url import FILES, kombu_url, tls
 
 
 @pytest.mark.parametrize(

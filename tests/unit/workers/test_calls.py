@@ -11,17 +11,17 @@ import pytest
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from scheduler.config.endpoints import Endpoint, Model
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.ledger.keys import endpoint_keys
-from scheduler.ledger.real_day import RealDay
-from tasks.job import Cost, Job, JobKey
-from tasks.kind import Prompt
+from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.keys import endpoint_keys
+from cogitate.scheduler.ledger.real_day import RealDay
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.jobs.calls import ASKING_FAILED, PROBE_WITHIN, Calls
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
-from workers.jobs.calls import ASKING_FAILED, PROBE_WITHIN, Calls
-from workers.jobs.shared_calls import CallRefused, CallResult
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure
 
 RESERVED = Cost(calls=1, tokens=500, usd_micros=90)
 USED = Cost(calls=1, tokens=120, usd_micros=21)

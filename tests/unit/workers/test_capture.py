@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from memory.profile import Profile
-from scheduler.config.settings import Settings
-from scheduler.ledger.claims import Claim
-from scheduler.ledger.keys import incarnation_key
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job, JobKey
-from tasks.kind import Case, WorldFacts
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.keys import incarnation_key
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.workers.jobs.capture import MOST_ATTEMPTS, Capture, Captured, captured_of
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
 from tests.integration.workers.llm_case import PROMPT
-from workers.jobs.capture import MOST_ATTEMPTS, Capture, Captured, captured_of
-from workers.jobs.shared_calls import CallRefused, CallResult
-from workers.llm.answer import ModelAnswer
 
 KEY = JobKey(3, "plan", "agent:ada", 0, 0)
 ON = Settings(capture=True)

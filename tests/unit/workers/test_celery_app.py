@@ -17,14 +17,14 @@ import pytest
 import structlog
 from celery import Celery, current_app
 
-import workers
-from scheduler.config.settings import ConfigurationError
-from tasks.registry import kind_names
-from workers import celery_app as module
-from workers.celery_app import FLOWER_PAGES, make_app
-from workers.jobs import runner
-from workers.processes import lifeline
-from workers.transport.event_batches import EventBatches
+from cogitate import workers
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.tasks.registry import kind_names
+from cogitate.workers import celery_app as module
+from cogitate.workers.celery_app import FLOWER_PAGES, make_app
+from cogitate.workers.jobs import runner
+from cogitate.workers.processes import lifeline
+from cogitate.workers.transport.event_batches import EventBatches
 
 
 def test_an_app_has_a_task_for_each_kind_that_runs_the_job_of_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +214,7 @@ import weakref
 import flower.utils.broker
 from celery import signals
 from kombu.transport import TRANSPORT_ALIASES
-from workers.celery_app import app
+from cogitate.workers.celery_app import app
 
 def receivers(signal):
     found = [one() if isinstance(one, weakref.ReferenceType) else one for _, one in signal.receivers]
@@ -237,10 +237,16 @@ def test_an_app_that_is_loaded_brings_all_that_a_worker_and_flower_need() -> Non
         [sys.executable, "-c", REGISTERED], env=environment, capture_output=True, text=True, check=True
     )
     transport, flower, begins, ready, about = run.stdout.splitlines()
-    guarded = "workers.transport.redis_transport:Transport"
+    guarded = "cogitate.workers.transport.redis_transport:Transport"
     assert transport == f"{guarded} {guarded}"
-    assert flower == "workers.transport.flower_broker"
-    told = ("workers.celery_app._leave_out_banner", "workers.jobs.model_lane._note_slots")
-    assert begins.split() == [*told, "workers.jobs.preparation._prepare", "workers.processes.lifeline._start"]
-    assert {"workers.processes.worker_presence._start", "workers.jobs.metrics._start"} <= set(ready.split())
+    assert flower == "cogitate.workers.transport.flower_broker"
+    told = ("cogitate.workers.celery_app._leave_out_banner", "cogitate.workers.jobs.model_lane._note_slots")
+    assert begins.split() == [
+        *told,
+        "cogitate.workers.jobs.preparation._prepare",
+        "cogitate.workers.processes.lifeline._start",
+    ]
+    assert {"cogitate.workers.processes.worker_presence._start", "cogitate.workers.jobs.metrics._start"} <= set(
+        ready.split()
+    )
     assert about == "True"

@@ -12,10 +12,10 @@ from celery.app.defaults import NAMESPACES, flatten
 from kombu.connection import Connection
 from kombu.transport.redis import Channel
 
-from scheduler.config.settings import ConfigurationError
-from tasks.registry import kinds
-from workers.celery_app import make_app
-from workers.transport.broker_url import kombu_url, tls
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.tasks.registry import kinds
+from cogitate.workers.celery_app import make_app
+from cogitate.workers.transport.broker_url import kombu_url, tls
 
 KINDS = [kind.name for kind in kinds()]
 

@@ -14,7 +14,7 @@ from redis.exceptions import ConnectionError as Away
 from redis.exceptions import ResponseError
 from redis.retry import Retry
 
-from workers.jobs.combined import CombinedRedis
+from cogitate.workers.jobs.combined import CombinedRedis
 
 FAR = 30.0  # seconds
 

@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from workers.llm.connections.pool import (
+from cogitate.workers.llm.connections.pool import (
     MOST_INTERIM,
     SilentConnections,
     TooManyInterimResponses,

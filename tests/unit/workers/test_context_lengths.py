@@ -8,7 +8,13 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from workers.llm.replies.context_lengths import KEY, LEARNED_FOR, LOOKED_UP_EVERY, ContextLengths, named_context
+from cogitate.workers.llm.replies.context_lengths import (
+    KEY,
+    LEARNED_FOR,
+    LOOKED_UP_EVERY,
+    ContextLengths,
+    named_context,
+)
 
 
 class Clock:

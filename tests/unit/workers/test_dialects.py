@@ -13,10 +13,10 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from prompts.constraints import Constraint
-from tasks.kind import Prompt
-from workers.llm.requests.dialect import RELEARN_AFTER, Dialect, Dialects, schema_instruction
-from workers.llm.requests.dialect_store import PREFIX, DialectStore, known_dialects
+from cogitate.prompts.constraints import Constraint
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.requests.dialect import RELEARN_AFTER, Dialect, Dialects, schema_instruction
+from cogitate.workers.llm.requests.dialect_store import PREFIX, DialectStore, known_dialects
 
 FIRST = Dialect()
 OBJECT, TEXT = Dialect(form="json_object"), Dialect(form="text")

@@ -11,13 +11,13 @@ import httpx2
 import openai
 import pytest
 
-from memory.entry import Entry
-from memory.retrieval.similarity import SimilarityUnavailable
-from scheduler.config.endpoints import EmbeddingSettings
-from scheduler.config.settings import ConfigurationError, PinnedSettings
-from workers.llm import embeddings
-from workers.llm.embeddings import EmbeddingSimilarity, open_similarity
-from workers.llm.requests.address import Address
+from cogitate.memory.entry import Entry
+from cogitate.memory.retrieval.similarity import SimilarityUnavailable
+from cogitate.scheduler.config.endpoints import EmbeddingSettings
+from cogitate.scheduler.config.settings import ConfigurationError, PinnedSettings
+from cogitate.workers.llm import embeddings
+from cogitate.workers.llm.embeddings import EmbeddingSimilarity, open_similarity
+from cogitate.workers.llm.requests.address import Address
 
 VECTORS = {"boat": [3.0, 4.0], "ship": [6.0, 8.0], "tree": [-4.0, 3.0], "rock": [-3.0, -4.0], "void": [0.0, 0.0]}
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from workers.llm.replies.reply import read_completion
+from cogitate.workers.llm.replies.reply import read_completion
 
 ENDS = [
     ("OpenAI", "stop", None), ("Anthropic", "end_turn", None), ("Gemini", "STOP", None),

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from workers.llm.replies.error_responses import _wording, error_text, from_status
-from workers.llm.replies.reply import read_completion
-from workers.llm.requests.dialect import Dialect
+from cogitate.workers.llm.replies.error_responses import _wording, error_text, from_status
+from cogitate.workers.llm.replies.reply import read_completion
+from cogitate.workers.llm.requests.dialect import Dialect
 
 ROOT = Path(__file__).parents[3]
 SEEN: list[dict[str, Any]] = json.loads((ROOT / "tests/fixtures/error-wordings.json").read_text())

@@ -11,21 +11,21 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from memory.profile import Profile
-from scheduler.config.endpoints import Endpoint, KindOfModel, Model
-from scheduler.config.facts import Facts
-from scheduler.config.prices import upper_bound
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.ledger.claims import Claim
-from tasks.job import Cost, Job, JobKey
-from tasks.kind import Case, Prompt, WorldFacts
-from tasks.registry import register
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.endpoints import Endpoint, KindOfModel, Model
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.prices import upper_bound
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.kind import Case, Prompt, WorldFacts
+from cogitate.tasks.registry import register
+from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
+from cogitate.workers.jobs.failover import Candidate, candidates_of, within_context
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from tests.unit.tasks.own_kind_case import Own, Said
-from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
-from workers.jobs.failover import Candidate, candidates_of, within_context
-from workers.jobs.shared_calls import CallRefused, CallResult
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure, FailureKind
 
 USED = Cost(calls=1, tokens=120)
 LARGE = Model(name="large", model="l", endpoint="near", input_price=2_000_000, output_price=8_000_000)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cogitate.workers.jobs.failure_classes import FAILURE_CLASSES, OTHER, failure_class
 from tests.repository import ROOT
-from workers.jobs.failure_classes import FAILURE_CLASSES, OTHER, failure_class
 
 CLASSES = {
     "", "connection", "timeout", "auth", "quota_exhausted", "model_missing", "unsupported", "bad_request", "conflict",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import ConfigurationError
-from workers.processes.before_claim import MOST_IN_TURN, FailuresBeforeClaim, reason_of
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.workers.processes.before_claim import MOST_IN_TURN, FailuresBeforeClaim, reason_of
 
 
 def test_a_worker_that_claims_nothing_ends_once_and_says_why() -> None:

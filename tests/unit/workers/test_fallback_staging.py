@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from redis.exceptions import ConnectionError as Away
 
-from memory.profile import Profile
-from scheduler.intake.fallbacks import Fallbacks
-from scheduler.ledger.claims import Claim
-from tasks.job import Job, JobKey
-from tasks.kind import Case, WorldFacts
-from tasks.registry import kind_of, kinds
-from workers.jobs import fallbacks as module
-from workers.jobs.fallbacks import FallbackStaging
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.intake.fallbacks import Fallbacks
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.tasks.job import Job, JobKey
+from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.tasks.registry import kind_of, kinds
+from cogitate.workers.jobs import fallbacks as module
+from cogitate.workers.jobs.fallbacks import FallbackStaging
 
 FAR = 30.0  # seconds
 

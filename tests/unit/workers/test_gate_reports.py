@@ -12,15 +12,15 @@ from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Away
 from structlog.testing import capture_logs
 
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
-from scheduler.ledger.keys import endpoint_keys
-from tasks.job import Cost
-from workers.gate import endpoint_reports
-from workers.gate.endpoint_reports import Report, Reports
-from workers.gate.gate import Entered, Gate, Refused, ahead, pace, per_token
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import endpoint_keys
+from cogitate.tasks.job import Cost
+from cogitate.workers.gate import endpoint_reports
+from cogitate.workers.gate.endpoint_reports import Report, Reports
+from cogitate.workers.gate.gate import Entered, Gate, Refused, ahead, pace, per_token
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure
 
 FAR = 30.0  # seconds
 USED = Cost(calls=1, tokens=120)

@@ -12,12 +12,12 @@ from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Away
 from structlog.testing import capture_logs
 
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.settings import Settings
-from scheduler.ledger.keys import endpoint_keys
-from workers.gate import gate as module
-from workers.gate.gate import Entered, Gate, Refused, ahead, pace
-from workers.llm.replies.failures import Failure
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import endpoint_keys
+from cogitate.workers.gate import gate as module
+from cogitate.workers.gate.gate import Entered, Gate, Refused, ahead, pace
+from cogitate.workers.llm.replies.failures import Failure
 
 GO = [b"go", b"1000", 0, b"0", b"0"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from redis.exceptions import ConnectionError as Away
 
-from workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.heartbeat import Heartbeat
 
 FAR = 30.0  # seconds
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.processes.import_paths import HOME, VARIABLE, adopt, handed_on, searched_first
+from cogitate.workers.processes.import_paths import HOME, VARIABLE, adopt, handed_on, searched_first
 
 
 def test_a_hosts_paths_are_handed_on_in_their_order_each_absolute(

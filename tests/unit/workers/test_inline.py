@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.workers.jobs import inline
+from cogitate.workers.jobs.inline import InlinePublisher
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
-from workers.jobs import inline
-from workers.jobs.inline import InlinePublisher
 
 
 class Ran:

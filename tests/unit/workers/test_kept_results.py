@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from redis.exceptions import ConnectionError as Away
 
-from memory.profile import Profile
-from scheduler.ledger.claims import Claim, Result
-from tasks.job import Cost, Job, JobKey
-from tasks.kind import Case, WorldFacts
-from workers.jobs import kept_results
-from workers.jobs.kept_results import KeptResults
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.ledger.claims import Claim, Result
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.workers.jobs import kept_results
+from cogitate.workers.jobs.kept_results import KeptResults
 
 FIRST, SECOND = Cost(calls=1, tokens=7), Cost(calls=1, tokens=8)
 

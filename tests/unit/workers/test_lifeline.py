@@ -14,10 +14,10 @@ import pytest
 from celery import signals
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import PinnedSettings
-from workers.processes import lifeline
-from workers.processes.interpreter import tune
-from workers.processes.lifeline import GRACE, LOOK_EVERY, PARENT_VARIABLE
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.workers.processes import lifeline
+from cogitate.workers.processes.interpreter import tune
+from cogitate.workers.processes.lifeline import GRACE, LOOK_EVERY, PARENT_VARIABLE
 
 HOST = 4242
 

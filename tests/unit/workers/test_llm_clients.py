@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.workers.llm import client as llm
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.connections.event_loop import EventLoopThread
 from tests.integration.workers.llm_case import MODEL, PROMPT
-from workers.llm import client as llm
-from workers.llm.answer import ModelAnswer
-from workers.llm.clients import ModelClients
-from workers.llm.connections.event_loop import EventLoopThread
 
 FAR = 30.0  # seconds
 

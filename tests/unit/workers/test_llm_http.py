@@ -9,9 +9,9 @@ import aiohttp
 import pytest
 from multidict import CIMultiDict
 
-from workers.llm.connections import http
-from workers.llm.connections.http import NoResponse, PooledRequest
-from workers.llm.requests.request import Request
+from cogitate.workers.llm.connections import http
+from cogitate.workers.llm.connections.http import NoResponse, PooledRequest
+from cogitate.workers.llm.requests.request import Request
 
 
 class Response:

@@ -10,25 +10,25 @@ import msgspec
 import pytest
 from pydantic import BaseModel, Field
 
-from prompts.constraints import Constraint
-from scheduler.config.endpoints import Model
-from scheduler.config.prices import call_cost
-from tasks.job import Cost
-from tasks.kind import Prompt
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.error_responses import error_text, from_status
-from workers.llm.replies.extract import clean, json_objects
-from workers.llm.replies.failures import (
+from cogitate.prompts.constraints import Constraint
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.prices import call_cost
+from cogitate.tasks.job import Cost
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.error_responses import error_text, from_status
+from cogitate.workers.llm.replies.extract import clean, json_objects
+from cogitate.workers.llm.replies.failures import (
     FAILURE_KINDS,
     RETRYABLE,
     Failure,
     charged_in_doubt,
     describe_places,
 )
-from workers.llm.replies.reply import Reply, cost_of, read_completion, validated
-from workers.llm.replies.usage import Usage
-from workers.llm.requests.schema import full_schema, plain_schema
-from workers.llm.requests.tokens import estimate_tokens, prompt_tokens
+from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
+from cogitate.workers.llm.replies.usage import Usage
+from cogitate.workers.llm.requests.schema import full_schema, plain_schema
+from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
 
 @pytest.mark.parametrize(

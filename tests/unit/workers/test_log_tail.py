@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.config.settings import PinnedSettings
-from workers.processes.log_tail import READ, log_tail, redact_secrets
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.workers.processes.log_tail import READ, log_tail, redact_secrets
 
 
 def written(folder: Path, text: str | bytes) -> Path:

@@ -13,12 +13,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import MAX_BATCH
-from tasks.job import Job, JobKey, split_job_id
-from workers.celery_app import make_app
-from workers.jobs.runner import run_job
-from workers.publish import Template
-from workers.transport.envelope import MessageRefused, check_envelope, check_hint
+from cogitate.scheduler.config.settings import MAX_BATCH
+from cogitate.tasks.job import Job, JobKey, split_job_id
+from cogitate.workers.celery_app import make_app
+from cogitate.workers.jobs.runner import run_job
+from cogitate.workers.publish import Template
+from cogitate.workers.transport.envelope import MessageRefused, check_envelope, check_hint
 
 JOB = Job(run="town", key=JobKey(420, "plan", "agent:ann", 0, 0), minute=420, due=425, reads=())
 HINT: dict[str, Any] = json.loads(Template(make_app("redis://localhost/1"), "plan").render(JOB, "a-tag"))

@@ -22,15 +22,15 @@ from fakeredis import FakeRedis
 from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
-from scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.client import ModelClient, _tls
+from cogitate.workers.llm.connections.event_loop import EventLoopThread
+from cogitate.workers.llm.offered_models import Unlisted, offered_models
+from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.requests.address import address_of
+from cogitate.workers.llm.requests.dialect_store import DialectStore
 from tests.integration.workers.llm_case import CAP, GOOD, KEY, MODEL, PROMPT, Mood, completion
-from workers.llm.answer import ModelAnswer
-from workers.llm.client import ModelClient, _tls
-from workers.llm.connections.event_loop import EventLoopThread
-from workers.llm.offered_models import Unlisted, offered_models
-from workers.llm.replies.failures import Failure
-from workers.llm.requests.address import address_of
-from workers.llm.requests.dialect_store import DialectStore
 
 FAR = 60.0  # seconds
 ANSWER = completion(json.dumps(GOOD))
@@ -377,7 +377,7 @@ def test_a_call_that_somebody_else_cancels_is_cancelled(client: ModelClient, sta
 
 
 def _call() -> Any:
-    from workers.llm.connections.http import Call
+    from cogitate.workers.llm.connections.http import Call
 
     return Call(time.monotonic() + FAR)
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from celery.utils.dispatch import Signal
 
-from workers.jobs import model_lane
-from workers.jobs.model_lane import ModelLane
+from cogitate.workers.jobs import model_lane
+from cogitate.workers.jobs.model_lane import ModelLane
 
 
 class Slots:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import Field, create_model
 
-from prompts.constraints import Constraint
-from tasks.kind import Prompt
+from cogitate.prompts.constraints import Constraint
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.requests.prompt_check import WrongPrompt, check_prompt
 from tests.integration.workers.llm_case import PROMPT, Mood
-from workers.llm.requests.prompt_check import WrongPrompt, check_prompt
 
 HALF = "a \ud800"
 

@@ -12,12 +12,12 @@ from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Away
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import Settings
-from tasks.job import Cost, Job, JobKey
-from workers import publish as module
-from workers.publish import Publisher, display_args, display_kwargs
-from workers.transport.envelope import check_hint
-from workers.transport.turns import ASKING, DRAWN, QUICK, hints_key, tickets_key
+from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.workers import publish as module
+from cogitate.workers.publish import Publisher, display_args, display_kwargs
+from cogitate.workers.transport.envelope import check_hint
+from cogitate.workers.transport.turns import ASKING, DRAWN, QUICK, hints_key, tickets_key
 
 SETTINGS = Settings(redis_url="redis://localhost:1/0", socket_timeout=7.0)
 

@@ -11,15 +11,15 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.config.settings import Settings
-from scheduler.ledger.real_day import RealDay
-from tasks.job import Cost, Job, JobKey
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.real_day import RealDay
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.workers.gate.gate import Entered, Refused
+from cogitate.workers.jobs.calls import Calls
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
-from workers.gate.gate import Entered, Refused
-from workers.jobs.calls import Calls
-from workers.jobs.shared_calls import CallRefused, CallResult
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure
 
 JOB = Job(
     run="town", key=JobKey(420, "plan", "agent:ada", 0, 0), minute=420, due=425, reads=(), model="default",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, field_validator
 
-from workers.jobs.repair import describe_fault
-from workers.llm.replies.reply import Reply, validated
+from cogitate.workers.jobs.repair import describe_fault
+from cogitate.workers.llm.replies.reply import Reply, validated
 
 
 class Exploding(ValueError):

@@ -10,11 +10,11 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import ConfigurationError
-from scheduler.ledger.worker_signs import WorkersSeen
-from tasks.job import Job, JobKey
-from workers.processes import readiness as module
-from workers.processes.readiness import ALL, EVERY, OTHERS, OWN, RARELY, SLOW, TRIED, Readiness
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.ledger.worker_signs import WorkersSeen
+from cogitate.tasks.job import Job, JobKey
+from cogitate.workers.processes import readiness as module
+from cogitate.workers.processes.readiness import ALL, EVERY, OTHERS, OWN, RARELY, SLOW, TRIED, Readiness
 
 KINDS = ("plan", "reflect")
 OURS, THEIRS = "http://ours/v1", "http://theirs/v1"

@@ -7,19 +7,19 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer, RelationshipChange, SummaryAnswer
-from prompts.constraints import Constraint
-from prompts.render import Templates
-from scheduler.config.endpoints import Model, ModelSettings
-from tasks.kind import Case, Prompt
+from cogitate.prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer, RelationshipChange, SummaryAnswer
+from cogitate.prompts.constraints import Constraint
+from cogitate.prompts.render import Templates
+from cogitate.scheduler.config.endpoints import Model, ModelSettings
+from cogitate.tasks.kind import Case, Prompt
+from cogitate.workers.answer_faults.fault import fault_of
+from cogitate.workers.jobs.reasons import ask_no_reasons, without_reasons
+from cogitate.workers.jobs.shared_calls import CallResult
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.requests.schema import full_schema
 from tests.unit.tasks.own_kind_case import Own
 from tests.unit.workers.answer_faults.case import REFLECT, prompt
 from tests.unit.workers.attempts_case import OURS, USED, Trying
-from workers.answer_faults.fault import fault_of
-from workers.jobs.reasons import ask_no_reasons, without_reasons
-from workers.jobs.shared_calls import CallResult
-from workers.llm.answer import ModelAnswer
-from workers.llm.requests.schema import full_schema
 
 CHANGE = RelationshipChange(agent_id="agent:ben", reason="[reason]", change=1)
 ACT = REFLECT | {

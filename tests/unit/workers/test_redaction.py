@@ -7,9 +7,9 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from workers.llm.replies.failures import Failure
-from workers.llm.replies.redaction import Redaction
-from workers.llm.replies.reply import Reply, read_completion, validated
+from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.redaction import Redaction
+from cogitate.workers.llm.replies.reply import Reply, read_completion, validated
 
 
 class Mood(BaseModel):

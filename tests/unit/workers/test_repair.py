@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, create_model, model_validator
 
-from prompts.render import Templates
-from workers.jobs.repair import describe_fault, repairs_of
+from cogitate.prompts.render import Templates
+from cogitate.workers.jobs.repair import describe_fault, repairs_of
 
 TEMPLATES = Templates()
 

@@ -10,9 +10,9 @@ import openai
 import pytest
 from pydantic import SecretStr
 
-from scheduler.config.endpoints import Endpoint
-from workers.llm.requests.address import address_of
-from workers.llm.requests.request import request_to
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.workers.llm.requests.address import address_of
+from cogitate.workers.llm.requests.request import request_to
 
 OURS = {"accept", "accept-encoding", "authorization", "content-type", "openai-organization", "openai-project"}
 
@@ -81,6 +81,6 @@ def test_a_query_of_the_base_url_stays() -> None:
 
 
 def test_a_worker_that_asks_models_does_without_the_sdk() -> None:
-    program = "import workers.jobs.runner, workers.llm.client, sys; print('openai' in sys.modules)"
+    program = "import cogitate.workers.jobs.runner, cogitate.workers.llm.client, sys; print('openai' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

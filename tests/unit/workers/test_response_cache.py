@@ -10,17 +10,17 @@ import pytest
 from fakeredis import FakeRedis
 from pydantic import BaseModel
 
-from prompts.constraints import Constraint
-from scheduler.config.endpoints import Model
-from scheduler.config.settings import Settings
-from scheduler.ledger.keys import RESPONSES
-from tasks.job import Cost, Job, JobKey
-from tasks.kind import Prompt
+from cogitate.prompts.constraints import Constraint
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import RESPONSES
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.jobs.repair import OF_ANSWERS
+from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
-from workers.jobs.repair import OF_ANSWERS
-from workers.jobs.response_cache import CachedQuestion, ResponseCache
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure, FailureKind
 
 TEXT = '{"word": "grey", "strength": 3}'
 GOOD = ModelAnswer(

@@ -14,16 +14,16 @@ from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Away
 from structlog.testing import capture_logs
 
-from memory.profile import Profile
-from ops.flower.task_states import with_true_state
-from scheduler.config.settings import Settings
-from scheduler.ledger.claims import Claim, Result, Tried
-from scheduler.ledger.trial_hints import endpoint_hints, trial_hints
-from tasks.job import Cost, Job, JobKey
-from tasks.kind import Case, WorldFacts
-from workers.jobs import runner as module
-from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome
-from workers.jobs.runner import SETTLE_BACKOFF, Outcome, Runner
+from cogitate.memory.profile import Profile
+from cogitate.ops.flower.task_states import with_true_state
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.claims import Claim, Result, Tried
+from cogitate.scheduler.ledger.trial_hints import endpoint_hints, trial_hints
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.workers.jobs import runner as module
+from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome
+from cogitate.workers.jobs.runner import SETTLE_BACKOFF, Outcome, Runner
 
 JOB = Job(run="town", key=JobKey(3, "plan", "agent:a", 0, 0), minute=3, due=9, reads=(), model="default")
 USED = Cost(calls=1, tokens=7)

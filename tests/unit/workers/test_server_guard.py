@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from workers.processes import server_guard
+from cogitate.workers.processes import server_guard
 
 
 class Stubborn:

@@ -11,9 +11,9 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from workers.processes import server_keeper
-from workers.processes.embedded import EmbeddedServerError
-from workers.processes.server_keeper import ServerKeeper
+from cogitate.workers.processes import server_keeper
+from cogitate.workers.processes.embedded import EmbeddedServerError
+from cogitate.workers.processes.server_keeper import ServerKeeper
 
 
 class Dead:

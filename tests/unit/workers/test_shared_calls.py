@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-import workers.jobs.shared_calls
-from tasks.job import Cost
-from workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
-from workers.llm.answer import ModelAnswer
-from workers.llm.replies.failures import Failure
+import cogitate.workers.jobs.shared_calls
+from cogitate.tasks.job import Cost
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure
 
 GOOD = ModelAnswer(usage=Cost(calls=1, tokens=7))
 LATE = CallRefused("late")
@@ -31,7 +31,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
             begun.release()
             return super().result(timeout)
 
-    monkeypatch.setattr(workers.jobs.shared_calls, "Future", Awaited)
+    monkeypatch.setattr(cogitate.workers.jobs.shared_calls, "Future", Awaited)
     return begun
 
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from workers.llm.answer import ModelAnswer
-from workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
-from workers.llm.replies.failures import Failure
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
+from cogitate.workers.llm.replies.failures import Failure
 
 MOST = 1_000  # earlier answers that are recognised
 

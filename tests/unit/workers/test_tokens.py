@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from scheduler.config.endpoints import Model
-from scheduler.config.prices import call_cost, upper_bound, usd_micros
-from tasks.job import Correction, Cost
-from tasks.kind import Case, Kind, Prompt
-from workers.llm.requests import tokens
-from workers.llm.requests.dialect import schema_instruction
-from workers.llm.requests.schema import full_schema
-from workers.llm.requests.tokens import (
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.prices import call_cost, upper_bound, usd_micros
+from cogitate.tasks.job import Correction, Cost
+from cogitate.tasks.kind import Case, Kind, Prompt
+from cogitate.workers.llm.requests import tokens
+from cogitate.workers.llm.requests.dialect import schema_instruction
+from cogitate.workers.llm.requests.schema import full_schema
+from cogitate.workers.llm.requests.tokens import (
     PromptDoesNotFit,
     Tokens,
     corrected_tokens,
@@ -158,7 +158,7 @@ def test_a_prompt_that_is_far_too_long_is_refused_without_being_counted(
         counted.append(text)
         return estimated_parts(text)
 
-    monkeypatch.setattr("workers.llm.requests.tokens._known_part", count)
+    monkeypatch.setattr("cogitate.workers.llm.requests.tokens._known_part", count)
     text = "about " * 400_000
     kind = SimpleNamespace(name="long", prompt=lambda case, share: spoken(text))
     with pytest.raises(PromptDoesNotFit, match=r"has 2400004 characters without any memories, .* cap of 1000 tokens"):

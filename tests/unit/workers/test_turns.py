@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from workers.transport.turns import (
+from cogitate.workers.transport.turns import (
     ASKING,
     KEPT,
     QUICK,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ops.fake_llm.limit import RequestLimit, too_many
-from workers.gate.endpoint_reports import Report, added_up
-from workers.gate.verdict import WHAT_TO_CHECK, verdict_of
-from workers.llm.replies.failures import FAILURE_KINDS, Failure
+from cogitate.ops.fake_llm.limit import RequestLimit, too_many
+from cogitate.workers.gate.endpoint_reports import Report, added_up
+from cogitate.workers.gate.verdict import WHAT_TO_CHECK, verdict_of
+from cogitate.workers.llm.replies.failures import FAILURE_KINDS, Failure
 
 SPEAK = {"connection", "timeout", "server", "overloaded", "rate_limited", "no_completion"}
 LASTING = {"auth", "quota_exhausted"}

@@ -14,17 +14,17 @@ from celery.utils.dispatch import Signal
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import ConfigurationError, Settings
-from tasks.job import JobKey
-from workers.jobs import model_lane
-from workers.jobs import runner as module
-from workers.jobs.combined import CombinedRedis
-from workers.jobs.fallbacks import FallbackStaging
-from workers.jobs.heartbeat import Heartbeat
-from workers.jobs.kept_results import KeptResults
-from workers.jobs.runner import Runner
-from workers.llm.requests.dialect_store import DialectStore
-from workers.transport import redis_transport
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.tasks.job import JobKey
+from cogitate.workers.jobs import model_lane
+from cogitate.workers.jobs import runner as module
+from cogitate.workers.jobs.combined import CombinedRedis
+from cogitate.workers.jobs.fallbacks import FallbackStaging
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.kept_results import KeptResults
+from cogitate.workers.jobs.runner import Runner
+from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.transport import redis_transport
 
 SETTINGS = Settings(lease=10.0, concurrency=3, socket_timeout=7.0, redis_url="redis://localhost:7/1")
 JOB = f"town/{JobKey(3, 'plan', 'agent:a', 0, 0).text()}"
@@ -191,7 +191,7 @@ def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytes
     assert clients.prepared == ["ours"], "the first call says what is wrong with it"
     assert clients.given[:2] == (settings.endpoint_table(), 5)
     assert isinstance(clients.given[2], DialectStore)
-    assert loaded == ["workers.llm.client"]
+    assert loaded == ["cogitate.workers.llm.client"]
 
 
 def test_a_runner_that_asks_no_model_loads_no_client(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,11 @@ from prometheus_client import CollectorRegistry
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import ConfigurationError, PinnedSettings
-from scheduler.inspection.vitals import RunHead
-from scheduler.ledger.worker_signs import MissingWorker, WorkersSeen
-from workers.jobs import metrics
-from workers.jobs.metrics import REGISTRY, ServerGauges, attempted, serve
+from cogitate.scheduler.config.settings import ConfigurationError, PinnedSettings
+from cogitate.scheduler.inspection.vitals import RunHead
+from cogitate.scheduler.ledger.worker_signs import MissingWorker, WorkersSeen
+from cogitate.workers.jobs import metrics
+from cogitate.workers.jobs.metrics import REGISTRY, ServerGauges, attempted, serve
 
 
 def counted(name: str, **labels: str) -> float:

@@ -14,11 +14,10 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import PinnedSettings, Settings
-from tests.repository import ROOT
-from workers.processes import supervisor as module
-from workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE
-from workers.processes.supervisor import (
+from cogitate.scheduler.config.settings import PinnedSettings, Settings
+from cogitate.workers.processes import supervisor as module
+from cogitate.workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE
+from cogitate.workers.processes.supervisor import (
     FIRST_DELAY,
     GIVE_UP,
     HURRY,
@@ -30,6 +29,7 @@ from workers.processes.supervisor import (
     worker_command,
     worker_environment,
 )
+from tests.repository import ROOT
 
 
 def settings_of(folder: Path, **given: Any) -> PinnedSettings:
@@ -144,7 +144,7 @@ def test_a_pool_that_stops_starts_nobody_and_restarts_nobody(monkeypatch: pytest
         sleep(seconds)
         waiting.pool._stopping = True
 
-    monkeypatch.setattr("workers.processes.supervisor.time.sleep", stops)
+    monkeypatch.setattr("cogitate.workers.processes.supervisor.time.sleep", stops)
     waiting.pool._keep(1)
     assert len(waiting.started) == 1
 
@@ -274,8 +274,8 @@ def test_a_worker_has_exactly_the_settings_of_its_host(monkeypatch: pytest.Monke
 
 def test_a_host_that_leaves_its_workers_alone_ends_all_the_same(tmp_path: Path) -> None:
     host = (
-        "import sys, threading; from pathlib import Path; from scheduler.config.settings import PinnedSettings;"
-        "from workers.processes.supervisor import WorkerPool\n"
+        "import sys, threading; from pathlib import Path; from cogitate.scheduler.config.settings import PinnedSettings;"
+        "from cogitate.workers.processes.supervisor import WorkerPool\n"
         "class Kept(WorkerPool):\n"
         "    def _keep(self, number): threading.Event().wait()\n"
         "Kept(PinnedSettings(data_dir=Path(sys.argv[1]), redis_url='redis://localhost:1/0'), 1).start()"

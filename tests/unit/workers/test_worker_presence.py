@@ -14,12 +14,12 @@ from fakeredis import FakeRedis
 from kombu.entity import Queue
 from redis.exceptions import ConnectionError as Away
 
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.ledger.worker_signs import NO_TROUBLE, WorkerTrouble
-from workers.processes import lifeline
-from workers.processes import worker_presence as module
-from workers.processes.before_claim import MOST_IN_TURN, FailuresBeforeClaim
-from workers.processes.worker_presence import WorkerPresence
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.worker_signs import NO_TROUBLE, WorkerTrouble
+from cogitate.workers.processes import lifeline
+from cogitate.workers.processes import worker_presence as module
+from cogitate.workers.processes.before_claim import MOST_IN_TURN, FailuresBeforeClaim
+from cogitate.workers.processes.worker_presence import WorkerPresence
 
 FAR = 30.0  # seconds
 KINDS = ("plan", "reflect")

@@ -1,8 +1,8 @@
 """Answers that belong to another request of the same connection, as far as an answer shows it.
 
 A server, or a proxy before it, that answers a request twice or late makes its answer that of the next request. The pool
-does not reuse a connection on which such an answer waits already (`workers.llm.connections.pool`). One that comes after
-the next request was sent is known by either of two signs:
+does not reuse a connection on which such an answer waits already (`cogitate.workers.llm.connections.pool`). One that
+comes after the next request was sent is known by either of two signs:
 
 * It carries the id of another request. Several servers return `X-Request-Id` in the header of the answer, or, as vLLM
   does, within the answer's own `id`.

@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from workers.llm.replies.context_lengths import named_context
-from workers.llm.replies.failures import Failure, FailureKind
-from workers.llm.replies.requested_waits import requested_wait
+from cogitate.workers.llm.replies.context_lengths import named_context
+from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.requested_waits import requested_wait
 
 
 class Wording(NamedTuple):

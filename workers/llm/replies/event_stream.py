@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workers.llm.replies.content import arguments_in, text_of
+from cogitate.workers.llm.replies.content import arguments_in, text_of
 
 _BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")  # what a line of a stream begins with; the last is a comment
 _MARK = b"\xef\xbb\xbf"  # of byte order; one may begin a stream

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from memory.language.hidden_characters import without_hidden
+from cogitate.memory.language.hidden_characters import without_hidden
 
 _THOUGHT_BEGINS = re.compile(r"<(?:think(?:ing)?|thought|reasoning)>|\[THINK\]")
 _THOUGHT_ENDS = re.compile(

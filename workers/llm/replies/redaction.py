@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from workers.llm.replies.extract import clean
-from workers.llm.replies.reply import Reply
+from cogitate.workers.llm.replies.extract import clean
+from cogitate.workers.llm.replies.reply import Reply
 
 _SHORTEST = 12  # characters of a real key, at least
 _ESCAPED = re.compile(r"\\{1,8}(?:u([0-9a-fA-F]{4})|/)")  # of the backslashes of JSON within JSON the last few

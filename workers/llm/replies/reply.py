@@ -12,18 +12,18 @@ from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
-from memory.errors import ENDS_PROCESS
-from scheduler.config.endpoints import Model
-from scheduler.config.prices import call_cost
-from tasks.job import Cost
-from tasks.kind import Prompt
-from workers.llm.replies.content import answer_in, in_utf8, text_of
-from workers.llm.replies.error_responses import from_success
-from workers.llm.replies.event_stream import is_stream, joined
-from workers.llm.replies.extract import json_objects, wrapped_in
-from workers.llm.replies.failures import Failure, FailureKind, describe_places
-from workers.llm.replies.usage import Usage, read_usage
-from workers.llm.requests.tokens import estimate_tokens, prompt_tokens
+from cogitate.memory.errors import ENDS_PROCESS
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.prices import call_cost
+from cogitate.tasks.job import Cost
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.replies.content import answer_in, in_utf8, text_of
+from cogitate.workers.llm.replies.error_responses import from_success
+from cogitate.workers.llm.replies.event_stream import is_stream, joined
+from cogitate.workers.llm.replies.extract import json_objects, wrapped_in
+from cogitate.workers.llm.replies.failures import Failure, FailureKind, describe_places
+from cogitate.workers.llm.replies.usage import Usage, read_usage
+from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
 #: Why a generation ended before it was complete, in the words of OpenAI and of those who are compatible with it.
 _ENDS: Mapping[str, FailureKind] = {

@@ -8,9 +8,9 @@ import urllib.parse
 import urllib.request
 from dataclasses import dataclass, field
 
-from scheduler.config.endpoints import Endpoint
-from scheduler.config.secret_urls import redact_url, secrets_of
-from scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.secret_urls import redact_url, secrets_of
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
 
 OPENAI = "https://api.openai.com/v1"
 COMPLETIONS = "/chat/completions"  # the path of requests, beyond the base URL

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from tasks.kind import Prompt
-from workers.llm.requests.schema import full_schema, plain_schema
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.requests.schema import full_schema, plain_schema
 
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}

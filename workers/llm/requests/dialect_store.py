@@ -10,7 +10,7 @@ import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 
-from workers.llm.requests.dialect import RELEARN_AFTER, Dialect
+from cogitate.workers.llm.requests.dialect import RELEARN_AFTER, Dialect
 
 PREFIX = "cogitate:dialect:"
 

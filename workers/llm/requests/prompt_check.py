@@ -8,10 +8,10 @@ from functools import cache
 import msgspec
 from pydantic import BaseModel
 
-from memory.errors import InputError
-from prompts.constraints import MOST_CHOICES, Constraint
-from tasks.kind import Prompt
-from workers.llm.requests.schema import full_schema
+from cogitate.memory.errors import InputError
+from cogitate.prompts.constraints import MOST_CHOICES, Constraint
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.requests.schema import full_schema
 
 MAX_VERSION = 500  # characters
 MAX_USED = 100_000  # entries that a prompt may name

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from workers.llm.requests.address import Address
+from cogitate.workers.llm.requests.address import Address
 
 
 @dataclass(frozen=True)

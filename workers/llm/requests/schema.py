@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from prompts.constraints import Constraint
+from cogitate.prompts.constraints import Constraint
 
 _PLAIN = ("type", "description", "enum")
 _BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern")

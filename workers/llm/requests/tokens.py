@@ -14,7 +14,7 @@ text counts what it costs at worst in ordinary writing:
 The rates were set on user-interface texts in 100 languages and on recorded simulations, against the largest count of
 four vocabularies in use (cl100k, o200k, and Anthropic's and DeepSeek's published ones). A prompt for a reflection that
 shows twenty memories of any of these languages comes out 1.0 to 1.5 times as high; English text alone 1.2 to 1.45
-times. `scheduler.engine.token_estimates` corrects both parts of an estimate by what models report.
+times. `cogitate.scheduler.engine.token_estimates` corrects both parts of an estimate by what models report.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from memory.errors import CogitateError
-from memory.language.text import FUNCTION_WORDS
-from prompts.constraints import Constraint
-from prompts.render import Rendered
-from tasks.job import UNCORRECTED, Correction
-from tasks.kind import Case, Kind, Prompt
-from workers.llm.requests.dialect import schema_instruction
-from workers.llm.requests.prompt_check import check_prompt
-from workers.llm.requests.schema import full_schema
+from cogitate.memory.errors import CogitateError
+from cogitate.memory.language.text import FUNCTION_WORDS
+from cogitate.prompts.constraints import Constraint
+from cogitate.prompts.render import Rendered
+from cogitate.tasks.job import UNCORRECTED, Correction
+from cogitate.tasks.kind import Case, Kind, Prompt
+from cogitate.workers.llm.requests.dialect import schema_instruction
+from cogitate.workers.llm.requests.prompt_check import check_prompt
+from cogitate.workers.llm.requests.schema import full_schema
 
 MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a user message
 _SLACK = 3  # tokens; a short text may be denser than its language usually is

@@ -9,22 +9,22 @@ from typing import Any
 from pydantic import BaseModel
 from redis import Redis
 
-from memory.effects import Append, Effect
-from memory.entry import Entry
-from memory.profile import Profile
-from scheduler.budget.rules import Rules, view_of
-from scheduler.config.facts import Facts
-from scheduler.config.kept_settings import keep_settings
-from scheduler.config.settings import Settings
-from scheduler.config.tiers import ModelOption
-from scheduler.inspection.audit.audit import audit
-from scheduler.journal.history import read_journal
-from scheduler.latency.due_ticks import Bounds
-from scheduler.ledger.claims import Claim, Claims, Result, Settled
-from scheduler.ledger.ledger import Apply, HostLedger
-from scheduler.tick.loop import RunLoop, Tick
-from tasks.job import Cost, Job, JobKey, Request, ticks_of
-from tasks.kind import Case, Kind, Moment, OnDenied, Prompt
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.budget.rules import Rules, view_of
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.latency.due_ticks import Bounds
+from cogitate.scheduler.ledger.claims import Claim, Claims, Result, Settled
+from cogitate.scheduler.ledger.ledger import Apply, HostLedger
+from cogitate.scheduler.tick.loop import RunLoop, Tick
+from cogitate.tasks.job import Cost, Job, JobKey, Request, ticks_of
+from cogitate.tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 
 OWNER, OTHER = "agent:ann", "agent:bob/the ünlucky|one"
 FREE: dict[str, int] = {}  # no limits

@@ -16,29 +16,29 @@ from redis import Redis
 from redis.exceptions import NoPermissionError, ResponseError
 
 from cogitate import Profile, Settings, TickLoop
-from ops.doctor.workers import examine_workers
-from ops.error_messages import error_message
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.controls import SetCadence, SetMode
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.endpoint_vitals import endpoint_vitals
-from scheduler.inspection.overview import run_overview
-from scheduler.inspection.redis_problems import PROBE
-from scheduler.inspection.summary import summarise_run
-from scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
-from scheduler.ledger.connect import connect
-from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.keys import incarnation_key
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.worker_signs import workers_seen
-from scheduler.steering.operators import ask
+from cogitate.ops.doctor.workers import examine_workers
+from cogitate.ops.error_messages import error_message
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.controls import SetCadence, SetMode
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.overview import run_overview
+from cogitate.scheduler.inspection.redis_problems import PROBE
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.keys import incarnation_key
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.worker_signs import workers_seen
+from cogitate.scheduler.steering.operators import ask
+from cogitate.workers.celery_app import make_app
+from cogitate.workers.llm.requests.dialect_store import known_dialects
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_environment
 from tests.live_flower import flower, get
 from tests.repository import ROOT
-from workers.celery_app import make_app
-from workers.llm.requests.dialect_store import known_dialects
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_environment
 
 ACCESS = ROOT / "ops/acl"
 ROLES = ("host", "worker", "observer", "operator")

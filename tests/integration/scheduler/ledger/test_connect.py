@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scheduler.ledger.connect import connect
-from workers.processes.embedded import EmbeddedServer
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 
 def test_more_threads_than_the_clients_own_bound_have_a_connection_each(valkey: EmbeddedServer) -> None:

@@ -7,14 +7,14 @@ import os
 import pytest
 from redis import Redis
 
-from scheduler.ledger import deletion
-from scheduler.ledger.connect import scan_keys
-from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.errors import Fenced, RunHeld, RunMissing
-from scheduler.ledger.keys import RUNS, incarnation_key
-from scheduler.ledger.presence import Presence
+from cogitate.scheduler.ledger import deletion
+from cogitate.scheduler.ledger.connect import scan_keys
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.errors import Fenced, RunHeld, RunMissing
+from cogitate.scheduler.ledger.keys import RUNS, incarnation_key
+from cogitate.scheduler.ledger.presence import Presence
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
-from workers.processes.embedded import EmbeddedServer
 
 
 def keys_of(client: Redis, run: str) -> set[bytes]:

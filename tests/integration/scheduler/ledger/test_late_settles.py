@@ -10,17 +10,17 @@ from fakeredis import FakeRedis
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from memory.entry import Entry
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run, usage_by_owner
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Ended
-from scheduler.ledger.claims import Claim, Result
-from tasks.job import Cost, Job
+from cogitate.memory.entry import Entry
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import Ended
+from cogitate.scheduler.ledger.claims import Claim, Result
+from cogitate.tasks.job import Cost, Job
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, thought, worker
-from workers.processes.embedded import EmbeddedServer
 
 SPENT = Cost(calls=1, tokens=11)
 

@@ -8,11 +8,11 @@ import pytest
 from redis import Redis
 from redis.exceptions import ConnectionError as Disconnected
 
-from memory.effects import Append, Archive, Rate
-from memory.entry import Entry
-from memory.profile import Profile
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger.keys import incarnation_key, new_nonce
+from cogitate.memory.effects import Append, Archive, Rate
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce
 from tests.integration.scheduler.ledger.ledger_case import (
     OTHER,
     OWNER,

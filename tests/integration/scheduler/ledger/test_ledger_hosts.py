@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from scheduler.ledger.errors import Fenced, RunExists, RunMissing, RunRolledBack
-from scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.errors import Fenced, RunExists, RunMissing, RunRolledBack
+from cogitate.scheduler.ledger.ledger import HostLedger
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, everything, sound, worker
 
 

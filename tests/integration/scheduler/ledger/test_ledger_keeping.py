@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from memory.effects import Archive
-from memory.limits import MemoryLimits
-from scheduler.config.facts import Facts
-from scheduler.ledger.errors import Fenced
-from scheduler.ledger.keys import RUNS
-from tasks.job import Cost
+from cogitate.memory.effects import Archive
+from cogitate.memory.limits import MemoryLimits
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.ledger.errors import Fenced
+from cogitate.scheduler.ledger.keys import RUNS
+from cogitate.tasks.job import Cost
 from tests.integration.scheduler.ledger.ledger_case import (
     OTHER,
     OWNER,

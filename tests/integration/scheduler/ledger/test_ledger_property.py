@@ -23,20 +23,20 @@ from hypothesis.stateful import (
 )
 from redis import Redis
 
-from memory.entry import Entry
-from memory.profile import Profile
-from scheduler.budget.budget import amounts
-from scheduler.config.limits import UNITS
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.summary import usage_by_owner
-from scheduler.journal.history import read_journal
-from scheduler.ledger.claims import Claim
-from scheduler.ledger.errors import Fenced
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job, JobKey
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.budget.budget import amounts
+from cogitate.scheduler.config.limits import UNITS
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.summary import usage_by_owner
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.errors import Fenced
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, Host, settle, worker
-from workers.processes.embedded import EmbeddedServer
 
 EXAMPLES = os.environ.get("COGITATE_TEST_EXAMPLES")
 COSTS = {"think": Cost(calls=1, tokens=30, usd_micros=9), "muse": Cost(calls=2, tokens=50), "doze": Cost(calls=1)}

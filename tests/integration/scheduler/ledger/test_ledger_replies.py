@@ -12,11 +12,11 @@ from redis.connection import UnixDomainSocketConnection
 from redis.exceptions import ConnectionError as Disconnected
 from redis.retry import Retry
 
-from scheduler.ledger.connect import connect
-from scheduler.ledger.errors import Fenced
-from scheduler.ledger.scripts import _PRELUDES, source
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.scheduler.ledger.errors import Fenced
+from cogitate.scheduler.ledger.scripts import _PRELUDES, source
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, observe, settle, sound, worker
-from workers.processes.embedded import EmbeddedServer
 
 
 class Flaky(UnixDomainSocketConnection):

@@ -6,11 +6,11 @@ from typing import Any
 
 from redis import Redis
 
-from memory.effects import Archive
-from memory.entry import Entry
-from scheduler.journal.history import read_journal
-from scheduler.ledger.claims import Result
-from tasks.job import Cost
+from cogitate.memory.effects import Archive
+from cogitate.memory.entry import Entry
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.claims import Result
+from cogitate.tasks.job import Cost
 from tests.integration.scheduler.ledger.ledger_case import (
     CALL,
     OTHER,

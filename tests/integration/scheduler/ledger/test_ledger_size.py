@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from redis import Redis
 
-from memory.effects import Archive
-from memory.limits import MemoryLimits
-from scheduler.config.facts import Facts
-from tasks.job import Cost
+from cogitate.memory.effects import Archive
+from cogitate.memory.limits import MemoryLimits
+from cogitate.scheduler.config.facts import Facts
+from cogitate.tasks.job import Cost
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, observe, settle, sound, worker
 
 

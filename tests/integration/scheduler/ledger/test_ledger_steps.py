@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from scheduler.config.versions import SCHEMA
-from scheduler.ledger.errors import Fenced, LedgerError, NewerSchema, RunMissing, RunUnreadable
-from scheduler.ledger.keys import incarnation_key, run_base
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.scripts import script
-from tasks.job import Cost, JobKey
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.errors import Fenced, LedgerError, NewerSchema, RunMissing, RunUnreadable
+from cogitate.scheduler.ledger.keys import incarnation_key, run_base
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.scripts import script
+from cogitate.tasks.job import Cost, JobKey
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, everything, settle, worker
 
 HINTS = [JobKey(0, "think", "agent:nobody", number, 0) for number in range(3)]

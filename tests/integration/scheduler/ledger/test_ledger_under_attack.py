@@ -9,16 +9,16 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.summary import summarise_run
-from scheduler.ledger.claims import Refusal, Settled
-from scheduler.ledger.errors import RunUnreadable
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger.claims import Refusal, Settled
+from cogitate.scheduler.ledger.errors import RunUnreadable
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.json_logs import json_processors
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
-from workers.jobs.heartbeat import Heartbeat
-from workers.jobs.runner import Runner
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.json_logs import json_processors
 
 Damage = Callable[[Any, str, str], object]  # client, prefix, the job's key in Redis
 GARBAGE = ("", "[]", "{", "null", "\xff\x00", "-", "9" * 400, "[" * 50_000)

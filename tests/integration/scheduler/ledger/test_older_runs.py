@@ -12,17 +12,17 @@ from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate import TickLoop
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import summarise_run, usage_by_owner
-from scheduler.journal.lines import unpack_line
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, JobKey, added
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
+from cogitate.scheduler.journal.lines import unpack_line
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, JobKey, added
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.written_run import FOLDER, as_bytes, live, load, settings_for, write
-from workers.processes.embedded import EmbeddedServer
 
 FILES = sorted(FOLDER.glob("run-schema-*.json"))
 LATE = "36/plan/agent:ben/0/0"  # of whose answer each file has it that it came late

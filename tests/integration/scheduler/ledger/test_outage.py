@@ -8,14 +8,14 @@ import pytest
 from fakeredis import FakeRedis, FakeServer
 from redis import Redis
 
-from hosting.tick_loop import TickLoop
-from scheduler.config.settings import Settings
-from scheduler.inspection.audit.audit import audit
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import ReadLine
-from scheduler.ledger.errors import Fenced, LedgerUnavailable, RunRolledBack
-from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.outage import CarryOn, Pause
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.ledger.errors import Fenced, LedgerUnavailable, RunRolledBack
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.outage import CarryOn, Pause
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, worker
 
 

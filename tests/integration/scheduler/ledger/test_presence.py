@@ -20,14 +20,14 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate import ConfigurationError, Fenced, Profile, RunHeld, Settings, TickLoop
-from ops.commands.run_choice import resumed_run
-from scheduler.ledger import presence
-from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
-from scheduler.ledger.run_store import RunStore
+from cogitate.ops.commands.run_choice import resumed_run
+from cogitate.scheduler.ledger import presence
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host
-from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 
@@ -87,7 +87,7 @@ def states(valkey: EmbeddedServer) -> tuple[str, str, dict[str, str]]:
 
 @pytest.fixture(autouse=True)
 def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ops.doctor.workers.ANSWER_WITHIN", 0.1)
+    monkeypatch.setattr("cogitate.ops.doctor.workers.ANSWER_WITHIN", 0.1)
 
 
 def test_a_host_that_lives_keeps_its_run_until_it_is_asked_for(

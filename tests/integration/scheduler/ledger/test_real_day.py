@@ -16,17 +16,17 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from hosting.tick_loop import TickLoop
-from memory.profile import Profile
-from ops.fake_llm.server import FakeEndpoint
-from ops.formatting.real_day import real_day_json, real_day_line
-from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.journal.history import read_journal
-from scheduler.ledger.keys import real_day_key
-from scheduler.ledger.real_day import UNLIMITED, Held, RealDay, utc_date
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost
-from workers.processes.embedded import EmbeddedServer
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.formatting.real_day import real_day_json, real_day_line
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.keys import real_day_key
+from cogitate.scheduler.ledger.real_day import UNLIMITED, Held, RealDay, utc_date
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 LIMIT = 10_000
 
@@ -126,7 +126,9 @@ def thoughts(tmp_path: Path, client: Redis, run: str, url: str) -> Counter[tuple
 
 
 def test_what_one_run_spent_another_does_not_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler.ledger.real_day.utc_date", lambda: "2026-03-01")  # whatever midnight comes by
+    monkeypatch.setattr(
+        "cogitate.scheduler.ledger.real_day.utc_date", lambda: "2026-03-01"
+    )  # whatever midnight comes by
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
         first = thoughts(tmp_path, client, "first", endpoint.url)

@@ -10,13 +10,13 @@ import pytest
 from pydantic import SecretStr
 
 from cogitate import Profile, Settings, TickLoop
-from scheduler.config.settings import ConfigurationError
-from scheduler.inspection.summary import summarise_run
-from scheduler.ledger.connect import check, connect
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger.connect import check, connect
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_environment
 from tests.integration.command import cogitate
 from tests.integration.scheduler.ledger.tls_case import behind_tls
-from workers.processes.embedded import EmbeddedServer
-from workers.processes.supervisor import worker_environment
 
 
 def test_a_run_whose_state_and_messages_go_through_tls(valkey: EmbeddedServer, tmp_path: Path) -> None:

@@ -9,21 +9,21 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
-from scheduler.config.settings import Settings
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.audit.audit import audit
-from scheduler.inspection.job_history import JobHistory
-from scheduler.inspection.replay import replay
-from scheduler.inspection.summary import RunReader, summarise_run
-from scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
-from scheduler.journal import lines as journal
-from scheduler.journal.lines import JournalError, TickNotes, write_line
-from scheduler.ledger.claims import Claims
-from scheduler.ledger.errors import NewerSchema
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import RunReader, summarise_run
+from cogitate.scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
+from cogitate.scheduler.journal import lines as journal
+from cogitate.scheduler.journal.lines import JournalError, TickNotes, write_line
+from cogitate.scheduler.ledger.claims import Claims
+from cogitate.scheduler.ledger.errors import NewerSchema
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, worker
-from workers.jobs.heartbeat import Heartbeat
-from workers.jobs.runner import Runner
-from workers.processes.embedded import EmbeddedServer
 
 NEWER = SCHEMA + 1
 
@@ -85,10 +85,10 @@ def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, 
 
 def test_a_newer_host_shuts_older_ones_out(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     (job,) = Host(client).turn(("think", OWNER))
-    monkeypatch.setattr("scheduler.ledger.ledger.SCHEMA", NEWER)
+    monkeypatch.setattr("cogitate.scheduler.ledger.ledger.SCHEMA", NEWER)
     Host(client, resume=True)
     assert worker(client).claim(job.id) == "newer", "this host may write memories that the worker would misread"
-    monkeypatch.setattr("scheduler.ledger.ledger.SCHEMA", SCHEMA)
+    monkeypatch.setattr("cogitate.scheduler.ledger.ledger.SCHEMA", SCHEMA)
     with pytest.raises(NewerSchema):
         Host(client, resume=True)
 

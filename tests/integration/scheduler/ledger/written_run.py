@@ -18,15 +18,15 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate import Event, Observation, Profile, Settings, TickLoop
-from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.versions import SCHEMA
-from scheduler.inspection.summary import summarise_run
-from scheduler.ledger.claims import Claim, Claims, Result
-from scheduler.ledger.run_store import RunStore
-from tasks.job import Cost, Job
-from tasks.registry import kind_of
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger.claims import Claim, Claims, Result
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, Job
+from cogitate.tasks.registry import kind_of
+from cogitate.workers.jobs.inline import InlinePublisher
 from tests.repository import ROOT
-from workers.jobs.inline import InlinePublisher
 
 RUN = "written"
 FOLDER = ROOT / "tests" / "fixtures"
@@ -174,7 +174,7 @@ def write(path: Path) -> None:
     with (
         tempfile.TemporaryDirectory() as folder, FakeEndpoint() as endpoint, pytest.MonkeyPatch.context() as patch
     ):  # fmt: skip
-        patch.setattr("workers.jobs.inline.InlinePublisher", Careless)
+        patch.setattr("cogitate.workers.jobs.inline.InlinePublisher", Careless)
         settings = settings_for(Path(folder), endpoint.url)
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, inline=True, client=client, ticks=TICKS + 1) as loop:
             live(loop, TICKS)

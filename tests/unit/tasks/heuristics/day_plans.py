@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory.appointments import Appointment
-from memory.profile import Location
-from simulation.meters import energy, fed
+from cogitate.memory.appointments import Appointment
+from cogitate.memory.profile import Location
+from cogitate.simulation.meters import energy, fed
 
 PLACES = (
     Location(id="cafe", name="Hobbs Cafe", type="cafe", tags=("social",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.heuristics.chosen_action import choose_action
+from cogitate.tasks.heuristics.chosen_action import choose_action
 
 ACTIONS = ["repair the hull", "tend the algae", "run diagnostics"]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from memory.appointments import Appointment
-from memory.clock import DAY
-from memory.profile import Location, Profile
-from tasks.heuristics.day_plan import Slot, build
+from cogitate.memory.appointments import Appointment
+from cogitate.memory.clock import DAY
+from cogitate.memory.profile import Location, Profile
+from cogitate.tasks.heuristics.day_plan import Slot, build
 from tests.unit.tasks.heuristics.day_plans import BAKER, CASES, PLACES
 
 CAFE, LIBRARY, _, PARK, _, GARDEN = PLACES

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memory.clock import DAY
-from memory.profile import Location, Profile
-from simulation.meters import energy, fed
-from tasks.heuristics.day_plan import (
+from cogitate.memory.clock import DAY
+from cogitate.memory.profile import Location, Profile
+from cogitate.simulation.meters import energy, fed
+from cogitate.tasks.heuristics.day_plan import (
     Slot,
     _article,
     _continuing,
@@ -21,8 +21,8 @@ from tasks.heuristics.day_plan import (
     _Usual,
     _working,
 )
-from tasks.heuristics.identity import Routine
-from tasks.meters import Meter
+from cogitate.tasks.heuristics.identity import Routine
+from cogitate.tasks.meters import Meter
 
 
 def slot(minute: int, text: str = "x") -> Slot:

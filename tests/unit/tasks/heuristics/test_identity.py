@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memory.profile import Location, Profile
-from tasks.heuristics.identity import Routine, _clauses, pursuit_of, read_routine, role_of, work_of
+from cogitate.memory.profile import Location, Profile
+from cogitate.tasks.heuristics.identity import Routine, _clauses, pursuit_of, read_routine, role_of, work_of
 
 
 @pytest.mark.parametrize(

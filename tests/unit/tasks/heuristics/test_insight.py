@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.clock import DAY
-from memory.entry import Entry
-from tasks.heuristics.insight import NOTABLE, QUIET, Insight, find_insight
-from tasks.heuristics.promises import KEEP, MOST_QUOTED
-from tasks.heuristics.recalled import PlanOutcome, Recalled
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.tasks.heuristics.insight import NOTABLE, QUIET, Insight, find_insight
+from cogitate.tasks.heuristics.promises import KEEP, MOST_QUOTED
+from cogitate.tasks.heuristics.recalled import PlanOutcome, Recalled
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.appointments import appointments
-from memory.clock import DAY, next_morning
-from memory.entry import Entry, PlanItem
-from memory.language.times import find_times, parse_clock
-from memory.profile import Location, Profile
-from simulation.meters import energy, fed
-from tasks.heuristics.identity import pursuit_of, read_routine, role_of, work_of
-from tasks.kind import WorldFacts
+from cogitate.memory.appointments import appointments
+from cogitate.memory.clock import DAY, next_morning
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.language.times import find_times, parse_clock
+from cogitate.memory.profile import Location, Profile
+from cogitate.simulation.meters import energy, fed
+from cogitate.tasks.heuristics.identity import pursuit_of, read_routine, role_of, work_of
+from cogitate.tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import PLACES, appended, case_of, message, observation, stream_of
 from tests.unit.tasks.plan_case import KIND, MORNING, made
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.entry import Entry, EntryType
-from tasks.heuristics.promises import Promise, find_promises
+from cogitate.memory.entry import Entry, EntryType
+from cogitate.tasks.heuristics.promises import Promise, find_promises
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, WORLD, message, observation, stream_of
 
 

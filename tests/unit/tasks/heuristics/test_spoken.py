@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from memory.entry import Entry
-from memory.language.tables import read_table
-from memory.profile import Location, Profile
-from prompts.render import Templates
-from tasks.heuristics.insight import QUIET, is_quiet, quiet
-from tasks.heuristics.spoken import spoken_language
-from tasks.kind import WorldFacts
-from tasks.plan import Plan
-from tasks.reflect import Reflect
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.tables import read_table
+from cogitate.memory.profile import Location, Profile
+from cogitate.prompts.render import Templates
+from cogitate.tasks.heuristics.insight import QUIET, is_quiet, quiet
+from cogitate.tasks.heuristics.spoken import spoken_language
+from cogitate.tasks.kind import WorldFacts
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.reflect import Reflect
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, appended, case_of, message, observation, stream_of
 
 PLAN, REFLECT = Plan(Templates()), Reflect(Templates())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memory.profile import Location, Profile
-from tasks.heuristics import whereabouts
-from tasks.heuristics.whereabouts import choose_place, eating_place, social_place
+from cogitate.memory.profile import Location, Profile
+from cogitate.tasks.heuristics import whereabouts
+from cogitate.tasks.heuristics.whereabouts import choose_place, eating_place, social_place
 
 NAMES = [f"Person {n}" for n in range(60)]
 PLACES = tuple(

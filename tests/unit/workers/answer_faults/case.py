@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer, SummaryAnswer
-from prompts.constraints import Constraint
-from prompts.render import Templates
-from tasks.kind import Prompt
-from workers.answer_faults.fault import fault_of
+from cogitate.prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer, SummaryAnswer
+from cogitate.prompts.constraints import Constraint
+from cogitate.prompts.render import Templates
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.answer_faults.fault import fault_of
 
 REFLECT: dict[str, Any] = {
     "name": "Ada", "age": None, "background": "", "currently": "",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 
-from prompts.answers import ActionAnswer, RatingsAnswer, ReflectionAnswer, RelationshipChange, SummaryAnswer
+from cogitate.prompts.answers import ActionAnswer, RatingsAnswer, ReflectionAnswer, RelationshipChange, SummaryAnswer
+from cogitate.workers.answer_faults.fault import fault_of
 from tests.unit.workers.answer_faults.case import fault_of_text, plan, prompt, reflection
-from workers.answer_faults.fault import fault_of
 
 BABBLE = (
     "Quantum turbines accelerate galactic merchants through turquoise pyramids whenever bureaucratic dolphins "

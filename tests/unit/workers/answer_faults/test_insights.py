@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from prompts.answers import ReflectionAnswer
-from prompts.render import FOLDER, Templates
-from tasks.kind import Prompt
+from cogitate.prompts.answers import ReflectionAnswer
+from cogitate.prompts.render import FOLDER, Templates
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.answer_faults.fault import fault_of
+from cogitate.workers.llm.requests.prompt_check import check_prompt
 from tests.unit.workers.answer_faults.case import REFLECT, prompt, reflection
-from workers.answer_faults.fault import fault_of
-from workers.llm.requests.prompt_check import check_prompt
 
 
 @pytest.mark.parametrize(

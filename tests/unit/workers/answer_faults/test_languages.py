@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer, SummaryAnswer
-from prompts.render import Templates
-from tasks.reflect import Reflect
+from cogitate.prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer, SummaryAnswer
+from cogitate.prompts.render import Templates
+from cogitate.tasks.reflect import Reflect
+from cogitate.workers.answer_faults.fault import fault_of
 from tests.unit.tasks.kind_cases import case_of, observation, stream_of
 from tests.unit.workers.answer_faults.case import plan, prompt, reflection
-from workers.answer_faults.fault import fault_of
 
 REFLECT = Reflect(Templates())
 INSIGHTS = {

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.quality.recordings import load_conversations, load_runs
-from prompts.answers import ReflectionAnswer, SummaryAnswer
-from tasks.kind import Prompt
-from tasks.reflect import SHOWN
-from workers.answer_faults.fault import fault_of
+from cogitate.prompts.answers import ReflectionAnswer, SummaryAnswer
+from cogitate.tasks.kind import Prompt
+from cogitate.tasks.reflect import SHOWN
+from cogitate.workers.answer_faults.fault import fault_of
 
 FAIL_SAFE = "this is blank"  # what Generative Agents store when a model has not answered
 

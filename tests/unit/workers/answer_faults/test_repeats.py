@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from prompts.answers import Answer, DailyPlan, ReflectionAnswer, RelationshipChange
-from prompts.constraints import Constraint
-from tasks.kind import Prompt
+from cogitate.prompts.answers import Answer, DailyPlan, ReflectionAnswer, RelationshipChange
+from cogitate.prompts.constraints import Constraint
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.answer_faults.fault import fault_of
 from tests.unit.workers.answer_faults.case import PLACES, SYSTEM, fault_of_text, plan, prompt, words
-from workers.answer_faults.fault import fault_of
 
 
 def planned(*activities: tuple[str, str]) -> str | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from prompts.answers import IntegratedAnswer, SummaryAnswer
-from tasks.kind import Prompt
-from workers.answer_faults.fault import fault_of
+from cogitate.prompts.answers import IntegratedAnswer, SummaryAnswer
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.answer_faults.fault import fault_of
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from prompts.answers import ReflectionAnswer, SummaryAnswer
+from cogitate.prompts.answers import ReflectionAnswer, SummaryAnswer
+from cogitate.workers.answer_faults.fault import fault_of
 from tests.unit.workers.answer_faults.case import act, fault_of_text, prompt, reflection, words
-from workers.answer_faults.fault import fault_of
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from cogitate.workers.processes import embedded as module
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.unit.workers.embedded.embedded_case import Clock
-from workers.processes import embedded as module
-from workers.processes.embedded import EmbeddedServer
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from redis.exceptions import ConnectionError as Away
 
-from workers.processes import embedded as module
-from workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes import embedded as module
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 
 class Client:

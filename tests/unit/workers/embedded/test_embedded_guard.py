@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from scheduler.config.redis_urls import SERVER_FILE
+from cogitate.scheduler.config.redis_urls import SERVER_FILE
+from cogitate.workers.processes import embedded as module
+from cogitate.workers.processes import server_guard
+from cogitate.workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 from tests.unit.workers.embedded.embedded_case import Process, Started
-from workers.processes import embedded as module
-from workers.processes import server_guard
-from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 
 
 def test_a_guard_that_lives_is_not_started_again(server: EmbeddedServer) -> None:

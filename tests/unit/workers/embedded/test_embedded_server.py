@@ -17,11 +17,11 @@ from redis.exceptions import BusyLoadingError, ResponseError
 from redis.exceptions import ConnectionError as Away
 from redis.exceptions import TimeoutError as Late
 
-from scheduler.config.redis_urls import SERVER_FILE
-from scheduler.ledger.connect import ServerSilent
+from cogitate.scheduler.config.redis_urls import SERVER_FILE
+from cogitate.scheduler.ledger.connect import ServerSilent
+from cogitate.workers.processes import embedded as module
+from cogitate.workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 from tests.unit.workers.embedded.embedded_case import Client, Clock, Process, Started, answers
-from workers.processes import embedded as module
-from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 
 
 @pytest.mark.parametrize(

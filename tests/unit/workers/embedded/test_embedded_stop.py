@@ -10,10 +10,10 @@ import pytest
 from redis.exceptions import ConnectionError as Away
 from structlog.testing import capture_logs
 
-from scheduler.config.redis_urls import SERVER_FILE
+from cogitate.scheduler.config.redis_urls import SERVER_FILE
+from cogitate.workers.processes import embedded as module
+from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.unit.workers.embedded.embedded_case import Clock, Process, answers
-from workers.processes import embedded as module
-from workers.processes.embedded import EmbeddedServer
 
 
 def in_use(server: EmbeddedServer) -> None:
