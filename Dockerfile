@@ -11,7 +11,6 @@ RUN python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb
     && pip install --no-cache-dir -r requirements.txt -c constraints.txt
 
 COPY cogitate_pytest.py celeryconfig.py ./
-COPY build_backend build_backend
 COPY cogitate cogitate
 COPY prompts prompts
 COPY memory memory

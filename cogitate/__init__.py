@@ -11,7 +11,6 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
 
 import typing as _typing
 
-from cogitate import _shadowing  # noqa: F401  # first: it checks that the imports below find our modules
 from cogitate.hosting.open_loop import open
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import (

@@ -1,4 +1,4 @@
-"""`python -m ops` is `cogitate`."""
+"""`python -m cogitate.ops` is `cogitate`."""
 
 from cogitate.ops.cli import main
 

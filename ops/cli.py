@@ -77,7 +77,7 @@ class _LazyCommands(Mapping[str, object]):
 
     def __getitem__(self, name: str) -> Any:
         command = COMMANDS[name]
-        module = import_module(f"{__package__}.{command.module}")
+        module = import_module(f"cogitate.ops.{command.module}")
         passing_on = {"allow_extra_args": True, "ignore_unknown_options": True}
         alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
         alone.command(

@@ -63,7 +63,7 @@ def program_name() -> str:
     """Return what the user types to start this program."""
     called = Path(sys.argv[0])
     if called.name != "cogitate":
-        return f"{Path(sys.executable).name} -m ops"
+        return f"{Path(sys.executable).name} -m cogitate.ops"
     found = shutil.which("cogitate")
     if found is not None and Path(found).absolute() == called.absolute():
         return "cogitate"

@@ -33,7 +33,7 @@ def until(condition: Callable[[], object], what: str, timeout: float = STARTING)
 def started(*arguments: object, data_dir: Path, log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """`cogitate …` for a block; it is interrupted as by Ctrl-C, and killed if that is not enough."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    command = [sys.executable, "-m", "ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
+    command = [sys.executable, "-m", "cogitate.ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
     with log.open("wb") as out:
         process = subprocess.Popen(command, env=clean | environment, cwd=log.parent, stdout=out, stderr=out)
     try:

@@ -44,11 +44,9 @@ FLOWER_PAGES = "cogitate.flower"  # entry points that extend Flower; this packag
 
 def make_app(broker: str | None = None) -> Celery:
     """Return a Celery app for the broker at this Redis URL, or for the one that the environment's settings name."""
-    from cogitate import celeryconfig  # here, as it also loads the host's own kinds
-
     made = Celery("cogitate", set_as_current=broker is None)
     made.steps["consumer"].add(EventBatches)
-    made.config_from_object(celeryconfig)
+    made.config_from_object("cogitate.celeryconfig", force=True)  # which also loads the host's own kinds
     if broker is not None:
         made.conf.update(broker_url=kombu_url(broker), broker_use_ssl=tls(broker))
     for kind in kinds():

@@ -1,7 +1,7 @@
 """The pages Cogitate, Budgets and Cadence: our data with Flower's handlers, authentication, prefix and style.
 
-`cogitate.workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is Flower. The
-pages read; `cogitate.ops.flower.acting` sends what operators ask.
+`cogitate.workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is
+Flower. The pages read; `cogitate.ops.flower.acting` sends what operators ask.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Scene:
     def status(self) -> dict[str, Any]:
         """`cogitate status --json` of the run."""
         done = subprocess.run(
-            [sys.executable, "-m", "ops", "status", "town-1", "--json", "--data-dir", str(self.data_dir)],
+            [sys.executable, "-m", "cogitate.ops", "status", "town-1", "--json", "--data-dir", str(self.data_dir)],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -51,7 +51,7 @@ class Incidents:
     server: EmbeddedServer
 
     def cogitate(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "ops", *arguments, "--data-dir", str(self.scene.data_dir)]
+        command = [sys.executable, "-m", "cogitate.ops", *arguments, "--data-dir", str(self.scene.data_dir)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 

@@ -37,7 +37,7 @@ def cogitate(*arguments: object, data_dir: Path, **environment: str) -> subproce
 
 def command(*arguments: object, data_dir: Path) -> list[str]:
     """The command itself, for tests that must watch or kill it."""
-    return [sys.executable, "-m", "ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
+    return [sys.executable, "-m", "cogitate.ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
 
 
 def typed(

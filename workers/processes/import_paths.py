@@ -8,20 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-import sysconfig
 from pathlib import Path
 
 VARIABLE = "COGITATE_IMPORT_PATHS"
-HOME = str(Path(__file__).resolve().parents[__name__.count(".")])  # the folder of our own packages
-
-
-def searched_first() -> list[str]:
-    """Return the folders that a worker searches before all others: ours, whose modules have common names.
-
-    What is installed as one package needs no precedence, and its folder must have none: it holds everybody's packages.
-    """
-    installed = {str(Path(sysconfig.get_path(name)).resolve()) for name in ("purelib", "platlib")}
-    return [] if HOME in installed else [HOME]
 
 
 def handed_on() -> str:
@@ -30,8 +19,8 @@ def handed_on() -> str:
 
 
 def adopt() -> None:
-    """Search modules where the host does, in its order, but our own packages first, whatever names its modules have."""
+    """Search modules where the host does, in its order, before the paths of this process."""
     handed = os.environ.get(VARIABLE)
     if handed is None:
         return
-    sys.path[:] = dict.fromkeys([*searched_first(), *json.loads(handed), *sys.path])
+    sys.path[:] = dict.fromkeys([*json.loads(handed), *sys.path])

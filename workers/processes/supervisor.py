@@ -35,7 +35,7 @@ LOOK_EVERY = 0.05  # seconds
 HURRY = 3.0  # seconds for a worker to end by itself if the host hurries
 MARGIN = 10.0  # seconds beyond a job's deadline, in which the job settles and Celery leaves
 
-APP = __name__.partition(".processes.")[0]  # for `celery -A`: in a wheel it lies in `cogitate`
+APP = "cogitate.workers"  # for `celery -A`
 
 log = structlog.get_logger()
 
@@ -56,10 +56,6 @@ def worker_environment(settings: Settings) -> dict[str, str]:
             environment.pop(f"COGITATE_{name.upper()}", None)
         else:
             environment[f"COGITATE_{name.upper()}"] = _as_variable(value)
-    # Our packages first: a host may have modules called `tasks` or `workers` too.
-    environment["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [*import_paths.searched_first(), environment.get("PYTHONPATH")])
-    )
     environment[import_paths.VARIABLE] = import_paths.handed_on()
     return environment
 

@@ -64,7 +64,7 @@ def gateway(
 ) -> Iterator[Running]:
     """Serve from a process; at the end of the block it is told to stop, unless it is dead."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    start = ["-m", "ops"] if dies is None else ["-c", DYING, dies[0], str(dies[1])]
+    start = ["-m", "cogitate.ops"] if dies is None else ["-c", DYING, dies[0], str(dies[1])]
     process = subprocess.Popen(
         [sys.executable, *start, "gateway", "--port", str(port), "--workers", "1", "--data-dir", str(data_dir)],
         env=clean | ({"COGITATE_GATEWAY_TOKEN": token} if token else {}), text=True,

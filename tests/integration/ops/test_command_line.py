@@ -25,7 +25,10 @@ def test_each_command_has_help_with_an_example(name: str) -> None:
 
 
 def test_where_no_model_is_asked_its_client_is_not_loaded() -> None:
-    loaded = "import sys, cogitate.ops.cli, cogitate.ops.commands.run, cogitate.workers.celery_app, cogitate.workers.jobs.runner; print(*sys.modules)"
+    loaded = (
+        "import sys, cogitate.ops.cli, cogitate.ops.commands.run, cogitate.workers.celery_app;"
+        "import cogitate.workers.jobs.runner; print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=60, check=True)
     assert "cogitate.workers.jobs.runner" in done.stdout.split()
     assert not {"openai", "aiohttp", "cogitate.ops.doctor.command"} & set(done.stdout.split())
@@ -37,7 +40,7 @@ def test_python_m_ops_is_the_same_program(tmp_path: Path) -> None:
         subprocess.run(
             [*start, "--version"], capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path
         ).stdout
-        for start in ([str(script)], [sys.executable, "-m", "ops"])
+        for start in ([str(script)], [sys.executable, "-m", "cogitate.ops"])
     ]
     assert said[0] == said[1]
     assert said[0].startswith("cogitate ")

@@ -267,7 +267,10 @@ def test_negative_latency_is_refused() -> None:
 
 
 def test_serve_says_where_it_listens_and_stops_on_ctrl_c() -> None:
-    program = "from cogitate.ops.fake_llm.server import Options, serve; serve(Options(), port=0, ready=lambda u: print(u, flush=True))"
+    program = (
+        "from cogitate.ops.fake_llm.server import Options, serve;"
+        "serve(Options(), port=0, ready=lambda url: print(url, flush=True))"
+    )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()

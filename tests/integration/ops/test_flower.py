@@ -124,7 +124,7 @@ def test_a_port_that_is_taken_is_named_in_one_line(
         port = taken.getsockname()[1]
         ours = {
             "celery": ["-m", "celery", "-A", "workers", "flower", "--address=127.0.0.1"],
-            "cogitate": ["-m", "ops", "flower"],
+            "cogitate": ["-m", "cogitate.ops", "flower"],
         }
         done = subprocess.run(
             [sys.executable, *ours[program], f"--port={port}"], env=worker_environment(worker_settings),

@@ -20,7 +20,7 @@ from tests.ports import free_ports
 from tests.repository import ROOT
 
 BUILT_FROM = (
-    "build_backend", "cogitate", "hosting", "memory", "ops", "prompts", "scheduler", "simulation", "tasks", "workers",
+    "cogitate", "hosting", "memory", "ops", "prompts", "scheduler", "simulation", "tasks", "workers",
     "celeryconfig.py", "cogitate_pytest.py", "pyproject.toml", "README.md", "LICENSE",
 )  # fmt: skip
 
@@ -47,7 +47,7 @@ def live(**settings):
 OWN = {
     "tasks.py": "from celery import Celery\napp = Celery('tasks', broker='redis://127.0.0.1:1/0')\nmine = 'tasks'\n",
     "memory/__init__.py": "mine = 'memory'\n",
-    "memory/entry.py": "raise AssertionError('cogitate.memory.entry of the host is imported')\n",
+    "memory/entry.py": "raise AssertionError('memory.entry of the host is imported')\n",
     "workers/__init__.py": "mine = 'workers'\n",
     "scheduler.py": "mine = 'scheduler'\n",
     "simulation/__init__.py": "mine = 'simulation'\n",
@@ -88,8 +88,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a copy: setuptools leaves a folder `build` beside what it builds."""
     folder = tmp_path_factory.mktemp("source")
     for name in BUILT_FROM:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, folder / name)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, symlinks=True)
+        else:
+            shutil.copy(ROOT / name, folder / name)
     ran(
         sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
         "--wheel-dir", folder / "dist", folder, cwd=folder,

@@ -112,7 +112,7 @@ def test_the_next_run_finds_a_server_that_was_down(
 
     log = tmp_path / "fake-llm.log"
     with log.open("wb") as out:
-        command = [sys.executable, "-m", "ops", "fake-llm", "--port", str(port)]
+        command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", str(port)]
         server = subprocess.Popen(command, stdout=out, stderr=out, cwd=tmp_path)
     try:
         eventually(lambda: "stats" in log.read_text(), "the stand-in to serve")

@@ -39,7 +39,10 @@ def test_nothing_listens_beyond_loopback(tmp_path: Path) -> None:
     run = ("run", "--town", 2, "--days", 9, "--tick-rate", 5, "--workers", 1)
     own = {"COGITATE_METRICS_PORT": str(metrics)}
     fake = Popen(
-        [sys.executable, "-m", "ops", "fake-llm", "--port", str(model)], cwd=tmp_path, stdout=DEVNULL, stderr=DEVNULL
+        [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", str(model)],
+        cwd=tmp_path,
+        stdout=DEVNULL,
+        stderr=DEVNULL,
     )
     try:
         with started(*run, data_dir=data, log=log, **own) as host:

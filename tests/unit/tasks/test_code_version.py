@@ -41,7 +41,7 @@ def again(name: str, kind: Any) -> str:
 
 def test_the_built_in_kinds_have_one_that_stays_as_it_was_at_the_start() -> None:
     plan = registry.kind_of("plan")
-    assert {code_version(kind) for kind in registry.kinds() if type(kind).__module__.startswith("tasks.")} == {
+    assert {code_version(kind) for kind in registry.kinds() if type(kind).__module__.startswith("cogitate.tasks.")} == {
         code_version(plan)
     }
     assert len(code_version(plan)) == 16

@@ -274,7 +274,8 @@ def test_a_worker_has_exactly_the_settings_of_its_host(monkeypatch: pytest.Monke
 
 def test_a_host_that_leaves_its_workers_alone_ends_all_the_same(tmp_path: Path) -> None:
     host = (
-        "import sys, threading; from pathlib import Path; from cogitate.scheduler.config.settings import PinnedSettings;"
+        "import sys, threading; from pathlib import Path;"
+        "from cogitate.scheduler.config.settings import PinnedSettings;"
         "from cogitate.workers.processes.supervisor import WorkerPool\n"
         "class Kept(WorkerPool):\n"
         "    def _keep(self, number): threading.Event().wait()\n"
