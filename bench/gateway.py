@@ -113,7 +113,7 @@ def _pipe(data_dir: Path, owners: dict[str, str]) -> Iterator[Post]:
 
 
 def _started(*arguments: str, data_dir: Path, **pipes: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "ops", *arguments, "--workers", "1", "--data-dir", str(data_dir)]
+    command = [sys.executable, "-m", "cogitate.ops", *arguments, "--workers", "1", "--data-dir", str(data_dir)]
     return subprocess.Popen(command, **pipes)  # type: ignore[call-overload, no-any-return]
 
 

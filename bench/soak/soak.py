@@ -154,7 +154,7 @@ def _start(
         environment |= {"COGITATE_BASE_URL": endpoint.url, "COGITATE_API_KEY": "any"}
     with (folder / "host.log").open("wb") as out:
         return subprocess.Popen(
-            [sys.executable, "-m", "ops", *map(str, arguments)], env=environment, stdout=out, stderr=out
+            [sys.executable, "-m", "cogitate.ops", *map(str, arguments)], env=environment, stdout=out, stderr=out
         )
 
 

@@ -253,7 +253,7 @@ def until(condition: Callable[[], bool], log: Path) -> None:
 @contextmanager
 def endpoint() -> Iterator[str]:
     """Run the stand-in in a process of its own, and yield its base URL."""
-    command = [sys.executable, "-m", "ops", "fake-llm", "--port", "0", "--latency", str(LATENCY)]
+    command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", "--latency", str(LATENCY)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:

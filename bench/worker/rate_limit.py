@@ -95,7 +95,7 @@ def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1) -> Ke
 def _server(per_minute: int, burst: int) -> Iterator[str]:
     """Yield the URL of a stand-in in a process of its own: a busy process would accept requests late."""
     limit = ["--requests-per-minute", str(per_minute), "--burst", str(burst)]
-    command = [sys.executable, "-m", "ops", "fake-llm", "--port", "0", *limit]
+    command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", *limit]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None

@@ -25,7 +25,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     return subprocess.run(
         ["bash", "-c", script], cwd=folder, capture_output=True, encoding="utf-8", errors="replace", timeout=120,
-        env=clean | {"C": f"{sys.executable} -m ops", "PYTHONPATH": str(ROOT)} | environment, check=False,
+        env=clean | {"C": f"{sys.executable} -m cogitate.ops", "PYTHONPATH": str(ROOT)} | environment, check=False,
     )  # fmt: skip
 
 

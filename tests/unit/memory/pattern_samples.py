@@ -43,7 +43,7 @@ def patterns() -> Mapping[str, Used]:
     """The compiled patterns of all modules by where they stand, and those that are written in a call of `re`."""
     found: dict[str, Used] = {}
     for file in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
-        name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        name = ".".join(("cogitate", *file.relative_to(ROOT).with_suffix("").parts))
         if any(word in name for word in _NEED_MORE):
             continue
         source = list(ast.walk(ast.parse(file.read_text())))

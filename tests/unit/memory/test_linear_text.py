@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from cogitate.memory.language.text import WHITE_SPACE, normalized
 from tests.unit.memory.hostile_text import SHAPES, SHAPES_OF_ANSWERS, Shape
-from tests.unit.memory.pattern_samples import PACKAGES, Used, compiled, patterns, pumps
+from tests.unit.memory.pattern_samples import Used, compiled, patterns, pumps
 from tests.unit.memory.text_functions import FUNCTIONS, FUNCTIONS_OF_ANSWERS, LISTS
 
 LENGTH = 500  # characters at first, 4,000 in the end
@@ -35,7 +35,7 @@ PATTERNS = patterns()
 _CACHED = [
     value
     for name, module in list(sys.modules.items())
-    if name.partition(".")[0] in PACKAGES
+    if name.startswith("cogitate.")
     for value in vars(module).values()
     if hasattr(value, "cache_clear")
 ]

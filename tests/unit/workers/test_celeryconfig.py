@@ -26,7 +26,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.setenv("COGITATE_REDIS_URL", "redis://localhost:6399/2")
     monkeypatch.setenv("COGITATE_JOB_DEADLINE", "90")
     monkeypatch.setenv("COGITATE_CONCURRENCY", "5")
-    module = importlib.import_module("celeryconfig")
+    module = importlib.import_module("cogitate.celeryconfig")
     yield importlib.reload(module)
     monkeypatch.undo()
     importlib.reload(module)
