@@ -17,7 +17,7 @@ from tests.unit.memory.hostile_text import filled
 
 PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "hosting", "simulation", "ops")
 _NEED_MORE = ("__main__", "mesa_llm")  # in the names of modules that start something or need further packages
-_SOURCES = tuple(f"{ROOT / package}/" for package in PACKAGES)
+_SOURCE = f"{ROOT / 'cogitate'}/"
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 _FEW, _MANY = 3, 40  # samples of one alternative; a repeat of at most so many cannot be pumped far
 _OF_CATEGORY = {
@@ -69,7 +69,7 @@ def compiled(found: dict[str, re.Pattern[str]]) -> Iterator[None]:
     def noted(pattern: Any, flags: Any) -> re.Pattern[str]:
         made: re.Pattern[str] = compile_one(pattern, flags)
         code = sys._getframe(2).f_code
-        if code.co_filename.startswith(_SOURCES):
+        if code.co_filename.startswith(_SOURCE):
             found.setdefault(made.pattern, made)
         return made
 
