@@ -215,7 +215,7 @@ class Attempts:
                 plain = without_reasons(value)
                 if plain is None or fault_of(plain, asked) is not None:
                     log.info("job.answer_unusable", job=claim.job.id, check=fault.check)
-                    return _Judged(None, UNUSABLE, fault, junk=True, check=fault.check)
+                    return _Judged(None, UNUSABLE, str(fault), junk=True, check=fault.check)
                 log.info("job.reasons_left_out", job=claim.job.id)
                 value = plain
             return _Judged(check_effects(effects_of(kind, claim.case, value, prompt)))

@@ -239,6 +239,7 @@ def test_what_is_wrong_with_an_unusable_answer_is_captured_in_words() -> None:
     ((*_, failure, fault),) = kept
     assert failure == "unusable"
     assert fault.startswith("'...' is a placeholder")
+    assert type(fault) is str, "another type cannot be stored"
 
 
 def test_a_probe_is_made_by_the_calls() -> None:
