@@ -25,7 +25,7 @@ from cogitate.memory.profile import Location, Profile
 from cogitate.tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
 from cogitate.tasks.heuristics.spoken import Phrases
 from cogitate.tasks.heuristics.whereabouts import eating_place, social_place
-from cogitate.tasks.meters import Meter, format_meters
+from cogitate.tasks.meters import Meter
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design)
 COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
@@ -214,7 +214,7 @@ def _needs(
             rest = "Rest at home to recover energy" if home else "Rest to recover energy"
             slots.append(Slot(minute, rest, home, 5, 0, "rest"))
         else:
-            slots.append(Slot(minute, f"{SEE_TO}{format_meters({name: meter})[0]}", None, 5, 0, "see_to"))
+            slots.append(Slot(minute, f"{SEE_TO}{name} {meter.named}", None, 5, 0, "see_to"))
     return slots
 
 
