@@ -23,7 +23,7 @@ from cogitate.memory.language.text import stems
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location, Profile
 from cogitate.tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
-from cogitate.tasks.heuristics.spoken import Phrases
+from cogitate.tasks.heuristics.spoken import Phrases, phrases_of
 from cogitate.tasks.heuristics.whereabouts import eating_place, social_place
 from cogitate.tasks.meters import Meter
 
@@ -33,6 +33,7 @@ STEP = 15  # minutes at least between items, where the time allows it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
 LONGEST_PURSUIT = 100  # characters of what occupies somebody, as it stands in a plan in another language
 AGAIN = "Take up again: "  # opens an item that was left undone
+ERRANDS = "See to what comes up"  # the item of a day for which nothing is known
 SEE_TO = "See to it: "  # opens an item about a meter that presses
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
 _RETIRED = re.compile(r"\b(?:pensioner|retired|retiree)\b", re.I)
@@ -101,7 +102,7 @@ def build(
         slots = [s for s in slots if s.rank <= 1 or (not early < s.minute < late and instead not in s.text)]
         slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
     if not has_days:
-        slots = slots or [Slot(start, "See to what comes up", None, 3, 5, "on")]
+        slots = slots or [Slot(start, ERRANDS, None, 3, 5, "errands")]
     phrases = Phrases(language)
     told = _teller(phrases, language, profile, places)
     slots = [told(slot) for slot in (*_needs(profile, places, start, status, eat if has_days else None), *slots)]
@@ -235,7 +236,9 @@ def _taken_up(
     for item in left:
         text = phrases.without_again(str(item.get("description", "")).removeprefix(AGAIN))
         words = set(stems(text))
-        if not words or any(len(words & other) >= 0.6 * len(words) for other in seen):
+        if not words or text == ERRANDS or text in phrases_of("errands"):
+            continue
+        if any(len(words & other) >= 0.6 * len(words) for other in seen):
             continue
         if len(found) == len(_TAKEN_UP):
             break

@@ -240,3 +240,13 @@ def test_an_appointment_late_in_the_evening_puts_bedtime_off_an_hour_after_it() 
         return times(BAKER, "Go to bed", booked=booked)
 
     assert (bed(1_320), bed(1_321)) == (["23:00"], ["23:01"])
+
+
+@pytest.mark.parametrize("filler", ["See to what comes up", "处理眼前的事", "Atender lo que surja"])
+def test_an_item_for_want_of_another_is_not_taken_up_again(filler: str) -> None:
+    slots = built({"name": "Ann"}, unfinished=[{"description": filler}, {"description": "Mend the gate"}])
+    assert slots == ["6:00 See to what comes up | - 3 5", "10:30 Take up again: Mend the gate | - 3 2"]
+
+
+def test_an_agent_of_which_nothing_is_known_sees_to_what_comes_up_in_its_language() -> None:
+    assert built({"name": "李明"}, language="zh") == ["6:00 处理眼前的事 | - 3 5"]
