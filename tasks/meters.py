@@ -51,6 +51,12 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         )
 
     @property
+    def named(self) -> str:
+        """Return the value with what the ends mean, as the host says them: "12 (0: sated, 100: starving)"."""
+        ends = [f"{at:g}: {word}" for at, word in ((self.least, self.low), (self.most, self.high)) if word]
+        return f"{self.value:g}" + (f" ({', '.join(ends)})" if ends else "")
+
+    @property
     def end(self) -> str:
         """Return what the end that is a need means, in words."""
         return {"low": self.low, "high": self.high, "": ""}[self.need]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from cogitate.memory.clock import DAY
+from cogitate.memory.language.quotations import outside_quotations
 from cogitate.memory.language.times import find_times
 
 _DAY = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
-_QUOTED = re.compile(r"([“\"«][^“”\"«»]*+[”\"»])")
 _SEVERAL = re.compile(r"(?:\b(?:they|we|you|both|all)|\b[^\W\d]\w* and [^\W\d][\w ]{0,60})$", re.IGNORECASE)
 _WILL = re.compile(r"(?:(?<=\w)['’]ll\b|\s(?:will|shall)\b)(?P<not> not\b)?(?P<be> be \w+ing\b)?")
 _WONT = re.compile(r"\swon['’]t\b")
@@ -29,8 +29,7 @@ def told_after(sentence: str, minute: int) -> str:
     """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
     if not is_over(sentence, minute):
         return sentence
-    parts = _QUOTED.split(sentence)
-    return "".join(part if index % 2 else _in_past(part) for index, part in enumerate(parts))
+    return outside_quotations(sentence, _in_past)
 
 
 def _in_past(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from cogitate.memory.clock import day_number
+from cogitate.memory.language.quotations import outside_quotations
 
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:
@@ -61,7 +62,8 @@ def parse_clock(text: str) -> int | None:
 def anchor_days(text: str, minute: int) -> str:
     """Return `text`, said at game time `minute`, with "today", "tomorrow" and the like as "on day 3".
 
-    What is told again on a later day would otherwise mean another day. Days before the first stay as they are said.
+    What is told again on a later day would otherwise mean another day. Days before the first stay as they are said, and
+    so does what stands between quotation marks.
     """
 
     def told(match: re.Match[str]) -> str:
@@ -74,7 +76,7 @@ def anchor_days(text: str, minute: int) -> str:
         part = "evening" if said == "night" else (match["part"] or "").strip()
         return (match["until"] or "on ") + (f"the {part} of day {day}" if part else f"day {day}")
 
-    return _RELATIVE.sub(told, text)
+    return outside_quotations(text, lambda part: _RELATIVE.sub(told, part))
 
 
 def _minute(match: re.Match[str]) -> int | None:

@@ -19,13 +19,15 @@ from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import stems
+from cogitate.memory.language.times import find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location, Profile
 from cogitate.tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
-from cogitate.tasks.heuristics.spoken import Phrases
+from cogitate.tasks.heuristics.spoken import Phrases, phrases_of
 from cogitate.tasks.heuristics.whereabouts import eating_place, social_place
-from cogitate.tasks.meters import Meter, format_meters
+from cogitate.tasks.meters import Meter
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design)
 COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
@@ -33,7 +35,11 @@ STEP = 15  # minutes at least between items, where the time allows it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
 LONGEST_PURSUIT = 100  # characters of what occupies somebody, as it stands in a plan in another language
 AGAIN = "Take up again: "  # opens an item that was left undone
+ERRANDS = "See to what comes up"  # the item of a day for which nothing is known
 SEE_TO = "See to it: "  # opens an item about a meter that presses
+SEE_TO_THIS = "See to this: "  # opens an item in the words of a profile
+EATEN_INSTEAD = 120  # minutes before a meal in which one that is very hungry eats in its place
+_MEALS = ("breakfast", "lunch", "dinner")  # phrases
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
 _RETIRED = re.compile(r"\b(?:pensioner|retired|retiree)\b", re.I)
 
@@ -93,7 +99,8 @@ def build(
     if has_days:
         slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed, usual) if start <= s.minute < end]
     else:
-        slots, bed = _work(profile, places, start, end, pursuit), end
+        occupied = pursuit or ("" if done else _occupied(profile, language))
+        slots, bed = _work(profile, places, start, end, occupied), end
     for appointment in booked[:MOST]:
         early, late = appointment.minute + COLLIDES[0], appointment.minute + COLLIDES[1]
         meal = re.search(r"\b(?:lunch|dinner|supper)\b", appointment.what, re.I)
@@ -101,10 +108,11 @@ def build(
         slots = [s for s in slots if s.rank <= 1 or (not early < s.minute < late and instead not in s.text)]
         slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
     if not has_days:
-        slots = slots or [Slot(start, "See to what comes up", None, 3, 5, "on")]
+        slots = slots or [Slot(start, ERRANDS, None, 3, 5, "errands")]
     phrases = Phrases(language)
     told = _teller(phrases, language, profile, places)
-    slots = [told(slot) for slot in (*_needs(profile, places, start, status, eat if has_days else None), *slots)]
+    needs, slots = _fed(_needs(profile, places, start, status, eat if has_days else None), slots)
+    slots = [told(slot) for slot in (*needs, *slots)]
     promised = [Slot(0, text, None, 4, 2) for text in owed[:1]]
     for minute, slot in zip(_TAKEN_UP, [*promised, *_taken_up(unfinished, slots, places, told, phrases)], strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, min(bed, end))))
@@ -214,8 +222,21 @@ def _needs(
             rest = "Rest at home to recover energy" if home else "Rest to recover energy"
             slots.append(Slot(minute, rest, home, 5, 0, "rest"))
         else:
-            slots.append(Slot(minute, f"{SEE_TO}{format_meters({name: meter})[0]}", None, 5, 0, "see_to"))
+            slots.append(Slot(minute, f"{SEE_TO}{name} {meter.named}", None, 5, 0, "see_to"))
     return slots
+
+
+def _fed(needs: Sequence[Slot], slots: Sequence[Slot]) -> tuple[list[Slot], list[Slot]]:
+    """Return needs and slots in which a need to eat takes the place of the next meal, and no getting up follows it."""
+    eat = next((slot for slot in needs if slot.phrase == "eat"), None)
+    meals = sorted((slot for slot in slots if slot.phrase in _MEALS), key=lambda slot: slot.minute)
+    if eat is None or not meals:
+        return [*needs], [*slots]
+    late = meals[0].minute - eat.minute > EATEN_INSTEAD
+    if late and meals[0].phrase != "breakfast":
+        return [*needs], [*slots]
+    minute = meals[0].minute if late else eat.minute  # it sleeps until then
+    return [_at(n, minute) if n is eat else n for n in needs], [slot for slot in slots if slot is not meals[0]]
 
 
 def _taken_up(
@@ -235,7 +256,9 @@ def _taken_up(
     for item in left:
         text = phrases.without_again(str(item.get("description", "")).removeprefix(AGAIN))
         words = set(stems(text))
-        if not words or any(len(words & other) >= 0.6 * len(words) for other in seen):
+        if not words or text == ERRANDS or text in phrases_of("errands"):
+            continue
+        if any(len(words & other) >= 0.6 * len(words) for other in seen):
             continue
         if len(found) == len(_TAKEN_UP):
             break
@@ -244,6 +267,15 @@ def _taken_up(
         at = place if place in known else None
         found.append(told(Slot(0, f"{AGAIN}{text}", at, _priority(item), 2, "again")))
     return found
+
+
+def _occupied(profile: Profile, language: str) -> str:
+    """Return what occupies an agent in the words of its profile, where they name no deed; what is timed is booked."""
+    if language != ENGLISH:
+        return ""
+    untimed = " ".join(s for s in split_sentences(profile.currently) if not find_times(s))
+    words = shorten(untimed.replace('"', "'").rstrip(SPACED + UNSPACED), LONGEST_PURSUIT, "…")
+    return f'{SEE_TO_THIS}"{words}"' if words else ""
 
 
 def _quoted_pursuit(profile: Profile) -> str:

@@ -71,3 +71,9 @@ class Phrases:
 def quiet_reflections() -> frozenset[str]:
     """Return every reflection on a time without events, in any language but English."""
     return frozenset({_NOTHING, *(phrases["quiet"] for phrases in read_table("phrases").values())})
+
+
+@cache
+def phrases_of(phrase: str) -> frozenset[str]:
+    """Return a phrase in every language but English that has it."""
+    return frozenset(phrases[phrase] for phrases in read_table("phrases").values() if phrase in phrases)

@@ -111,3 +111,20 @@ def test_words_for_days_become_their_numbers(said: str, first_day: str, third_da
 )
 def test_an_hour_after_noon_is_meant_as_it_is_written(text: str, minute: int) -> None:
     assert parse_clock(text) == minute
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            'Ben promised today: "I bring the ten coins tomorrow."',
+            'Ben promised on day 3: "I bring the ten coins tomorrow."',
+        ),
+        ("«Приду завтра», — сказал он сегодня.", "«Приду завтра», — сказал он в день 3."),
+        ("“I come tomorrow”, he said; we meet tomorrow.", "“I come tomorrow”, he said; we meet on day 4."),
+        ('He said: "I come tomorrow', 'He said: "I come tomorrow'),
+        ('I come tomorrow."', 'I come tomorrow."'),
+    ],
+)
+def test_days_in_a_quotation_stay_as_they_were_said(said: str, told: str) -> None:
+    assert anchor_days(said, 2 * DAY) == told

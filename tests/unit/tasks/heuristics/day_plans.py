@@ -291,11 +291,11 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         """
         6:00 Eat something, being very hungry, at Hobbs Cafe | cafe 5 0
         6:30 Rest at home to recover energy | dorm 5 0
-        7:00 Get up and have breakfast at home | dorm 4 3
         9:00 Go to work at Hobbs Cafe as a baker | cafe 5 1
         12:00 Have lunch at Hobbs Cafe | cafe 4 3
         13:00 Continue working at Hobbs Cafe | cafe 5 2
         18:00 Have dinner at home | dorm 4 3
+        19:15 Spend time writing a novel | - 3 4
         23:00 Go to bed | dorm 4 1
         """,
     ),

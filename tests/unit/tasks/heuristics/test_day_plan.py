@@ -9,6 +9,7 @@ import pytest
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY
 from cogitate.memory.profile import Location, Profile
+from cogitate.simulation.meters import fed
 from cogitate.tasks.heuristics.day_plan import Slot, build
 from tests.unit.tasks.heuristics.day_plans import BAKER, CASES, PLACES
 
@@ -240,3 +241,49 @@ def test_an_appointment_late_in_the_evening_puts_bedtime_off_an_hour_after_it() 
         return times(BAKER, "Go to bed", booked=booked)
 
     assert (bed(1_320), bed(1_321)) == (["23:00"], ["23:01"])
+
+
+@pytest.mark.parametrize("filler", ["See to what comes up", "处理眼前的事", "Atender lo que surja"])
+def test_an_item_for_want_of_another_is_not_taken_up_again(filler: str) -> None:
+    slots = built({"name": "Ann"}, unfinished=[{"description": filler}, {"description": "Mend the gate"}])
+    assert slots == ["6:00 See to what comes up | - 3 5", "10:30 Take up again: Mend the gate | - 3 2"]
+
+
+def test_an_agent_of_which_nothing_is_known_sees_to_what_comes_up_in_its_language() -> None:
+    assert built({"name": "李明"}, language="zh") == ["6:00 处理眼前的事 | - 3 5"]
+
+
+ROBOT = {"name": "R7", "occupation": "maintenance robot"}
+
+
+@pytest.mark.parametrize(
+    ("currently", "told"),
+    [
+        ("checks the air filters", 'See to this: "checks the air filters"'),
+        ("checking the air filters.", 'See to this: "checking the air filters"'),
+        ("R7 is checking the seals.", "Spend time checking the seals"),
+    ],
+)
+def test_what_occupies_an_agent_is_planned_in_its_own_words_where_they_name_no_deed(currently: str, told: str) -> None:
+    slots = built(ROBOT | {"currently": currently})
+    assert slots == ["6:00 Work as a maintenance robot | - 4 1", f"12:00 {told} | - 4 1"]
+
+
+@pytest.mark.parametrize(
+    ("start", "routine", "gone", "eats"),
+    [
+        (360, "wakes at 7am", "breakfast", "6:00"),
+        (360, "wakes at 9am", "breakfast", "9:00"),
+        (660, "wakes at 7am", "lunch", "11:00"),
+        (1_080, "wakes at 7am", "dinner", "18:00"),
+    ],
+)
+def test_one_that_is_very_hungry_eats_in_place_of_the_next_meal(start: int, routine: str, gone: str, eats: str) -> None:
+    given = {"start": start, "status": {"hunger": fed(5)}}
+    profile = BAKER | {"routine": f"Klaus {routine}, eats dinner at 7pm."}
+    assert times(profile, gone, **given) == []
+    assert times(profile, "Eat something", **given) == [eats]
+
+
+def test_who_eats_long_before_a_meal_has_that_meal() -> None:
+    assert times(BAKER, "lunch", start=530, status={"hunger": fed(5)}) == ["12:00"]

@@ -179,7 +179,13 @@ def test_what_one_needs_is_done_nowhere_in_particular_by_one_without_a_home() ->
 
 def test_a_need_that_has_no_remedy_of_its_own_is_seen_to() -> None:
     (see,) = _needs(Profile(name="R7"), [], 600, {"battery": Meter(9, low="dead", need="low"), "heat": Meter(99)}, None)
-    assert see.text == "See to it: battery 9 of 100, 0 is dead"
+    assert see.text == "See to it: battery 9 (0: dead)"
+
+
+def test_a_meter_beyond_its_scale_is_told_with_both_ends() -> None:
+    oxygen = Meter(12, low="unbreathable", high="normal air", need="low", least=14, most=21)
+    (see,) = _needs(Profile(name="R7"), [], 600, {"oxygen": oxygen}, None)
+    assert see.text == "See to it: oxygen 12 (14: unbreathable, 21: normal air)"
 
 
 def test_what_fills_a_day_matters_least_and_a_pursuit_more() -> None:

@@ -1,0 +1,15 @@
+"""Quotations in a text: what stands between quotation marks is another's words and stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+#: A quotation that the text opens and closes; one that it only opens, or only closes, as a part of a longer text does.
+_QUOTED = re.compile(r"([“„\"«][^“”„\"«»]*+[”“\"»]|[“„\"«][^“”„\"«»]*+$|^[^“”„\"«»]*+[”»]|^[^“”„\"«»]*+\"(?=$))")
+
+
+def outside_quotations(text: str, change: Callable[[str], str]) -> str:
+    """Return `text` with every part that stands outside quotation marks as `change` returns it."""
+    parts = _QUOTED.split(text)
+    return "".join(part if index % 2 else change(part) for index, part in enumerate(parts))
