@@ -2,7 +2,8 @@
 
 Rules for English only; speech in another language is given as it was said. What is no clause is told as what it is:
 a request, advice, a proposal ("Jon suggested that they meet"), thanks, or a thing ("Jon mentioned a festival next
-month"). What a speaker denies is told as said: "Jon said that he never promised it". Of any other clause it is told that it was said, and no more: whether it argues, warns or praises, no rule
+month"). What a speaker denies is told as said: "Jon said that he never promised it".
+Of any other clause it is told that it was said, and no more: whether it argues, warns or praises, no rule
 can tell.
 """
 

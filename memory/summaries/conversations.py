@@ -32,7 +32,8 @@ LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every g
 _LOOKED_AT = 10  # lines of a talk that show its language
 #: 'Ada told me: "', 'I asked Bo on day 2: "'
 _REPORT = re.compile(
-    rf"(?P<who>[^:\n]{{1,{MAX_SPEAKER}}}?) (?:said|says|told|tells|asked|asks|answered|replied)(?: [^:\n\"“«]{{1,80}})?[:,] ?[\"“«'‘]"
+    rf"(?P<who>[^:\n]{{1,{MAX_SPEAKER}}}?) (?:said|says|told|tells|asked|asks|answered|replied)"
+    r"(?: [^:\n\"“«]{1,80})?[:,] ?[\"“«'‘]"
 )
 _SPOKEN = re.compile(rf"([^:\n]{{1,{MAX_SPEAKER}}}):\s++(?=\S)")
 

@@ -65,14 +65,11 @@ def fields(draw: st.DrawFn) -> Any:
     """A field of a plain type, with bounds that hold at least one value."""
     low = draw(INTS)
     high = low + draw(st.integers(2, 500))
-    bounds = {
-        draw(st.sampled_from(("ge", "gt"))): low,
-        draw(st.sampled_from(("le", "lt"))): high,
-    }
-    bounds = {name: bounds[name] for name in draw(st.sets(st.sampled_from(sorted(bounds))))}
+    ends = {draw(st.sampled_from(("ge", "gt"))): low, draw(st.sampled_from(("le", "lt"))): high}
+    bounds: dict[str, Any] = {name: ends[name] for name in draw(st.sets(st.sampled_from(sorted(ends))))}
     least = draw(st.integers(0, 12))
-    lengths = {"min_length": least, "max_length": least + draw(st.integers(0, 9))}
-    lengths = {name: lengths[name] for name in draw(st.sets(st.sampled_from(sorted(lengths))))}
+    sizes = {"min_length": least, "max_length": least + draw(st.integers(0, 9))}
+    lengths: dict[str, Any] = {name: sizes[name] for name in draw(st.sets(st.sampled_from(sorted(sizes))))}
     plain = draw(st.sampled_from(("int", "float", "str", "bool", "literal", "list", "optional", "model", "step")))
     match plain:
         case "int":
