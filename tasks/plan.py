@@ -278,7 +278,7 @@ def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
     """Return the text of a plan: its day, and each item with its time."""
     if language == ENGLISH:
         listed = "; ".join(f"{clock_time(i.minute or 0)} {i.description}" for i in items)
-        return f"Plan for day {day_number(start)}: {listed}."
+        return with_end(f"Plan for day {day_number(start)}: {listed}")
     phrases = Phrases(language)
     listed = "; ".join(f"{(i.minute or 0) % DAY // 60:02}:{(i.minute or 0) % 60:02} {i.description}" for i in items)
     return phrases.labelled(phrases.day(start), with_end(listed))
@@ -380,9 +380,9 @@ def _owed(case: Case, start: int, names: Mapping[str, str]) -> list[str]:
     found = find_promises(owner, case.entries, names)
     earlier = {item.description for plan in case.entries if plan.type == "plan" for item in plan.items}
     owed = [
-        f"{KEEP}{resolve_name(p.taker, names)}: {p.reminder}"
+        f"{KEEP}{f' to {resolve_name(p.taker, names)}' if p.taker else ''}: {p.reminder}"
         for p in found
-        if p.giver == owner and p.taker and is_english(p.deed) and not p.settled and day_of(p.minute) < day_of(start)
+        if p.giver == owner and is_english(p.deed) and not p.settled and day_of(p.minute) < day_of(start)
     ]
     return [text for text in owed if text not in earlier]
 

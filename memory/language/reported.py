@@ -2,7 +2,8 @@
 
 Rules for English only; speech in another language is given as it was said. What is no clause is told as what it is:
 a request, advice, a proposal ("Jon suggested that they meet"), thanks, or a thing ("Jon mentioned a festival next
-month"). Of any other clause it is told that it was said, and no more: whether it argues, warns or praises, no rule
+month"). What a speaker denies is told as said: "Jon said that he never promised it".
+Of any other clause it is told that it was said, and no more: whether it argues, warns or praises, no rule
 can tell.
 """
 
@@ -17,6 +18,7 @@ from cogitate.memory.language.text import FUNCTION_WORDS, words
 
 _FIRST = word_set("i im my")
 _YOU = word_set("you your yours yourself")
+_DENIALS = word_set("never not")
 _FEELINGS = word_set(
     "excited glad happy proud stoked thrilled grateful thankful impressed keen sad nervous ready interested pumped "
     "lucky honored psyched eager worried passionate curious"
@@ -91,7 +93,10 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
         first = lead.lower().split()[0]
     subject = next((low for low in lowered[:4] if not is_adverb(low)), first)
     if first in _FIRST or (not lead and subject == "i"):
-        told = replace_persons(tokens, speaker, listener, named=False)
+        denied = subject == "i" and any(low in _DENIALS or low.endswith("n't") for low in lowered)
+        told = replace_persons(tokens, speaker, listener, named=denied)
+        if denied:  # a claim about what is or was, which others may contest
+            return f"{speaker} said that {_uncapital(told)}"
         return told[0].upper() + told[1:]
     together = _AND_I.match("".join(tokens))
     if together and not opening and tokens[0] in names:

@@ -30,6 +30,11 @@ LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every g
 
 
 _LOOKED_AT = 10  # lines of a talk that show its language
+#: 'Ada told me: "', 'I asked Bo on day 2: "'
+_REPORT = re.compile(
+    rf"(?P<who>[^:\n]{{1,{MAX_SPEAKER}}}?) (?:said|says|told|tells|asked|asks|answered|replied)"
+    r"(?: [^:\n\"“«]{1,80})?[:,] ?[\"“«'‘]"
+)
 _SPOKEN = re.compile(rf"([^:\n]{{1,{MAX_SPEAKER}}}):\s++(?=\S)")
 
 
@@ -87,6 +92,8 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     """Return the speaker, text and time of an entry. A message's first subject speaks unless its text names one."""
     if is_statement_of_event(entry) and (stated := statement_of(entry, _speaker(entry, names))) is not None:
         return stated
+    if _reports_speech(entry.text, names):
+        return Utterance("", entry.text, entry.minute)
     known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
     if found and (found[1] in known or found[1] in names.values()):
@@ -94,8 +101,16 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
         listener = others[0] if len(others) == 1 else ""
         return Utterance(found[1], entry.text[found.end() :], entry.minute, listener)
     speaker = resolve_name(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
+    if speaker and entry.text.startswith(f"{speaker} "):  # a note of what it did or said, such as "Ben votes yes."
+        return Utterance("", told_apart(entry), entry.minute)
     listener = resolve_name(entry.subjects[1], names) if speaker and len(entry.subjects) == 2 else ""
     return Utterance(speaker, told_apart(entry), entry.minute, listener)
+
+
+def _reports_speech(text: str, names: Mapping[str, str]) -> bool:
+    """Return whether a text tells itself who said what it quotes: 'Ada told me: "The mill burns."'."""
+    found = _REPORT.match(text)
+    return found is not None and (found["who"] in ("I", "You") or found["who"] in names.values())
 
 
 def _speaker(entry: Entry, names: Mapping[str, str]) -> str:
@@ -196,6 +211,8 @@ def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> s
         talk = f"{resolve_name(owner, names)} talked with {format_list(people)}"
     elif len(people) > 1:
         talk = f"{format_list(people)} talked"
+    elif people:
+        talk = f"Conversation with {people[0]}"
     else:
-        talk = f"Conversation with {people[0] if people else resolve_name(owner, names)}"
+        talk = f"{resolve_name(owner, names)} talked"
     return f"{talk}{place} on {day_and_time(entries[0].minute)}."

@@ -19,7 +19,7 @@ from cogitate.memory.language.reported import REPORTING_WORDS, third_person
 from cogitate.memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
 from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.tense import told_after
-from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
+from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE, normal, stem, words
 from cogitate.memory.language.truncation import ELLIPSIS
 from cogitate.memory.language.word_count import count_words
 
@@ -111,6 +111,7 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
     for line in lines:
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
     found: list[Unit] = []
+    told: set[str] = set()  # what was said twice is told once
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
         clauses = clauses_of(said)
         for before, clause in zip(("", *clauses), clauses, strict=False):
@@ -125,6 +126,9 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
                 text = told_after(text, minute)
             if not text.endswith('?"'):
                 text = _ended(text[0].upper() + text[1:])
+            if normal(text) in told:
+                continue
+            told.add(normal(text))
             weights = _weights(text, lines_with, names, speakers.words, WEIGHTINGS[style])
             if _PROMISE.search(clause.replace("’", "'")):
                 weights[f"promise {at}"] = WEIGHTINGS[style].promise

@@ -6,7 +6,7 @@ Each rests on what an entry says in so many words, or on the status of a plan's 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from cogitate.memory.appointments import appointments
@@ -16,7 +16,7 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times
 from cogitate.memory.summaries.conversations import first_person, parse_line
 from cogitate.tasks.heuristics.day_plan import AGAIN
-from cogitate.tasks.heuristics.promises import KEEP, find_promises
+from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, ended, tell
 
 AHEAD = 2 * DAY  # game minutes in which appointments are looked for
@@ -27,10 +27,15 @@ _REFUSAL = re.compile(
 )
 
 
-def typed_findings(recalled: Recalled) -> Iterator[Finding]:
+def promises_of(recalled: Recalled) -> list[Promise]:
+    """Return the promises that the memories tell of."""
+    entries = {e.number: e for e in (*recalled.before, *recalled.recent)}
+    return find_promises(recalled.owner, list(entries.values()), recalled.names)
+
+
+def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[Finding]:
     """Yield what an insight may tell beside its theme, what matters most first."""
     entries = {e.number: e for e in (*recalled.before, *recalled.recent)}
-    promises = find_promises(recalled.owner, list(entries.values()), recalled.names)
     recent = {e.number for e in recalled.recent}
     for promise in promises:
         if promise.settled_by and promise.evidence[-1] in recent:
@@ -38,8 +43,8 @@ def typed_findings(recalled: Recalled) -> Iterator[Finding]:
     yield from _coming(recalled)
     for mine in (True, False):
         for promise in promises:
-            open_ = not promise.settled and promise.taker and not _is_over(promise.said, recalled.minute)
-            if open_ and (promise.giver == recalled.owner) == mine:
+            open_ = not promise.settled and not _is_over(promise.said, recalled.minute)
+            if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 yield Finding(tell(recalled, entries[promise.evidence[0]], promise.said), promise.evidence)
     yield from _plan(recalled)
 
@@ -62,7 +67,9 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
         if said and is_dated and item.number not in declined:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
             quote = tell(recalled, entry, said)
-            told_so = f"day {day_number(item.minute)} at {clock_time(item.minute)}" in quote
+            told_so = f"day {day_number(item.minute)}" in quote and any(
+                time.minute == item.minute % DAY for time in find_times(quote)
+            )
             yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
 
 

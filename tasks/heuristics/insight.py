@@ -8,7 +8,7 @@ latest reflections told already.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from cogitate.memory.language.text import normal, stems
 from cogitate.memory.policies.compaction import rating
 from cogitate.memory.summaries.conversations import is_header, parse_line
 from cogitate.memory.summaries.statements import news_of
-from cogitate.tasks.heuristics.findings import typed_findings
+from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.spoken import Phrases, quiet_reflections
 from cogitate.tasks.heuristics.themes import Sentence, most_central, word_weights
@@ -50,12 +50,14 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     Args:
         least: the importance from which an entry may be told.
     """
-    fresh = _Fresh(recalled)
-    sentences = list(_sentences(recalled, least))
+    fresh, english = _Fresh(recalled), _what_is_english(recalled)
+    promises = promises_of(english)
+    over = {telling for promise in promises if promise.settled for telling in promise.tellings}
+    sentences = list(_sentences(recalled, least, over))
     weights = word_weights(sentences, recalled.repeats)
     lead = next(_told(recalled, most_central(sentences, weights), fresh), None)
     second: Finding | None = None
-    for finding in typed_findings(_what_is_english(recalled)):
+    for finding in typed_findings(english, promises):
         if lead and finding.text.endswith(lead.text):
             lead = finding  # it says the same, with its hour
         elif fresh(finding.text):
@@ -96,24 +98,31 @@ def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> I
             yield Finding(text, (sentence.number,))
 
 
-def _sentences(recalled: Recalled, least: int) -> Iterator[Sentence]:
-    """Yield the sentences of the recent entries that may be told, in order of time."""
+def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]) -> Iterator[Sentence]:
+    """Yield the sentences of the recent entries that may be told, in order of time.
+
+    Args:
+        over: entries' numbers, each with a sentence of it that gives a promise of which a later entry says more.
+    """
     known = {normal(e.text) for e in recalled.before}
     entries = [e for e in recalled.recent if rating(e) >= least and normal(e.text) not in known]
     speakers = Speakers(recalled.of(s) for e in entries for s in e.subjects)
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
-        for sentence in _parts(recalled, entry):
+        past = [said for number, said in over if number == entry.number] if over else []
+        for sentence in _parts(recalled, entry, past):
             words = frozenset(stems(sentence))
             if words and not is_header(sentence) and not (is_dialogue(entry) and is_small_talk(sentence, speakers)):
                 standing = not sentence.endswith(QUESTIONS) and not leans_on_others(sentence)
                 yield Sentence(sentence, words, entry.number, rating(entry), standing)
 
 
-def _parts(recalled: Recalled, entry: Entry) -> list[str]:
-    """Return what may be told of an entry: all of it if it is short, else each sentence."""
+def _parts(recalled: Recalled, entry: Entry, past: Collection[str]) -> list[str]:
+    """Return what may be told of an entry: all of it if it is short, else each sentence but those that are `past`."""
     line = parse_line(entry, recalled.names)
     text = line.text if line.speaker else news_of(entry)
-    return [text.strip()] if len(text) <= SHORT and entry.type != "summary" else split_sentences(text)
+    if len(text) <= SHORT and entry.type != "summary" and not past:
+        return [text.strip()]
+    return [sentence for sentence in split_sentences(text) if sentence not in past]
 
 
 class _Fresh:

@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 
 from cogitate.memory.clock import day_number
 from cogitate.memory.entry import Entry
+from cogitate.memory.language.grammar import is_past, past_of
+from cogitate.memory.language.own_view import with_subject
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.text import stems
+from cogitate.memory.language.text import stem, stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
-KEEP = "Keep the promise to "  # opens an item of a plan
+KEEP = "Keep the promise"  # opens an item of a plan
 
 _ALIKE = 0.6  # share of a deed's words that an account of it repeats
+_NAME = r"[A-ZА-Я][\w'’-]{0,40}(?: [A-ZА-Я][\w'’-]{0,40}){0,2}"
 #: "I promise: I will …", "I promise to …", "I'll … for you, I promise"
 _VOW = re.compile(
     r"\bI(?: do)? (?:promise|swear|vow)(?: you)?\b[,:]?\s*(?:that )?(?:I(?:['’]ll| will)|to)\s(?P<deed>[^.!?;]{3,160})"
@@ -25,8 +28,8 @@ _VOW = re.compile(
     re.I,
 )
 _TOLD = re.compile(
-    r"\b(?P<giver>I|[A-ZА-Я][\w'’-]{0,40}(?: [A-ZА-Я][\w'’-]{0,40}){0,2}) (?:had )?promised "
-    r"(?:(?P<taker>me|[A-ZА-Я][\w'’-]{0,40}(?: [A-ZА-Я][\w'’-]{0,40}){0,2}) )?to (?P<deed>[^.!?;]{3,160})"
+    rf"\b(?P<giver>I|{_NAME}|[Tt]he \w{{1,40}}) (?:had |has |have )?promise[sd] "
+    rf"(?:(?P<taker>me|{_NAME}) )?to (?P<deed>[^.!?;]{{3,160}})"
 )
 _KEPT = re.compile(
     r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\bmade good on\b|"
@@ -41,28 +44,35 @@ _BROKEN = re.compile(
     r"\bthough (?:it|this|that) had been promised\b",
     re.I,
 )
-#: "I have carried …", "Here are your …": what a promise that is kept sounds like.
-_DONE = re.compile(
-    r"\b(?:I|you|he|she|they|[A-Z]\w+) (?:have |has |had |just )?\w+(?:ed|t|ght|ew|aid|ave|ade|ole|oke)\b|"
-    r"\bhere (?:is|are)\b",
+_CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might|whether)\b", re.I)
+#: Before the verb of a deed that was done, or was not: "did not mend", "forgot to mend".
+_DID = re.compile(r"\b(?:did(?: not| never|n['’]t)?|(?:failed|forgot|refused|declined|managed) to) $")
+#: When a deed is due, which is no part of it.
+_WHEN = re.compile(
+    r"\b(?:(?:on|by|until|before) )?(?:the \w{1,20} of )?(?:day \d{1,6}|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.I,
 )
-_CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might)\b", re.I)
+_WORD = re.compile(r"[^\W\d_]+")
+#: Who does what follows, but for those whom "and" joins to another.
+_SUBJECT = re.compile(r"\b(?:I|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|[Yy]ou|who|[A-ZА-Я][\w'’-]*)(?![\w'’-])")
+_TOGETHER = re.compile(rf"(?:,|,? and|,? with) {_NAME}")
+_NEAR = 100  # characters between who does something and the verb
 
 
 @dataclass(frozen=True)
 class Promise:
     """A promise to another, in the words in which it was given or told of."""
 
-    giver: str  # owner
-    taker: str  # owner; "" if the memory does not say
+    giver: str  # owner; a name if no entry says whose it is
+    taker: str  # likewise; "" if the memory does not say, or names several
     said: str  # the sentence, as the entry has it
     deed: str  # the part of it that tells what is promised
     minute: int
     evidence: tuple[int, ...]
     spoken: bool = False  # the giver said so itself; otherwise the memory tells of it
     settled: bool = False
-    settled_by: str = ""  # the sentence that states in so many words what came of it
+    settled_by: str = ""  # the sentence that tells what came of it
+    tellings: tuple[tuple[int, str], ...] = ()  # every sentence that gives or tells of it, with its entry's number
 
     @property
     def reminder(self) -> str:
@@ -75,11 +85,11 @@ class Promise:
 
 
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
-    """Return the promises that an owner gave or was given, by the time of their making.
+    """Return the promises that an owner's memories tell of, whoever gave them, by the time of their making.
 
     A promise that is given or told of again is the same promise.
     """
-    ids = {resolve_name(s, names): s for e in entries for s in e.subjects}
+    ids = {resolve_name(s, names): s for e in entries for s in e.subjects} | {resolve_name(owner, names): owner}
     found: list[Promise] = []
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         if entry.type in ("plan", "reflection"):
@@ -88,8 +98,16 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
         if not made:  # who promises, or hears of a promise again, has not done it yet
             _settle(owner, entry, names, found)
         for promise in made:
-            if not any(promise.giver == p.giver and _alike(promise.deed, p.deed) and not p.settled for p in found):
-                found.append(promise)
+            telling = (entry.number, promise.said)
+            same = (
+                at for at, p in enumerate(found)
+                if promise.giver == p.giver and _alike(promise.deed, p.deed) and not p.settled
+            )  # fmt: skip
+            at = next(same, None)
+            if at is None:
+                found.append(replace(promise, tellings=(telling,)))
+            else:
+                found[at] = replace(found[at], tellings=(*found[at].tellings, telling))
     return found
 
 
@@ -98,70 +116,98 @@ def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, 
     for sentence in split_sentences(line.text):
         if sentence.endswith("?"):
             continue
-        if line.speaker:
-            made = _given(owner, entry, line.speaker, sentence, names, ids)
-        else:
-            made = _told(owner, entry, sentence, names, ids)
-        if made:
+        made = _given(entry, line.speaker, sentence, names, ids) if line.speaker else None
+        if made or (made := _told(owner, entry, line.speaker, sentence, names, ids)):
             yield made
 
 
-def _told(owner: str, entry: Entry, sentence: str, names: Mapping[str, str], ids: Mapping[str, str]) -> Promise | None:
-    """Return the promise to or by the owner that a sentence tells of."""
+def _told(
+    owner: str, entry: Entry, speaker: str, sentence: str, names: Mapping[str, str], ids: Mapping[str, str]
+) -> Promise | None:
+    """Return the promise that a sentence tells of; of what somebody says, only one of the speaker's."""
     match = _TOLD.search(sentence)
     if not match or _BROKEN.search(sentence):
         return None
-    giver = owner if match["giver"] in ("I", resolve_name(owner, names)) else ids.get(match["giver"], "")
+    me = ids.get(speaker, speaker) if speaker else owner
+    giver = me if match["giver"] == "I" else ids.get(match["giver"], match["giver"])
     said = match["taker"]
-    taker = owner if said in ("me", resolve_name(owner, names)) else ids.get(said, "")
-    others = [s for s in entry.subjects if s != owner]
-    if not taker and giver == owner and len(others) == 1:
+    taker = me if said == "me" else ids.get(said, said) if said else ""
+    others = [s for s in entry.subjects if s != giver]
+    if not taker and giver == me and len(others) == 1:
         taker = others[0]
-    if owner not in (giver, taker) or not giver or giver == taker:
+    if giver == taker or (speaker and giver != me):
         return None
     return Promise(giver, taker, sentence, match["deed"], entry.minute, (entry.number,))
 
 
 def _given(
-    owner: str, entry: Entry, speaker: str, sentence: str, names: Mapping[str, str], ids: Mapping[str, str]
+    entry: Entry, speaker: str, sentence: str, names: Mapping[str, str], ids: Mapping[str, str]
 ) -> Promise | None:
-    """Return the promise to or by the owner that a speaker gives with a sentence."""
-    others = [s for s in entry.subjects if resolve_name(s, names) != speaker]
-    giver = ids.get(speaker, "")
-    if len(others) != 1 or not giver or owner not in (giver, others[0]) or _CONDITION.search(sentence):
-        return None
+    """Return the promise that a speaker gives with a sentence."""
     match = _VOW.search(sentence)
-    if match is None:
+    if match is None or _CONDITION.search(sentence):
         return None
+    others = [s for s in entry.subjects if resolve_name(s, names) != speaker]
+    taker = others[0] if len(others) == 1 else ""
     deed = match["deed"] or match["before"] or ""
-    return Promise(giver, others[0], sentence, deed, entry.minute, (entry.number,), spoken=True)
+    return Promise(ids.get(speaker, speaker), taker, sentence, deed, entry.minute, (entry.number,), spoken=True)
 
 
 def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise]) -> None:
-    """Note what an entry says of a promise made before it.
-
-    An account of a deed like the promised one settles it, too, so that nobody is reminded of what seems to be done;
-    only a sentence that says so in so many words is told.
-    """
-    told = parse_line(entry, names)
-    stated = _KEPT.search(told.text) or _BROKEN.search(told.text)
-    present = {*entry.subjects, owner}
-    for index in range(len(found) - 1, -1, -1):
-        promise = found[index]
-        if promise.settled or not {promise.giver, promise.taker} - {""} <= present:
-            continue
-        by_giver = told.speaker in ("", resolve_name(promise.giver, names))
-        alike = entry.minute > promise.minute and _alike(promise.deed, told.text)
-        if not (stated or (alike and by_giver and _DONE.search(told.text))):
-            continue
-        if entry.minute - promise.minute < 30 and not alike:
-            continue  # still the talk in which it was promised
-        said = next((s for s in split_sentences(told.text) if _KEPT.search(s) or _BROKEN.search(s)), "")
-        numbers = tuple(sorted({*promise.evidence, entry.number}))
-        found[index] = replace(promise, settled=True, settled_by=said, evidence=numbers)
+    """Note what an entry says of a promise made before it: in so many words, or with an account of the deed."""
+    open_ = [at for at, promise in enumerate(found) if not promise.settled]
+    if not open_:
         return
+    told = parse_line(entry, names)
+    sentences = split_sentences(told.text)
+    stated = next((s for s in sentences if _KEPT.search(s) or _BROKEN.search(s)), "")
+    present = {*entry.subjects, owner}
+    for index in reversed(open_):
+        promise = found[index]
+        said = ""
+        if entry.minute > promise.minute:
+            giver = resolve_name(promise.giver, names)
+            me = told.speaker or resolve_name(owner, names)
+            said = next((s for s in sentences if _is_account(s, promise.deed, giver, giver == me)), "")
+        if stated and {promise.giver, promise.taker} - {""} <= present:
+            alike = entry.minute > promise.minute and _alike(promise.deed, told.text)
+            if alike or entry.minute - promise.minute >= 30:  # no longer the talk in which it was promised
+                said = stated
+        if said:
+            numbers = tuple(sorted({*promise.evidence, entry.number}))
+            found[index] = replace(promise, settled=True, settled_by=said, evidence=numbers)
+            return
+
+
+def _is_account(sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
+    """Return whether a sentence tells that the giver did a deed, or did not.
+
+    Args:
+        by_giver: the giver tells it, so that "I" is the giver.
+    """
+    if sentence.endswith("?") or _CONDITION.search(sentence) or not _alike(deed, sentence):
+        return False
+    text = with_subject(sentence, "I") if by_giver else sentence
+    wanted = set(stems(deed))
+    for word in _WORD.finditer(text):
+        low = word[0].lower()
+        if word.start() == 0 or stem(low) not in wanted:
+            continue
+        is_done = is_past(low) or past_of(low) == low or _DID.search(text, max(0, word.start() - 24), word.start())
+        if is_done and _does(giver, by_giver, text[max(0, word.start() - _NEAR) : word.start()]):
+            return True
+    return False
+
+
+def _does(giver: str, by_giver: bool, before: str) -> bool:
+    """Return whether the giver is the subject of a verb, of which the text before it is given."""
+    called = re.escape(giver[4:]) if giver.startswith(("The ", "the ")) else re.escape(giver)
+    for mention in re.finditer(rf"\b(?:{called}{'|I' if by_giver else ''})(?![\w'’-])", before):
+        if not _SUBJECT.search(_TOGETHER.sub("", before[mention.end() :])):
+            return True
+    return False
 
 
 def _alike(deed: str, text: str) -> bool:
-    wanted = set(stems(deed))
+    wanted = set(stems(_WHEN.sub("", anchor_days(deed, 0))))
     return bool(wanted) and len(wanted & set(stems(text))) >= _ALIKE * len(wanted)

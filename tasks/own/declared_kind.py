@@ -7,7 +7,6 @@ The class holds what is special about the kind; everything else is what most kin
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -23,6 +22,7 @@ from cogitate.memory.stream import Stream
 from cogitate.prompts.render import Templates
 from cogitate.tasks.job import Job, JobKey, Latency, Request
 from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.own.answer_example import example_of
 from cogitate.tasks.own.cadences import Cadence, is_now, next_tick
 from cogitate.tasks.own.choices import Choice
 from cogitate.tasks.own.method_faults import called, fault_of_method, written_at
@@ -99,7 +99,7 @@ class DeclaredKind:
         """Return the host's question over the chosen memories."""
         declared, memories = self.declared, share_of(self._read(case), memory_share)
         assert declared.answer is not None  # a kind that asks no model is not asked for its prompt
-        example = json.dumps(dict.fromkeys(declared.answer.model_fields, "..."))
+        example = example_of(declared.answer)
         rendered = (declared.template or templates()).render(
             declared.template_name,
             {

@@ -18,6 +18,7 @@ from cogitate.memory.summaries.conversations import (
     conversations,
     first_person,
     format_list,
+    is_header,
     parse_line,
     resolve_name,
     summarise_entries,
@@ -251,8 +252,35 @@ def test_a_digest_of_a_talk_opens_with_its_owner(owner: str, header: str) -> Non
     said = message("Hm?", 600, subjects=(MARIA, KLAUS, ISABELLA))
     assert summarise_entries(stream_of(said).live(), WORLD.names, owner=owner) == header
     alone = message("Hm?", 600, subjects=(KLAUS,))
-    opening = "Conversation with Klaus Mueller at cafe on day 1, 10:00 AM."
+    opening = "Klaus Mueller talked at cafe on day 1, 10:00 AM."
     assert summarise_entries(stream_of(alone).live(), WORLD.names, owner=KLAUS) == opening
+    assert is_header(opening)
+
+
+@pytest.mark.parametrize("owner", [KLAUS, MARIA])
+def test_what_was_said_or_noted_twice_is_told_once(owner: str) -> None:
+    noted = [
+        message("Klaus Mueller promises to bring the stones by Friday.", 600, subjects=(KLAUS,)),
+        message("Klaus Mueller promises to bring the stones by Friday.", 601, subjects=(KLAUS,)),
+        message("Klaus Mueller votes yes.", 602, subjects=(KLAUS,)),
+    ]
+    told = summarise_entries(stream_of(*noted).live(), WORLD.names, owner=owner)
+    assert told.endswith("AM. Klaus Mueller promises to bring the stones by Friday. Klaus Mueller votes yes.")
+    earlier = Entry(type="summary", text="Klaus Mueller votes yes.", minute=500)
+    assert summarise_entries(stream_of(earlier, *noted).live(), WORLD.names, owner=owner).count("votes yes") == 1
+
+
+@pytest.mark.parametrize("verb", ["told me", "said", "asked Isabella Rodriguez", "told me on day 1"])
+@pytest.mark.parametrize("subjects", [(MARIA,), (MARIA, KLAUS), ()])
+def test_a_line_that_says_itself_who_speaks_is_told_as_it_was_noted(verb: str, subjects: tuple[str, ...]) -> None:
+    noted = Entry(type="message", text=f'Maria Lopez {verb}: "I promise: I will sing."', minute=600, subjects=subjects)
+    assert parse_line(noted, WORLD.names) == ("", noted.text, 600, "")
+
+
+def test_what_a_speaker_denies_is_told_as_said() -> None:
+    for said in ("I never promised the salt.", "I did not promise the salt.", "I haven't promised the salt."):
+        told = summarise_entries(stream_of(message(said, 600, speaker=MARIA, hearer=KLAUS)).live(), WORLD.names)
+        assert "Maria Lopez said that she" in told
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_news_has_no_label() -> None:
 
 
 def test_a_line_that_is_no_event_is_shown_with_its_speaker() -> None:
-    said = Entry(type="message", text="Alice Adams is late: the mill burned.", minute=1, subjects=(ALICE,))
+    said = Entry(type="message", text="It is late: the mill burned.", minute=1, subjects=(ALICE,))
     assert shown_line(said, NAMES) == parse_line(said, NAMES)
     assert shown_line(said, NAMES).speaker == "Alice Adams"
     assert news_of(Entry(type="observation", text="Ann: a name on a door.", minute=1)) == "Ann: a name on a door."

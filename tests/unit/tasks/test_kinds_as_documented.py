@@ -5,13 +5,20 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from functools import reduce
+from pathlib import Path
 
+from cogitate.memory.routing.routing import RULES
+from cogitate.prompts.render import VALUES, Templates
+from cogitate.tasks.own.declared_kind import BUILT_IN_TEMPLATE
 from cogitate.tasks.own.declaring import kind
 from cogitate.tasks.registry import kinds, register_builtin
 from tests.repository import ROOT
+from tests.unit.tasks.kind_cases import case_of, stream_of
 
 register_builtin()
 DOCS = ROOT / "docs"
+GUIDE = DOCS / "how-to" / "extending.md"
 
 
 def test_bounds_are_those_that_the_page_on_timing_lists() -> None:
@@ -51,3 +58,39 @@ def test_a_declared_kind_has_the_defaults_that_the_guide_lists() -> None:
     defaults = {name: one.default for name, one in inspect.signature(kind).parameters.items()}
     assert listed.keys() >= {"owners", "importance", "latency", "on_denied", "prompt_cap", "output_cap"}
     assert {name: defaults[name] for name in listed} == listed
+
+
+def test_a_case_has_what_the_guide_lists_of_it() -> None:
+    rows = re.findall(r"^\| `case\.([\w.]+)` \| (.*) \|$", GUIDE.read_text(), re.MULTILINE)
+    case = case_of(next(iter(kinds())), stream_of(), 600)
+    assert {name for name, _ in rows} >= {
+        "job.key",
+        "job.minute",
+        "job.due",
+        "job.params",
+        "profile",
+        "world",
+        "entries",
+    }
+    for name, says in rows:
+        held = reduce(getattr, name.split("."), case)
+        listed = re.findall(r"`(\w+)`", says.partition(":")[2])
+        assert not [one for one in listed if one != "minute" and not hasattr(held, one)], name
+
+
+def test_the_event_types_that_the_guide_lists_are_those_that_are_known() -> None:
+    told = GUIDE.read_text().partition("These types of events")[2].partition("Declare event types")[0]
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.*) \|$", told, re.MULTILINE)
+    listed = {name: says for names, says in rows for name in re.findall(r"`(\w+)`", names)}
+    assert listed.keys() == RULES.keys()
+    for name, says in listed.items():
+        rule = RULES[name]
+        assert ("into the summary" in says) == ("integrate" in (rule.strategy, rule.with_consensus)), name
+
+
+def test_the_template_that_the_guide_shows_renders(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"^```jinja\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "vote.j2").write_text(shown)
+    templates = Templates(tmp_path)
+    templates.check(["vote"])
+    assert templates.unknown_in("vote", VALUES[BUILT_IN_TEMPLATE]) == []

@@ -12,7 +12,17 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.prompts.render import Templates
 from cogitate.tasks.plan import Plan
-from tests.unit.tasks.kind_cases import KLAUS, MARIA, PROFILE, case_of, message, moment_of, observation, stream_of
+from tests.unit.tasks.kind_cases import (
+    ISABELLA,
+    KLAUS,
+    MARIA,
+    PROFILE,
+    case_of,
+    message,
+    moment_of,
+    observation,
+    stream_of,
+)
 
 KIND = Plan(Templates())
 MORNING = 1440 + 360
@@ -62,6 +72,28 @@ def test_a_promise_of_the_day_before_is_planned_once() -> None:
     assert owed not in planned(stream_of(today)), "it may still be kept without a plan"
     earlier = Entry(type="plan", text="Plan.", minute=360, items=(PlanItem(id="1-0", description=owed, minute=700),))
     assert owed not in planned(stream_of(given, earlier))
+
+
+def test_a_promise_to_nobody_in_particular_or_to_several_is_planned() -> None:
+    owed = 'Keep the promise: "I promise to bring the stones."'
+    for subjects in ((KLAUS,), (KLAUS, MARIA, ISABELLA)):
+        said = Entry(
+            type="message", text="Klaus Mueller: I promise to bring the stones.", minute=900, subjects=subjects
+        )
+        assert owed in planned(stream_of(said))
+    noted = observation("I promised to bring the stones.", 900, subjects=(KLAUS,))
+    assert "Keep the promise: bring the stones" in planned(stream_of(noted))
+    heard = Entry(type="message", text="Maria Lopez: I promise to sing.", minute=900, subjects=(MARIA, KLAUS, ISABELLA))
+    assert not any("promise" in item for item in planned(stream_of(heard)))
+
+
+def test_the_text_of_a_plan_ends_with_one_mark() -> None:
+    said = message("I promise to bring the stones.", 900, speaker=KLAUS, hearer=MARIA)
+    case = case_of(KIND, stream_of(said), MORNING, profile=Profile(name="Klaus Mueller"))
+    (append, *_) = KIND.heuristic(case)
+    assert isinstance(append, Append)
+    assert append.entry is not None
+    assert append.entry.text.endswith('"I promise to bring the stones."')
 
 
 def test_of_the_long_term_summary_only_what_names_its_day_is_planned() -> None:

@@ -117,7 +117,58 @@ def test_what_became_of_a_promise_is_told_in_the_words_that_say_so() -> None:
     storm = observation("The storm took the roof.", 950, importance=9)
     assert told(noticed(given, kept, storm)) == 'The storm took the roof. Maria Lopez told me: "Here, as promised."'
     lent = message("I lent you the ladder on a whim.", 900, importance=3)
-    assert told(noticed(given, lent, storm)) == "The storm took the roof."
+    assert told(noticed(given, lent, storm)) == (
+        'The storm took the roof. Maria Lopez told me: "I lent you the ladder on a whim."'
+    )
+
+
+MILL = observation("The mill burnt down.", 700, importance=5)
+TOLL = observation("The toll was raised.", 720, importance=5)
+
+
+@pytest.mark.parametrize(
+    ("deed", "account"),
+    [
+        ("mend the bridge", "Ada mended the bridge."),
+        ("mend the bridge by Friday", "Ada did not mend the bridge."),
+        ("mend the bridge on day 2", "Ada and Bo mended the bridge together."),
+        ("mend the bridge", "Ada forgot to mend the bridge."),
+        ("bring the salt", "Ada brought the salt."),
+        ("build a wall", "At noon Ada quietly built a wall."),
+        ("pay the toll", "Ada has paid the toll."),
+        ("carry the stones", "Ada never carried the stones."),
+        ("buy a goat", "Ada bought a goat."),
+        ("dig a well", "Ada dug a well."),
+    ],
+)
+@pytest.mark.parametrize("voice", ["Ada", "I", "The miller"])
+def test_of_a_promise_whose_deed_is_told_later_that_account_is_told(deed: str, account: str, voice: str) -> None:
+    account = account.replace("Ada", voice if account.startswith("Ada") else voice.replace("The ", "the "))
+    made = observation(f"{voice} promised to {deed}.", 600, importance=5)
+    insight = noticed(made, MILL, TOLL, observation(account, 1_900, importance=5), minute=2_000)
+    assert account in insight.text
+    assert "promise" not in insight.text
+    assert {1, 4} <= set(insight.evidence)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Bo mended the bridge.", "Ada will mend the bridge.", "Ada asked Bo to mend the bridge.",
+        "Has Ada mended the bridge?", "If Ada mended the bridge, we could cross.", "Ada mended the gate of the farm.",
+        "Ada heard that Bo mended the bridge.", "Adam mended the bridge.",
+    ],
+)  # fmt: skip
+def test_a_promise_stays_open_when_no_entry_tells_that_its_giver_did_the_deed(other: str) -> None:
+    made = observation("Ada promised to mend the bridge.", 600, importance=8)
+    seen = observation(other, 1_900, importance=2)
+    assert "Ada promised to mend the bridge." in told(noticed(made, seen, minute=2_000))
+
+
+def test_a_time_that_a_finding_names_is_not_told_before_it_again() -> None:
+    for hour in ("9 AM", "9:00 AM", "09:00", "9 a.m."):
+        made = observation(f"Maria Lopez promised to bring the salt on day 2 at {hour}.", 600, importance=5)
+        assert told(noticed(made)).count("day 2") == 1
 
 
 def test_what_is_coming_is_told_with_its_hour_and_its_source() -> None:

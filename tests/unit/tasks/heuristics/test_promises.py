@@ -51,6 +51,7 @@ def test_a_promise_that_was_noted_is_found() -> None:
     strangers = observation("Maria Lopez promised Isabella Rodriguez to sing.", 8, subjects=(MARIA, ISABELLA))
     assert [(p.giver, p.taker, p.deed) for p in found(noted, other, without, strangers)] == [
         (KLAUS, MARIA, "mend the gate"), (MARIA, KLAUS, "cook"), (KLAUS, MARIA, "fix Maria Lopez's lamp"),
+        (MARIA, ISABELLA, "sing"),
     ]  # fmt: skip
 
 
@@ -133,11 +134,11 @@ def test_a_promise_that_is_heard_of_again_is_not_kept_by_that(again: str) -> Non
     assert (promise.settled, promise.evidence) == (False, (1,))
 
 
-def test_only_a_sentence_that_says_so_is_told_of_a_promise_that_is_settled() -> None:
+def test_of_a_promise_that_is_settled_the_sentence_that_says_so_is_told() -> None:
     (stated,) = found(GIVEN, message("Hello! I kept my word.", 900))
     assert stated.settled_by == "I kept my word."
     (seems,) = found(GIVEN, message("I lent you the ladder last night.", 900))
-    assert (seems.settled, seems.settled_by) == (True, "")
+    assert (seems.settled, seems.settled_by) == (True, "I lent you the ladder last night.")
 
 
 def test_a_promise_that_is_repeated_is_one() -> None:
