@@ -96,7 +96,7 @@ class RunEngine:
         state.retries.see(boundary.retries)
         closings = close_due(
             boundary.rows, state.open, state.streams, tick=tick, kind_of=state.rules.kind_of, case_of=state.case_of,
-            made_ahead=self._made_ahead,
+            made_ahead=self._made_ahead, retired=state.retired,
         )  # fmt: skip
         for closing in closings:
             key = closing.ended.key

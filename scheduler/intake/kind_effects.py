@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from cogitate.memory.effects import Effect
-from cogitate.memory.errors import ENDS_PROCESS
+from cogitate.memory.errors import ENDS_PROCESS, quoted
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.intake.effects import check_effects
 from cogitate.tasks.kind import Case, Halving, Kind
@@ -40,9 +41,32 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
     try:
         return KindEffects(check_effects(made))
     except InputError as error:
-        written = getattr(kind, "written", None)  # of a declared kind, whose method has another name
-        named = f"kind {kind.name!r}: {written(name)}" if callable(written) else name
-        return KindEffects((), f"{named}: {error}"[:_SAID])
+        return KindEffects((), f"{_written(kind, name)}: {error}"[:_SAID])
+
+
+def without_strangers(kind: Kind, made: KindEffects, method: str, is_known: Callable[[str], bool]) -> KindEffects:
+    """Return effects that are for owners of the run alone; none, with the reason, if one is for an owner it never had.
+
+    Args:
+        method: of the kind, which made them.
+        is_known: returns whether the run has an owner, or had it.
+    """
+    for effect in made.effects:
+        if not is_known(effect.owner):
+            said = f"{type(effect).__name__}: {no_such_owner(effect.owner)}"
+            return KindEffects((), f"{_written(kind, method)}: {said}"[:_SAID])
+    return made
+
+
+def no_such_owner(owner: object) -> str:
+    """Return what is said of an owner that a run does not have and never had."""
+    return f"there is no owner {quoted(owner)} in this run"
+
+
+def _written(kind: Kind, method: str) -> str:
+    """Return how a refusal names a kind's method."""
+    written = getattr(kind, "written", None)  # of a declared kind, whose method has another name
+    return f"kind {kind.name!r}: {written(method)}" if callable(written) else method
 
 
 def fault_of_kind(kind: str, method: str, error: BaseException) -> str:

@@ -30,6 +30,7 @@ Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "too_slow", "late", "failed", "dead", "cancelled"]
 Settled = Literal["staged", "offered", "freed", "accounted", "already", "unknown", "gone"]
 TrialState = Literal["asked", "taken", "answered"]
+UNUSABLE = "unusable"  # class of failure of an answer that the model's words or its kind's checks made unusable
 Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
@@ -39,9 +40,12 @@ def named_failure(failure: str, check: str = "") -> str:
 
 
 def split_failure(failure: str) -> tuple[str, str]:
-    """Return a class of failure, and the name of the check that is in it, or ""."""
+    """Return a class of failure, and the name of the check that is in it, or "".
+
+    Only an unusable answer names a check. Any other text, such as a precondition, may have a colon of its own.
+    """
     kind, _, check = failure.partition(":")
-    return kind, check
+    return (kind, check) if kind == UNUSABLE else (failure, "")
 
 
 class PromptCount(NamedTuple):

@@ -34,6 +34,7 @@ from cogitate.scheduler.intake.checks import (
     reason,
 )
 from cogitate.scheduler.intake.effects import check_effect
+from cogitate.scheduler.intake.kind_effects import no_such_owner
 from cogitate.scheduler.intake.observations import Observation, check_entry, check_event
 from cogitate.scheduler.tick.doubts import Doubts
 from cogitate.scheduler.tick.live_memory import LiveMemory
@@ -49,7 +50,7 @@ class NoSuchOwner(InputError):
     """A host names an owner that its run does not have."""
 
     def __init__(self, owner: object) -> None:
-        self.missing = f"there is no owner {quoted(owner)} in this run"  # for a host that calls nothing of ours
+        self.missing = no_such_owner(owner)  # for a host that calls nothing of ours
         super().__init__(f"{self.missing}; owners join with loop.join(owner, profile)")
 
 
@@ -154,7 +155,10 @@ class WorldCalls:
     def ask(self, effect: Effect) -> None:
         """Note an effect of the world's own."""
         self._check_turn()
-        self._turn.world_effects.append(check_effect(effect))
+        checked = check_effect(effect)
+        if checked.owner not in self._state.retired:  # an effect for an owner that has left is counted as refused
+            self.known(checked.owner)
+        self._turn.world_effects.append(checked)
 
     def join(self, owner: str, profile: Profile) -> None:
         """Note an owner that joins."""
