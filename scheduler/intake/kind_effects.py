@@ -13,6 +13,7 @@ from cogitate.tasks.kind import Case, Halving, Kind
 from cogitate.tasks.own.method_faults import MethodFault, raised_at
 
 EFFECTS_REFUSED = "effects_refused"  # failure class of a job whose kind returned no usable effects
+PROMPT_FAILED = "prompt_failed"  # of one whose kind made no prompt: no model was asked
 _SAID = 300  # characters of a reason
 
 
@@ -74,6 +75,21 @@ def fault_of_kind(kind: str, method: str, error: BaseException) -> str:
     if type(error) is MethodFault:
         return str(error)[:_SAID]
     return f"kind {kind!r}: {method} raised {type(error).__name__} in {raised_at(error)}"[:_SAID]
+
+
+def place_in_kind(kind: Kind, method: str, error: BaseException) -> str:
+    """Return which method of a kind made nothing of an answer and where, without a text that may quote memories."""
+    written = getattr(kind, "written", None)
+    if not callable(written):
+        return fault_of_kind(kind.name, method, error)
+    if isinstance(error, InputError):  # by the check of what it returned
+        return f"{_written(kind, method)} returned what cannot be used"[:_SAID]
+    return f"{_written(kind, method)} raised {type(error).__name__} in {raised_at(error)}"[:_SAID]
+
+
+def is_of_host(kind: Kind) -> bool:
+    """Return whether a kind is a host's own, not a built-in one."""
+    return hasattr(kind, "written") or not type(kind).__module__.startswith("cogitate.tasks.")
 
 
 def place_of(error: BaseException) -> str:

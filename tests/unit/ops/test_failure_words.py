@@ -33,6 +33,7 @@ def test_a_class_is_said_with_its_status() -> None:
 def test_an_unusable_answer_is_said_with_the_check_that_it_has_not_passed() -> None:
     assert format_class("unusable:kind_failed") == "unusable (kind failed)"
     assert format_class("unusable") == "unusable", "as older versions keep it"
+    assert format_class("owner 'agent:zoe' has left") == "owner 'agent:zoe' has left", "a precondition has no check"
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,12 @@ def seen(text: str = "A cart went by.", minute: int = MINUTE) -> Entry:
     return Entry(type="observation", text=text, minute=minute)
 
 
+def test_an_effect_of_the_world_for_an_owner_that_never_was_is_refused_at_the_call() -> None:
+    with pytest.raises(InputError, match="there is no owner 'agent:nobody' in this run"):
+        calls().ask(SetCounter("agent:nobody", "mine", 1))
+    calls().ask(SetCounter(GONE, "mine", 1))  # counted as refused
+
+
 #: Every call of a world, as it is usually made.
 USUAL: dict[str, Callable[[WorldCalls], object]] = {
     "observe": lambda world: world.observe(ADA, seen()),
