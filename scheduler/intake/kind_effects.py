@@ -10,7 +10,7 @@ from cogitate.memory.errors import ENDS_PROCESS, quoted
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.intake.effects import check_effects
 from cogitate.tasks.kind import Case, Halving, Kind
-from cogitate.tasks.own.method_faults import MethodFault, raised_at
+from cogitate.tasks.own.method_faults import MethodFault, raised_at, told
 
 EFFECTS_REFUSED = "effects_refused"  # failure class of a job whose kind returned no usable effects
 PROMPT_FAILED = "prompt_failed"  # of one whose kind made no prompt: no model was asked
@@ -74,7 +74,7 @@ def fault_of_kind(kind: str, method: str, error: BaseException) -> str:
     """Return what was wrong in a kind's method, and in which file and line, without a text that may quote memories."""
     if type(error) is MethodFault:
         return str(error)[:_SAID]
-    return f"kind {kind!r}: {method} raised {type(error).__name__} in {raised_at(error)}"[:_SAID]
+    return f"kind {kind!r}: {method} raised {told(error)}"[:_SAID]
 
 
 def place_in_kind(kind: Kind, method: str, error: BaseException) -> str:
@@ -84,7 +84,7 @@ def place_in_kind(kind: Kind, method: str, error: BaseException) -> str:
         return fault_of_kind(kind.name, method, error)
     if isinstance(error, InputError):  # by the check of what it returned
         return f"{_written(kind, method)} returned what cannot be used"[:_SAID]
-    return f"{_written(kind, method)} raised {type(error).__name__} in {raised_at(error)}"[:_SAID]
+    return f"{_written(kind, method)} raised {told(error)}"[:_SAID]
 
 
 def is_of_host(kind: Kind) -> bool:

@@ -68,6 +68,6 @@ def test_a_job_says_it_of_its_attempts_and_its_end() -> None:
         refused="", due=8, successor="", reason="failed", ended=8, source="heuristic", failure="breaker_open",
         because="server", tries=(Tried(number=1, model="small", ms=900, used=Cost(calls=1), failure="rate_limited"),),
     )  # fmt: skip
-    life = dict(job_life(one, ""))
+    life = dict(job_life(one, "", lambda *_: None))
     assert life["failure"] == "breaker_open (server error 5xx)"
     assert life["attempt"].endswith(": rate_limited 429")
