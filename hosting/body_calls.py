@@ -90,11 +90,11 @@ class BodyCalls:
         self,
         kind: str,
         owner: str,
+        params: Mapping[str, Any] | None = None,
         *,
         numbers: tuple[int, ...] | None = None,
         reads: tuple[Reads, ...] = (),
         priority: int = 0,
-        params: Mapping[str, Any] | None = None,
         within: int | None = None,
     ) -> str:
         """Request a job outright, beside those of its kind's cadence, and return its id.
@@ -102,10 +102,10 @@ class BodyCalls:
         One of the next ticks has the job's end in `tick.ended`, with this id.
 
         Args:
-            numbers: read just these entries of the owner; None: all live ones.
-            reads: parts of other owners' streams to read as well.
             params: parameters of the kind: `act` "location", "activity" and "status", `plan` "status" and "unfinished",
                 `reflect` "since" and "status", other built-in kinds none; a kind of the host's own any.
+            numbers: read just these entries of the owner; None: all live ones.
+            reads: parts of other owners' streams to read as well.
             within: ticks after which the result is of no use any more; None: as the kind says. No model is asked whose
                 answer would come later: the kind's heuristic applies by then.
 

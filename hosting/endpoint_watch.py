@@ -14,7 +14,7 @@ from cogitate.hosting.shortfall_lines import shortfall_lines
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.turn import FinishedTick
 from cogitate.scheduler.inspection.summary import lines_of_shortfalls
-from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
+from cogitate.scheduler.journal.shortfalls import Shortfalls, breaker_cause, note_shortfall
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK
 from cogitate.workers.llm.requests.address import servers_of
 
@@ -46,10 +46,12 @@ class EndpointWatch:
         for note in outcome.notes:
             if note.key in ends:
                 note_shortfall(self._shortfalls, ends[note.key], note, note.model, tick, outcome.core.minute)
-            why = note.because or note.failure
+            opened_by = breaker_cause(note)
+            why = opened_by or note.failure
             if why == "real_day_spent":
-                self._say("real_day.spent", "", why, tick, "no model is asked by any run before 00:00 UTC")
-            elif note.because or why in AT_ONCE or why == "breaker_open":
+                then = "no room today for such a reservation; smaller calls may still pass until 00:00 UTC"
+                self._say("real_day.spent", "", why, tick, then)
+            elif opened_by or why in AT_ONCE or why == "breaker_open":
                 endpoint = self._endpoints.get(note.model, "")
                 then = "jobs go to their heuristic until it answers"
                 self._say("endpoint.unreachable", endpoint, why, tick, WHAT_TO_CHECK.get(why, then))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cogitate.memory.clock import day_and_time
 from cogitate.scheduler.inspection.summary import ShortfallLine
+from cogitate.scheduler.journal.shortfalls import OF_KINDS
 from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK
 from cogitate.workers.llm.replies.failures import STATUS
@@ -54,6 +55,8 @@ def format_failure(failure: str) -> str:
     if failure in _NOT_CALLED:
         said = _NOT_CALLED[failure]
         return said[0].lower() + said[1:] if said.startswith("The ") else said
+    if failure in OF_KINDS:
+        return "the kind's own code failed"
     return f"the endpoint {_ENDPOINT[failure]}" if failure in _ENDPOINT else f"the model {_NO_USE}"
 
 

@@ -52,6 +52,7 @@ from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.presence import Presence
 from cogitate.scheduler.tick.arguments import check_arguments
 from cogitate.scheduler.tick.commit_thread import Carried
+from cogitate.scheduler.tick.doubtful_settings import tell_low_prices, tell_small_limits
 from cogitate.scheduler.tick.garbage import full_collections
 from cogitate.scheduler.tick.loop import RunLoop, Tick, Watcher
 from cogitate.scheduler.tick.result_collector import Publish
@@ -211,6 +212,8 @@ class TickLoop(BodyCalls):
             tell_strangers(self.state, settings, given.owners)
             self._loop.calls.doubts.look_at_profiles(self.state.profiles or given.owners)
             tell_unasked(run, settings, given.settings)
+            tell_low_prices(run, settings)
+            tell_small_limits(run, self.state.rules, self.state.view)
             if settings.metrics_port is not None:
                 from cogitate.hosting.metrics import serve_metrics
 

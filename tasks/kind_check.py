@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import TypeGuard, cast, get_args
 
@@ -177,6 +177,8 @@ def _wrong_methods(kind: object) -> Iterator[str]:
             yield f"{name} yields: return {_RETURNS[name]}"
         elif not takes(method, len(arguments)):
             yield f"{name} cannot be called as {call}"
+        elif is_out_of_order(method, arguments):
+            yield f"{name} has its parameters in another order: write {call}"
 
 
 _RETURNS = {
@@ -199,6 +201,15 @@ def takes(method: object, count: int) -> bool:
     except TypeError:
         return False
     return True
+
+
+def is_out_of_order(method: object, arguments: Sequence[str]) -> bool:
+    """Return whether a method has one of these names at another's place: its arguments are given by position."""
+    try:
+        names = list(inspect.signature(method).parameters)  # type: ignore[arg-type]  # known to be callable
+    except (TypeError, ValueError):
+        return False  # it does not say
+    return any(found != name and found in arguments for found, name in zip(names, arguments, strict=False))
 
 
 def _value(kind: object, name: str) -> object:

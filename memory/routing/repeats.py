@@ -30,20 +30,21 @@ _LONG = 200
 #: Counter of a stream's head: the importance of all repeats ever counted instead of stored, summed.
 REPEATED = "repeated"
 
-RepeatKey = tuple[str, ...]
+RepeatKey = tuple[str | tuple[str, ...], ...]
 
 
 def repeat_key(entry: Entry) -> RepeatKey | None:
     """Return the key that two repeats share; None for entries that are never coalesced.
 
     Only what was perceived or thought is: who says "yes" twice has said two things, and two votes are two events.
-    Place, quest, encounter and tags must agree as well.
+    Subjects, place, quest, encounter and tags must agree as well: two owners seen at the same thing are two memories.
     """
     if entry.type != "observation" or entry.source in ("dialogue", "social") or entry.since_minute is not None:
         return None
     if INTEGRATE in entry.tags:
         return None
-    return (_key_words(entry.text), entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
+    subjects = tuple(sorted(set(entry.subjects)))
+    return (_key_words(entry.text), subjects, entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
 
 
 @lru_cache(maxsize=4_096)

@@ -46,10 +46,11 @@ def job(
     with open_state(settings) as client:
         found = JobHistory(client, run).find(key)
         store = RunStore.open(client, run)
-        refusal = format_refusal(found.refused, limits_of(store).limit_of, pools_of(store).of)
+        limit_of = limits_of(store).limit_of
+        refusal = format_refusal(found.refused, limit_of, pools_of(store).of)
         texts = captured_of(store, settings, key) if prompt else []
     console = Terminal(stderr=as_json)
-    for name, text in job_life(found, refusal):
+    for name, text in job_life(found, refusal, limit_of):
         console.print(f"{name:<10} {text}", highlight=False, soft_wrap=True)
     for name, text in _texts(texts) if prompt else ():
         console.print(f"\n{name}\n{text}", highlight=False, soft_wrap=True)

@@ -261,7 +261,7 @@ class Readings:
                     "ended": found.ended, "retryable": is_retryable(found),
                     "grade": "bad" if found.reason in SHORT else "",
                 },
-                "life": [*job_life(found, refusal, texts=texts)],
+                "life": [*job_life(found, refusal, limits_of(store).limit_of, texts=texts)],
                 "over": found.ended > 0,  # an open page need not ask again
             }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cogitate.scheduler.budget.budget import figure_of
 from cogitate.tasks.job import Cost
 
 
@@ -13,7 +14,7 @@ def format_cost(cost: Cost) -> str:
     if cost.tokens:
         parts.append(f"{cost.tokens:,} tokens")
     if cost.usd_micros:
-        parts.append(f"${cost.usd_micros / 1_000_000:,.4f}")
+        parts.append(figure_of("usd_micros")(cost.usd_micros))
     return ", ".join(parts) or "nothing"
 
 

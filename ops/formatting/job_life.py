@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,12 +12,13 @@ from cogitate.ops.formatting.amounts import by_unit, format_cost
 from cogitate.ops.formatting.effects import format_effects
 from cogitate.ops.formatting.failures import format_class
 from cogitate.ops.formatting.run import MEANING
-from cogitate.scheduler.budget.budget import format_cell, format_empty_pool
+from cogitate.scheduler.budget.budget import format_empty_pool, format_limited_cell
+from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitUnit
 from cogitate.scheduler.inspection.job_history import JobRecord, LateAnswer
 from cogitate.scheduler.ledger.claims import Tried
 from cogitate.tasks.job import Cost
 
-_SAVED = ", paid by an identical call"
+LimitOf = Callable[[str, str, LimitUnit], int | None]  # by window, scope and unit
 _STATES = {
     "open": "waits for a result",
     "staged": "has its result, which takes effect at the due tick",
@@ -35,11 +36,12 @@ def job_json(one: JobRecord) -> dict[str, Any]:
     return facts | {name: by_unit(cost) for name, cost in costs.items()}
 
 
-def job_life(one: JobRecord, refusal: str, *, texts: bool = True) -> Iterator[tuple[str, str]]:
+def job_life(one: JobRecord, refusal: str, limit_of: LimitOf, *, texts: bool = True) -> Iterator[tuple[str, str]]:
     """Yield the life of a job as (name, text), in the order of its steps.
 
     Args:
         refusal: the limit that refused it, in words.
+        limit_of: returns the limit of a window, scope and unit, if it has one.
         texts: whether effects are shown with what memories say.
     """
     yield "job", one.id
@@ -50,7 +52,7 @@ def job_life(one: JobRecord, refusal: str, *, texts: bool = True) -> Iterator[tu
     if one.due:
         yield "due", f"tick {one.due:,}"
     if one.cells:
-        yield "reserved", f"{format_cost(one.reserved)} of {', '.join(map(format_cell, one.cells))}"
+        yield "reserved", format_cost(one.reserved) + _of_limits(one, limit_of)
     if one.decision == "admitted":
         now = f", now with {', '.join(one.workers)}" if one.workers else ""
         yield "attempts", f"{one.claims}{now}"
@@ -102,7 +104,24 @@ def format_used(one: JobRecord) -> str:
     if not one.settled:
         return f"not known yet, {format_cost(one.reserved)} at most"
     reasoning = f", {one.reasoning:,} of the tokens for reasoning" if one.reasoning else ""
-    return format_cost(one.usage) + reasoning + (_SAVED if one.saved else "")
+    return format_cost(one.usage) + reasoning + (_saved(one) if one.saved else "")
+
+
+def _saved(one: JobRecord) -> str:
+    """Return who paid for an answer that cost this attempt nothing."""
+    if one.retried == Cost():
+        return ", paid by an identical call"
+    return f", of a call that was paid before; this job's earlier attempts paid {format_cost(one.retried)}"
+
+
+def _of_limits(one: JobRecord, limit_of: LimitOf) -> str:
+    """Return the cells with a limit that a reservation is taken from; "" without one."""
+    limited = [
+        cell
+        for cell in one.cells
+        if any(limit_of(*cell.split(" ", 1), unit) is not None for unit in LIMIT_UNITS)  # type: ignore[call-arg]
+    ]
+    return f" of {', '.join(map(format_limited_cell, limited))}" if limited else ""
 
 
 def _tries(tries: Sequence[Tried]) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ MEANING = {
     "denied": "refused by a limit of the budget",
     "too_slow": "the model is too slow for the due tick and was not called",
     "late": "not ready when due",
-    "failed": "without a usable answer of a model",
+    "failed": "without a usable answer of a model, or the code of the kind failed",
     "dead": "abandoned after too many attempts, or because a retry pool was empty",
 }
 
@@ -160,8 +160,9 @@ def jobs_table(summary: RunSummary) -> Table:
     """Return a table of jobs by kind: decisions, ends and sources of results."""
     table = Table(title="Jobs", title_justify="left")
     table.add_column("kind")
-    columns = (("decision", "admitted"), ("end", "applied"), ("end", "stale"), ("source", "llm"), ("source", "cached"),
-               ("source", "heuristic"))  # fmt: skip
+    refused = (("end", "refused"),) if any("refused" in facts["end"] for facts in summary.jobs.values()) else ()
+    columns = (("decision", "admitted"), ("end", "applied"), *refused, ("end", "stale"), ("source", "llm"),
+               ("source", "cached"), ("source", "heuristic"))  # fmt: skip
     for _, name in columns:
         table.add_column(name, justify="right")
     table.add_column("degraded", justify="right")

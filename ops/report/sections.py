@@ -29,7 +29,7 @@ Key = TypeVar("Key")
 SOURCES = ("llm", "cached", "heuristic", "none")
 _FACTS = {
     "decision": ("admitted",),
-    "end": ("applied", "stale"),
+    "end": ("applied", "refused", "stale"),
     "source": ("llm", "cached", "heuristic"),
     "reason": ("denied", "too_slow", "late", "failed", "dead"),
 }

@@ -98,6 +98,13 @@ def format_cell(cell: str) -> str:
     return format_window(window) + space + rest
 
 
+def format_limited_cell(cell: str) -> str:
+    """Return a cell such as "day:0 kind:plan" as the owner of a limit: "day 1 (kind:plan)", "the whole run"."""
+    window, _, scope = cell.partition(" ")
+    named = "the whole run" if window.partition(":")[0] == "run" else format_window(window)
+    return named if scope == "run" else f"{named} ({scope})"
+
+
 def format_empty_pool(cell: str) -> str:
     """Return the refusal of a retry by a cell, such as "tick:5 run calls", in words."""
     window, _, rest = cell.partition(" ")

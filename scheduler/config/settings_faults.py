@@ -57,6 +57,9 @@ def read_file() -> dict[str, Any]:
     return tomllib.loads(path.read_bytes().decode("utf-8-sig")) if path.is_file() else {}
 
 
+_MOST_DOLLARS = 10_000  # per million tokens, that a price may mean
+
+
 class Fault(NamedTuple):
     """One value that cannot be used."""
 
@@ -131,8 +134,20 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
     message = found["msg"].removeprefix("Value error, ")
     if found["type"] == "dict_type":
         message = "input should be a table: give it as JSON in braces, as `cogitate config` shows it"
+    if name.endswith("_price"):
+        message += _price_meant(found["input"])
     value = "" if field in SECRET or found["type"] == "value_error" else f" {quoted(found['input'])}:"
     return Fault(field, name, f"{value} {message[:1].lower()}{message[1:]}")
+
+
+def _price_meant(given: object) -> str:
+    """Return the unit of a price, with what to write where it was probably given in dollars."""
+    unit = "; it is in micro-dollars per million tokens"
+    try:
+        dollars = float(given) if isinstance(given, str | float) else 0.0
+    except ValueError:
+        return unit
+    return f"{unit}: for ${dollars:,g} write {round(dollars * 1e6)}" if 0 < dollars < _MOST_DOLLARS else unit
 
 
 def _unreadable(error: SettingsError, known: Mapping[str, object]) -> str:

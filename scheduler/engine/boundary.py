@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -12,7 +12,7 @@ from cogitate.memory.effects import Append, Effect
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.repairs import failed_repair
 from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
-from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model
+from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, without_strangers
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Ended, EndNote, reason_of
 from cogitate.scheduler.ledger.answers import DueJob
@@ -42,6 +42,7 @@ def close_due(
     kind_of: Callable[[str], Kind],
     case_of: Callable[[OpenJob], Case],
     made_ahead: Callable[[DueJob], KindEffects | None] = lambda row: None,
+    retired: Collection[str] = (),
 ) -> list[Closing]:
     """End every job of `rows` and apply its effects to `streams`.
 
@@ -50,6 +51,7 @@ def close_due(
 
     Args:
         made_ahead: returns what the heuristic of a job without a result gives, if that is known already.
+        retired: the owners that have left: effects for them are stale, those for an owner that never was are refused.
     """
     ordered = sorted(
         rows,
@@ -61,9 +63,17 @@ def close_due(
 
     def without_model(row: DueJob) -> KindEffects:
         made = made_ahead(row)
-        return made if made is not None else made_without_model(kind_of(row.key.kind), case_of(open_jobs[row.key]))
+        if made is None:
+            made = made_without_model(kind_of(row.key.kind), case_of(open_jobs[row.key]))
+        return known_only(row, made, "heuristic")
 
-    return [_close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), without_model) for row in ordered]
+    def known_only(row: DueJob, made: KindEffects, method: str) -> KindEffects:
+        return without_strangers(kind_of(row.key.kind), made, method, lambda one: one in streams or one in retired)
+
+    return [
+        _close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), without_model, known_only)
+        for row in ordered
+    ]
 
 
 def cancelled(item: OpenJob) -> Closing:
@@ -83,6 +93,7 @@ def _close(
     tick: int,
     kind: Kind,
     without_model: Callable[[DueJob], KindEffects],
+    known_only: Callable[[DueJob, KindEffects, str], KindEffects],
 ) -> Closing:
     result = row.result if row.state == "staged" else None
     if result is None:
@@ -96,6 +107,14 @@ def _close(
         counts_as = reservation(item)
     else:
         counts_as = result.usage
+        by_model = result.source in ("llm", "cached")
+        used = known_only(row, KindEffects(result.effects), "effects" if by_model else "heuristic")
+        if used.refusal:  # a heuristic that fails too leaves nothing
+            made = without_model(row) if by_model else used
+            result = msgspec.structs.replace(
+                result, effects=made.effects, source="heuristic", failure=result.failure or EFFECTS_REFUSED,
+                reason="failed" if result.reason == "none" else result.reason, refusal=used.refusal,
+            )  # fmt: skip
     effects = result.effects
     if result.reason != "none" and replaced_entry(item.job):
         effects = (failed_repair(row.key.owner, item.job.minute),)

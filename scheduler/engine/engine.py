@@ -26,7 +26,7 @@ from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import ScopeTrigger, recounts
 from cogitate.scheduler.engine.turn import Deferred, FinishedTick, WorldTurn
 from cogitate.scheduler.intake.fallbacks import Fallbacks
-from cogitate.scheduler.intake.kind_effects import KindEffects
+from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED, KindEffects
 from cogitate.scheduler.journal.ends import LEFT, JobEnd, ends_at_boundary
 from cogitate.scheduler.journal.history import Change, note_served
 from cogitate.scheduler.journal.lines import Core, Correction, EndNote, Postponed, Stepped
@@ -96,7 +96,7 @@ class RunEngine:
         state.retries.see(boundary.retries)
         closings = close_due(
             boundary.rows, state.open, state.streams, tick=tick, kind_of=state.rules.kind_of, case_of=state.case_of,
-            made_ahead=self._made_ahead,
+            made_ahead=self._made_ahead, retired=state.retired,
         )  # fmt: skip
         for closing in closings:
             key = closing.ended.key
@@ -112,7 +112,9 @@ class RunEngine:
                 self._count_losses(closing.ended.effects)
                 state.rater.learn(state.streams, closing.ended.effects)
             self._learn_usage(closing.note, item)
-            if closing.note.refusal and not closing.ended.effects:
+            if closing.note.failure == PROMPT_FAILED:
+                state.warnings["job.prompt_failed"] += 1
+            elif closing.note.refusal:
                 state.warnings["job.effects_refused"] += 1
             elif closing.ended.reason != "none" and not closing.ended.effects:
                 state.warnings["job.nothing_recorded"] += 1

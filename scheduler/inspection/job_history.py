@@ -15,6 +15,7 @@ from cogitate.scheduler.engine.late_answers import AWAITED, LONGEST
 from cogitate.scheduler.inspection.unjournalled import unjournalled
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.checkpoint import load_base
+from cogitate.scheduler.journal.ends import how_ended
 from cogitate.scheduler.journal.history import PAGE, read_journal
 from cogitate.scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
 from cogitate.scheduler.journal.run_totals import WITHOUT_RESULT, JobBeginning
@@ -24,8 +25,8 @@ from cogitate.tasks.job import Cost, Job, JobKey, added
 
 #: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
 JobState = Literal[
-    "open", "staged", "dead", "held", "applied", "stale", "cancelled", "deferred", "dropped", "denied", "too_slow",
-    "late", "failed",
+    "open", "staged", "dead", "held", "applied", "refused", "stale", "cancelled", "deferred", "dropped", "denied",
+    "too_slow", "late", "failed",
 ]  # fmt: skip
 _JOB = msgspec.json.Decoder(Job)
 
@@ -55,7 +56,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     owner: str
     tick: int  # that asked for it
-    state: str  # open, staged, dead or held; afterwards its end: applied, stale, cancelled, deferred or dropped
+    state: str  # open, staged, dead or held; afterwards its end, as in `HowEnded`
     decision: str  # admitted, heuristic, deferred or dropped
     refused: str  # the budget cell that refused it: window, scope and unit; or "too_slow"; "" when nothing did
     due: int  # the tick at whose boundary it is applied; 0 for one that was put off or dropped
@@ -76,7 +77,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
     empty: str = ""  # the cell whose retry pool had no room for another attempt
-    because: str = ""  # where that is "breaker_open": class of the failure that opened it
+    because: str = ""  # of "breaker_open": class of the failure that opened it; of "unusable:kind": the place
     refusal: str = ""  # why what its kind made without a model could not be used
     tries: tuple[Tried, ...] = ()  # attempts of the worker that staged its result; others are only counted
     effects: tuple[Effect, ...] = ()  # for `stale`: what it would have changed
@@ -201,7 +202,7 @@ class JobHistory:
         """Yield the wanted jobs that ended with a tick."""
         notes = {note.key: note for note in line.notes.ended}
         for ended in line.core.ended:
-            if wanted(ended.key, ended.end, ended.reason):
+            if wanted(ended.key, how_ended(ended, notes[ended.key]), ended.reason):
                 yield ended.key, self._ended_record(line.core.tick, ended, notes[ended.key])
         for decided in line.core.decided:
             reason = reason_of(decided.refused)
@@ -244,7 +245,7 @@ class JobHistory:
 
     def _ended_record(self, tick: int, ended: Ended, note: EndNote) -> JobRecord:
         return self._record(
-            ended.key, state=ended.end, ended=tick, reason=ended.reason, source=note.source,
+            ended.key, state=how_ended(ended, note), ended=tick, reason=ended.reason, source=note.source,
             claims=note.attempts, **self._usage(ended, note), model=note.model or self._asked_model(ended.key, note),
             prompt=note.prompt,
             failure=note.failure, empty=note.empty, because=note.because, refusal=note.refusal, effects=ended.effects,

@@ -18,6 +18,7 @@ from cogitate.memory.unreadable import LeftOut, leave_out, unreadable
 from cogitate.memory.view import MemoryView, subjects_named
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.intake.near_owners import near_owners
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
 
@@ -93,7 +94,7 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
     present = {name.decode() for name in store.fields("owners")}
     retired = {name.decode() for name in store.fields("retired")}
     if owner not in present and owner not in retired:
-        near = [name for name in sorted({*present, *retired}) if owner.partition(":")[2].lower() in name.lower()]
+        near = near_owners(owner, {*present, *retired})
         shown = near or sorted({*present, *retired})
         listed = ", ".join(shown[:10]) + _more(shown)
         others = f"did you mean {listed}?" if near else f"there are {listed}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from cogitate.memory.effects import Effect
-from cogitate.memory.errors import ENDS_PROCESS
+from cogitate.memory.errors import ENDS_PROCESS, quoted
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.intake.effects import check_effects
 from cogitate.tasks.kind import Case, Halving, Kind
-from cogitate.tasks.own.method_faults import MethodFault, raised_at
+from cogitate.tasks.own.method_faults import MethodFault, raised_at, told
 
 EFFECTS_REFUSED = "effects_refused"  # failure class of a job whose kind returned no usable effects
+PROMPT_FAILED = "prompt_failed"  # of one whose kind made no prompt: no model was asked
 _SAID = 300  # characters of a reason
 
 
@@ -40,16 +42,54 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
     try:
         return KindEffects(check_effects(made))
     except InputError as error:
-        written = getattr(kind, "written", None)  # of a declared kind, whose method has another name
-        named = f"kind {kind.name!r}: {written(name)}" if callable(written) else name
-        return KindEffects((), f"{named}: {error}"[:_SAID])
+        return KindEffects((), f"{_written(kind, name)}: {error}"[:_SAID])
+
+
+def without_strangers(kind: Kind, made: KindEffects, method: str, is_known: Callable[[str], bool]) -> KindEffects:
+    """Return effects that are for owners of the run alone; none, with the reason, if one is for an owner it never had.
+
+    Args:
+        method: of the kind, which made them.
+        is_known: returns whether the run has an owner, or had it.
+    """
+    for effect in made.effects:
+        if not is_known(effect.owner):
+            said = f"{type(effect).__name__}: {no_such_owner(effect.owner)}"
+            return KindEffects((), f"{_written(kind, method)}: {said}"[:_SAID])
+    return made
+
+
+def no_such_owner(owner: object) -> str:
+    """Return what is said of an owner that a run does not have and never had."""
+    return f"there is no owner {quoted(owner)} in this run"
+
+
+def _written(kind: Kind, method: str) -> str:
+    """Return how a refusal names a kind's method."""
+    written = getattr(kind, "written", None)  # of a declared kind, whose method has another name
+    return f"kind {kind.name!r}: {written(method)}" if callable(written) else method
 
 
 def fault_of_kind(kind: str, method: str, error: BaseException) -> str:
     """Return what was wrong in a kind's method, and in which file and line, without a text that may quote memories."""
     if type(error) is MethodFault:
         return str(error)[:_SAID]
-    return f"kind {kind!r}: {method} raised {type(error).__name__} in {raised_at(error)}"[:_SAID]
+    return f"kind {kind!r}: {method} raised {told(error)}"[:_SAID]
+
+
+def place_in_kind(kind: Kind, method: str, error: BaseException) -> str:
+    """Return which method of a kind made nothing of an answer and where, without a text that may quote memories."""
+    written = getattr(kind, "written", None)
+    if not callable(written):
+        return fault_of_kind(kind.name, method, error)
+    if isinstance(error, InputError):  # by the check of what it returned
+        return f"{_written(kind, method)} returned what cannot be used"[:_SAID]
+    return f"{_written(kind, method)} raised {told(error)}"[:_SAID]
+
+
+def is_of_host(kind: Kind) -> bool:
+    """Return whether a kind is a host's own, not a built-in one."""
+    return hasattr(kind, "written") or not type(kind).__module__.startswith("cogitate.tasks.")
 
 
 def place_of(error: BaseException) -> str:

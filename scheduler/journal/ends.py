@@ -59,10 +59,13 @@ def ends_of(run: str, line: ReadLine) -> Iterator[JobEnd]:
     yield from ends_after_turn(run, line.core, line.notes.ended)
 
 
+def how_ended(ended: Ended, note: EndNote) -> HowEnded:
+    """Return the end of a job; "refused" where its kind made what cannot be used, and so nothing was applied."""
+    return "refused" if ended.end == "applied" and note.refusal and not ended.effects else ended.end
+
+
 def _end_of(run: str, ended: Ended, note: EndNote) -> JobEnd:
-    refused = bool(note.refusal) and not ended.effects and ended.end == "applied"
     why = note.refusal or note.failure + (f", since {note.because}" if note.because else "")
     return JobEnd(
-        job_id(run, ended.key), ended.key.kind, ended.key.owner, "refused" if refused else ended.end, note.source,
-        ended.reason, why,
+        job_id(run, ended.key), ended.key.kind, ended.key.owner, how_ended(ended, note), note.source, ended.reason, why,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from cogitate.scheduler.budget.budget import Cell, amounts
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.limits import UNITS
 from cogitate.scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS
+from cogitate.scheduler.journal.ends import how_ended
 from cogitate.scheduler.journal.lines import Correction, EndNote, ReadLine, reason_of
 from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from cogitate.scheduler.journal.spending import spending
@@ -102,7 +103,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
         noted = {note.key: note for note in notes.ended}
         for ended in core.ended:
             note = noted.get(ended.key) or EndNote(key=ended.key, source="none")
-            for fact, value in (("end", ended.end), ("source", note.source), ("reason", ended.reason)):
+            for fact, value in (("end", how_ended(ended, note)), ("source", note.source), ("reason", ended.reason)):
                 self._count(ended.key.kind, fact, value)
             opening = self.open.get(ended.key.text())
             model = opening.decided.model if opening is not None else note.model

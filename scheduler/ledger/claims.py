@@ -30,6 +30,8 @@ Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "too_slow", "late", "failed", "dead", "cancelled"]
 Settled = Literal["staged", "offered", "freed", "accounted", "already", "unknown", "gone"]
 TrialState = Literal["asked", "taken", "answered"]
+UNUSABLE = "unusable"  # class of failure of an answer that is well-formed and was refused; a check follows it
+KIND_FAILED = "kind_failed"  # the "check" of an answer of which the kind's own code made nothing, as it failed
 Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
@@ -39,9 +41,12 @@ def named_failure(failure: str, check: str = "") -> str:
 
 
 def split_failure(failure: str) -> tuple[str, str]:
-    """Return a class of failure, and the name of the check that is in it, or ""."""
+    """Return a class of failure, and the name of the check that is in it, or "".
+
+    Only an unusable answer names a check. Any other text, such as a precondition, may have a colon of its own.
+    """
     kind, _, check = failure.partition(":")
-    return kind, check
+    return (kind, check) if kind == UNUSABLE else (failure, "")
 
 
 class PromptCount(NamedTuple):
@@ -72,7 +77,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of the failure behind reason "failed", with the check of an unusable answer
-    because: str = ""  # where that is "breaker_open": class of the failure that opened it
+    because: str = ""  # of "breaker_open": class of the failure that opened it; of "unusable:kind": the place
     refusal: str = ""  # why what its kind made without a model could not be used: then there are no effects
     count: PromptCount | None = None  # where the model told its usage and there is something to learn from it
     unreported: bool = False  # the model told no usage: it is an estimate on the safe side

@@ -11,11 +11,17 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.routing.scopes import location_owner
 from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.intake.near_owners import near_owners
 
 log = structlog.get_logger()
 
 _MOST = 1_000  # doubts that one host remembers
+_NAMED = 3  # owners that one of them names
 _OWNERS = ("agent:", "npc:", "group:", "location:")
+
+
+def _meant(owners: list[str]) -> str:
+    return f"did you mean {' or '.join(map(repr, owners))}?"
 
 
 class Doubts:
@@ -42,6 +48,21 @@ class Doubts:
         for subject in entry.subjects:
             if subject.startswith(_OWNERS) and subject not in state.retired and not self._is_here(subject):
                 self._unknown("observation.unknown_subject", subject, list(state.streams))
+            elif f"event.unknown_name {subject}" not in self._told and (called := self._called(subject)):
+                self._tell("observation.unknown_subject", subject, what=subject, then=_meant(called))
+
+    def look_at_names(self, names: Iterable[str]) -> None:
+        """Look at names in an event that no owner has, so that nobody of that name hears of it."""
+        for name in names:
+            if not name.startswith(_OWNERS):  # others are looked at with each observation
+                called = self._called(name) or near_owners(name, self._state.streams)
+                self._tell("event.unknown_name", name, what=name, then=_meant(called) if called else "kept as it is")
+
+    def _called(self, name: str) -> list[str]:
+        """Return the owners with this display name, unless it is an owner's name itself."""
+        if self._is_here(name):
+            return []
+        return sorted(owner for owner, profile in self._state.profiles.items() if profile.name == name)[:_NAMED]
 
     def look_at_profiles(self, profiles: Mapping[str, Profile]) -> None:
         """Look at homes and places of work; a run without locations has none that could be missing."""

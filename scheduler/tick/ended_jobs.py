@@ -7,6 +7,7 @@ from collections import Counter
 import structlog
 
 from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
 from cogitate.scheduler.journal.lines import reason_of
 
 log = structlog.get_logger()
@@ -35,7 +36,7 @@ class EndedJobs:
         for loss in finished.losses():
             log.warning(loss.name, run=self._run, tick=core.tick, owner=loss.owner, amount=loss.amount)
         for note in notes:
-            if note.refusal and note.failure != "prompt_failed" and note.key.kind not in self._refused:
+            if note.refusal and note.failure != PROMPT_FAILED and note.key.kind not in self._refused:
                 self._refused.add(note.key.kind)
                 log.warning(
                     "job.effects_refused", run=self._run, tick=core.tick, kind=note.key.kind, owner=note.key.owner,

@@ -34,6 +34,8 @@ from cogitate.scheduler.intake.checks import (
     reason,
 )
 from cogitate.scheduler.intake.effects import check_effect
+from cogitate.scheduler.intake.kind_effects import no_such_owner
+from cogitate.scheduler.intake.near_owners import near_owners, owner_called
 from cogitate.scheduler.intake.observations import Observation, check_entry, check_event
 from cogitate.scheduler.tick.doubts import Doubts
 from cogitate.scheduler.tick.live_memory import LiveMemory
@@ -48,9 +50,10 @@ MAX_RELATED = 100  # keys
 class NoSuchOwner(InputError):
     """A host names an owner that its run does not have."""
 
-    def __init__(self, owner: object) -> None:
-        self.missing = f"there is no owner {quoted(owner)} in this run"  # for a host that calls nothing of ours
-        super().__init__(f"{self.missing}; owners join with loop.join(owner, profile)")
+    def __init__(self, owner: object, near: str = "") -> None:
+        self.missing = no_such_owner(owner)  # for a host that calls nothing of ours
+        meant = f"; did you mean {quoted(near)}?" if near else ""
+        super().__init__(f"{self.missing}{meant}; owners join with loop.join(owner, profile)")
 
 
 class Mark(NamedTuple):
@@ -125,11 +128,11 @@ class WorldCalls:
         self,
         kind: str,
         owner: str,
+        params: Mapping[str, object] | None = None,
         *,
         numbers: tuple[int, ...] | None = None,
         reads: tuple[Reads, ...] = (),
         priority: int = 0,
-        params: Mapping[str, object] | None = None,
         within: int | None = None,
     ) -> str:
         """Note a request for a job, and return the job's id."""
@@ -154,7 +157,10 @@ class WorldCalls:
     def ask(self, effect: Effect) -> None:
         """Note an effect of the world's own."""
         self._check_turn()
-        self._turn.world_effects.append(check_effect(effect))
+        checked = check_effect(effect)
+        if checked.owner not in self._state.retired:  # an effect for an owner that has left is counted as refused
+            self.known(checked.owner)
+        self._turn.world_effects.append(checked)
 
     def join(self, owner: str, profile: Profile) -> None:
         """Note an owner that joins."""
@@ -194,7 +200,7 @@ class WorldCalls:
     def broadcast(self, event: Event | Mapping[str, object], also: Iterable[str] = ()) -> dict[str, Strategy]:
         """Note an event for its speaker, its group and everybody it names; return what will become of it for each."""
         self._check_turn()
-        what = check_event("everybody concerned", event)
+        what = self._with_owners(check_event("everybody concerned", event))
         further = check_texts("also", also, most=MAX_OWNER)
         for owner in further:
             self.known(owner)
@@ -206,6 +212,17 @@ class WorldCalls:
                 "an owner as its speaker, group or subject, or with also="
             )
         return {owner: self.event(owner, what) for owner in hearers}
+
+    def _with_owners(self, event: Event) -> Event:
+        """Return an event with the owners that its display names stand for; each other name is doubted once."""
+        found = {name: self._as_owner(name) for name in (event.speaker, event.group, *event.subjects) if name}
+        if not self.redelivering:
+            self.doubts.look_at_names(name for name, owner in found.items() if not self._is_here(owner))
+        if all(name == owner for name, owner in found.items()):
+            return event
+        subjects = tuple(dict.fromkeys(found.get(name, name) for name in event.subjects))
+        speaker, group = found.get(event.speaker, event.speaker), found.get(event.group, event.group)
+        return event.model_copy(update={"speaker": speaker, "group": group, "subjects": subjects})
 
     def _routed(self, owner: str, event: Event) -> Routed:
         """Return the entry of an event, told with the name of its speaker's profile.
@@ -287,8 +304,21 @@ class WorldCalls:
         """
         there = isinstance(owner, str) and self._is_here(owner)
         if not there and not (self.redelivering and isinstance(owner, str)):
-            raise NoSuchOwner(owner)
+            raise NoSuchOwner(owner, self._nearest(owner) if isinstance(owner, str) else "")
         return str.__str__(owner)
+
+    def _nearest(self, owner: str) -> str:
+        """Return the owner that a name may mean: the one with this display name, else that with the nearest name."""
+        called = self._called(owner)
+        near = near_owners(owner[:MAX_OWNER], {*self._state.streams, *self._turn.joins})
+        return called or (near[0] if near else "")
+
+    def _called(self, name: str) -> str:
+        return owner_called(name, {**self._state.profiles, **self._turn.joins})
+
+    def _as_owner(self, name: str) -> str:
+        """Return the owner that a name stands for: itself, or the only owner with this display name; else the name."""
+        return name if not name or self._is_here(name) else self._called(name) or name
 
     def _is_here(self, owner: str) -> bool:
         return owner in self._state.streams or owner in self._turn.joins

@@ -16,7 +16,7 @@ from cogitate.memory.errors import quoted
 from cogitate.prompts.render import VALUES, TemplateError, Templates
 from cogitate.tasks.job import Latency
 from cogitate.tasks.kind import OnDenied
-from cogitate.tasks.kind_check import KindError, faults_of, takes
+from cogitate.tasks.kind_check import KindError, faults_of, is_out_of_order, takes
 from cogitate.tasks.own.cadences import Cadence
 from cogitate.tasks.own.choices import Choice, newest
 from cogitate.tasks.own.declared_kind import BUILT_IN_TEMPLATE, Declaration, DeclaredKind, texts_in
@@ -150,6 +150,8 @@ def _wrong_with(declared: Declaration, body: object, on_denied: str) -> Iterator
         call = f"{method}({', '.join(arguments)})"
         if found is not None and (not callable(found) or not takes(found, len(arguments))):
             yield f"{method} cannot be called as {call}"
+        elif found is not None and is_out_of_order(found, arguments):
+            yield f"{method} has its parameters in another order: write {call}"
         elif found is not None and (inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found)):
             yield f"{method} is async or yields: make it an ordinary method, {call}"
     without_model = hasattr(body, "instead") or hasattr(body, "heuristic")

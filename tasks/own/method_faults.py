@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path, PurePath
@@ -20,6 +21,13 @@ _LIBRARIES = (
     *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
     *(f"{_ROOT / name}{os.sep}" for name in _OURS),
 )  # where the files of others lie
+
+
+#: How Python and msgspec say which argument of a call is wrong. It is a name in the code, not a value.
+_ARGUMENT = re.compile(
+    r"(?:Missing required argument|Unexpected keyword argument|[\w.<>]+\(\) missing 1 required [\w-]+ argument:|"
+    r"[\w.<>]+\(\) got an unexpected keyword argument) '(\w{1,40})'"
+)
 
 
 class MethodFault(CogitateError, RuntimeError):
@@ -41,6 +49,14 @@ def raised_at(error: BaseException) -> str:
         own = own if file.startswith(_LIBRARIES) else found
         trace = trace.tb_next
     return own or found
+
+
+def told(error: BaseException) -> str:
+    """Return an error as its class, the argument that a call misses or does not take, and the line that raised it."""
+    named = _ARGUMENT.fullmatch(str(error)) if type(error) is TypeError else None
+    verb = "does not take" if named and "unexpected" in str(error).lower() else "lacks"
+    argument = f" (the call {verb} {named[1]!r})" if named else ""
+    return f"{type(error).__name__}{argument} in {raised_at(error)}"
 
 
 def fault_of_method(kind: str, name: str, method: object, what: str) -> MethodFault:
@@ -71,7 +87,7 @@ def called(
     except BaseException as error:
         if passes is not None and isinstance(error, passes):
             raise
-        raise fault_of_method(kind, name, method, f"raised {type(error).__name__} in {raised_at(error)}") from error
+        raise fault_of_method(kind, name, method, f"raised {told(error)}") from error
 
 
 def _code_of(method: object) -> CodeType | None:

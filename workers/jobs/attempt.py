@@ -24,12 +24,23 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.intake.effects import check_effects
 from cogitate.scheduler.intake.kind_effects import (
     EFFECTS_REFUSED,
+    PROMPT_FAILED,
     KindEffects,
     fault_of_kind,
+    is_of_host,
     made_without_model,
+    place_in_kind,
     place_of,
 )
-from cogitate.scheduler.ledger.claims import Claim, PromptCount, Result, named_failure, split_failure
+from cogitate.scheduler.ledger.claims import (
+    KIND_FAILED,
+    UNUSABLE,
+    Claim,
+    PromptCount,
+    Result,
+    named_failure,
+    split_failure,
+)
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Kind, Prompt
 from cogitate.tasks.own.method_faults import MethodFault
@@ -48,11 +59,9 @@ from cogitate.workers.jobs.failover import (
 )
 from cogitate.workers.jobs.reasons import ask_no_reasons, without_reasons
 from cogitate.workers.jobs.repair import (
-    KIND_FAILED,
     OF_ANSWERS,
     REFUSED_BY_KIND,
     TOO_LONG,
-    UNUSABLE,
     describe_fault,
     repairs_of,
     without_repair,
@@ -100,6 +109,7 @@ class _Judged(NamedTuple):
     fault: str = ""  # in words for the model; "" where its text shows it
     cut: tuple[Effect, ...] | None = None  # the effects of one that is only too long, without its oldest part
     junk: bool = False  # the answer is no thought at all
+    because: str = ""  # where the kind of a host refused it
     check: str = ""  # the name of the check that found it unusable
     refusal: str = ""  # the fault of the kind's own code, which no other answer would mend
 
@@ -182,7 +192,7 @@ class Attempts:
             told = type(error) in (WrongPrompt, TemplateError, MethodFault)  # other texts may quote memories
             why = str(error) if told else fault_of_kind(kind.name, "prompt", error)
             log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, why=why)
-            return self._skip_call(kind, claim, "prompt_failed", refusal=why)
+            return self._skip_call(kind, claim, PROMPT_FAILED, refusal=why)
         try:
             asked = self._calls.ask(claim, prompt, model.asked_by(kind.name), output_cap, deadline)
         except Exception as error:  # our own fault; an unsettled job would meet it with each claim
@@ -229,7 +239,11 @@ class Attempts:
             log.info("job.answer_unusable", job=claim.job.id, check=check, error=type(error).__name__)
             cut = _effects_when_cut(kind, claim, prompt, value) if isinstance(error, TooLong) else None
             fault_text = text_of(error) if isinstance(error, ValueError) else "it cannot be used"
-            return _Judged(None, UNUSABLE, fault_text, cut, check=check)
+            at = place_in_kind(kind, "effects", error) if check != TOO_LONG else ""
+            if check == KIND_FAILED:
+                self._log_refusal(kind, claim, at)
+                return _Judged(None, UNUSABLE, fault_text, cut, check=check, refusal=at)
+            return _Judged(None, UNUSABLE, fault_text, cut, check=check, because=at if is_of_host(kind) else "")
 
     def _failed(
         self,
@@ -271,8 +285,8 @@ class Attempts:
         made = self._without_model(kind, claim, named)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
-            model=model.name, failure=named, refusal=judged.refusal or made.refusal, count=_count(answer, prompt),
-            unreported=answer.estimated, reasoning=answer.reasoning,
+            model=model.name, failure=named, because=judged.because, refusal=judged.refusal or made.refusal,
+            count=_count(answer, prompt), unreported=answer.estimated, reasoning=answer.reasoning,
         )  # fmt: skip
         return AttemptOutcome(result, _spent(asked), failure=named)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import get_args
 
-from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED
-from cogitate.scheduler.ledger.claims import split_failure
+from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, PROMPT_FAILED
+from cogitate.scheduler.ledger.claims import UNUSABLE, split_failure
 from cogitate.scheduler.ledger.real_day import Refused as DayRefused
 from cogitate.workers.gate.gate import Why
 from cogitate.workers.jobs.calls import ASKING_FAILED
-from cogitate.workers.jobs.repair import UNUSABLE
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 
 UNMET = "unmet"  # the precondition of a result did not hold at its boundary
@@ -17,7 +16,7 @@ OTHER = "other"  # a text that no version of this product writes
 FAILURE_CLASSES: frozenset[str] = frozenset(
     {
         "", *FAILURE_KINDS, *get_args(Why), *get_args(DayRefused),
-        "unknown_endpoint", "prompt_too_long", "prompt_failed", ASKING_FAILED, UNUSABLE, EFFECTS_REFUSED, UNMET, OTHER,
+        "unknown_endpoint", "prompt_too_long", PROMPT_FAILED, ASKING_FAILED, UNUSABLE, EFFECTS_REFUSED, UNMET, OTHER,
     }
 )  # fmt: skip
 

@@ -14,14 +14,12 @@ from pydantic import BaseModel, ValidationError
 
 from cogitate.memory.errors import ENDS_PROCESS
 from cogitate.prompts.render import Rendered, Templates
+from cogitate.scheduler.ledger.claims import UNUSABLE
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.replies.extract import json_objects
 from cogitate.workers.llm.requests.tokens import end_of
 
-UNUSABLE = "unusable"  # well-formed, and refused by its kind: unknown places or agents, too few items, …
-
 REFUSED_BY_KIND = "kind"  # of an answer that its kind cannot make effects of
-KIND_FAILED = "kind_failed"  # the kind raised what is no ValueError
 TOO_LONG = "too_long"
 
 #: Failures of the answer, not of the call. One of them deserves one more attempt; two are the model's last word.

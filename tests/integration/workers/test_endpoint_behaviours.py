@@ -15,8 +15,7 @@ from cogitate.hosting import logs
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.journal.history import read_journal
-from cogitate.scheduler.ledger.claims import split_failure
-from cogitate.workers.jobs.repair import UNUSABLE
+from cogitate.scheduler.ledger.claims import UNUSABLE, split_failure
 from tests.integration.workers.behaviour import Behaviour
 from tests.integration.workers.endpoint_behaviours import BEHAVIOURS, wordings
 from tests.integration.workers.endpoint_replies import BEGUN, CAP, MARK

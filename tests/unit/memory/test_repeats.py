@@ -50,6 +50,14 @@ def test_what_differs_in_more_than_form_is_new(earlier: str, later: str) -> None
     assert RepeatIndex(stream).find(seen(later)) is None
 
 
+def test_the_same_words_about_others_are_another_memory() -> None:
+    stream = Stream("agent:a")
+    stream.append(seen("She votes yes", subjects=("agent:ann", "agent:cy")), 1)
+    assert RepeatIndex(stream).find(seen("She votes yes", subjects=("agent:cy", "agent:ann"))) == 1
+    assert RepeatIndex(stream).find(seen("She votes yes", subjects=("agent:ben",))) is None
+    assert RepeatIndex(stream).find(seen("She votes yes")) is None
+
+
 def test_place_quest_and_tags_must_agree() -> None:
     stream = Stream("agent:a")
     stream.append(seen("The door is open", location="cafe", tags=("night",)), 1)

@@ -33,6 +33,7 @@ def test_a_class_is_said_with_its_status() -> None:
 def test_an_unusable_answer_is_said_with_the_check_that_it_has_not_passed() -> None:
     assert format_class("unusable:kind_failed") == "unusable (kind failed)"
     assert format_class("unusable") == "unusable", "as older versions keep it"
+    assert format_class("owner 'agent:zoe' has left") == "owner 'agent:zoe' has left", "a precondition has no check"
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,6 @@ def test_a_job_says_it_of_its_attempts_and_its_end() -> None:
         refused="", due=8, successor="", reason="failed", ended=8, source="heuristic", failure="breaker_open",
         because="server", tries=(Tried(number=1, model="small", ms=900, used=Cost(calls=1), failure="rate_limited"),),
     )  # fmt: skip
-    life = dict(job_life(one, ""))
+    life = dict(job_life(one, "", lambda *_: None))
     assert life["failure"] == "breaker_open (server error 5xx)"
     assert life["attempt"].endswith(": rate_limited 429")

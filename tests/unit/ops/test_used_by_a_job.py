@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from cogitate.ops.formatting.job_life import format_used
+from cogitate.ops.formatting.amounts import format_cost
+from cogitate.ops.formatting.job_life import format_used, job_life
 from cogitate.scheduler.inspection.job_history import JobRecord
 from cogitate.tasks.job import Cost
 
@@ -28,3 +30,23 @@ def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0) -> 
 )
 def test_the_usage_names_what_reasoning_took(one: JobRecord, words: str) -> None:
     assert format_used(one) == words
+
+
+def test_a_job_that_paid_an_attempt_itself_is_not_said_to_be_paid_by_another() -> None:
+    one = msgspec.structs.replace(record(saved=True), retried=Cost(calls=1, tokens=900))
+    assert "this job's earlier attempts paid 1 call, 900 tokens" in format_used(one)
+
+
+def test_amounts_below_a_cent_are_shown_to_the_micro_dollar() -> None:
+    assert format_cost(Cost(usd_micros=42)) == "$0.000042"
+
+
+def test_a_reservation_names_the_windows_with_a_limit() -> None:
+    cells = ("day:0 run", "day:0 kind:plan", "run:0 run")
+    one = msgspec.structs.replace(record(), cells=cells, ended=8)
+
+    def limit_of(window: str, scope: str, unit: str) -> int | None:
+        return 9 if (window, scope, unit) == ("day:0", "kind:plan", "calls") else None
+
+    assert dict(job_life(one, "", limit_of))["reserved"] == "1 call, 3,300 tokens of day 1 (kind:plan)"
+    assert dict(job_life(one, "", lambda *_: None))["reserved"] == "1 call, 3,300 tokens"

@@ -13,6 +13,7 @@ from pydantic import Field, create_model
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
+from cogitate.hosting.shortfall_lines import format_failure
 from cogitate.memory.effects import SetCounter, Tell
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -21,13 +22,14 @@ from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended, EndNote
+from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.tasks.job import Cost
+from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.tasks.registry import register
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
-from tests.unit.tasks.own_kind_case import Own, Said, remembered
+from tests.unit.tasks.own_kind_case import Own, Said, asked_every_tick, remembered
 
 pytestmark = pytest.mark.usefixtures("without_own_kinds")
 
@@ -374,3 +376,67 @@ def test_a_prompt_may_name_so_many_entries_and_numbers_that_every_reader_of_json
 def test_text_of_another_class_of_strings_is_sent_as_the_string_that_it_is() -> None:
     prompt = check_prompt(made(user=Mood.GLAD, version=Mood.GLAD, used=[3, 1])())
     assert (type(prompt.user), prompt.user, type(prompt.version), prompt.used) == (str, "glad", str, (3, 1))
+
+
+STRANGER = "kind 'hum': effects: Tell: there is no owner 'agent:nobody' in this run"
+
+
+def test_an_effect_for_an_owner_that_never_was_is_refused_and_the_heuristic_applies(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
+    register(Own(answers=lambda case, answer: (Tell("agent:nobody", "tune", {"a": 1}),), output_cap=100))
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        settings = Settings(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
+        with capture_logs() as logs:
+            ends = [end for tick in loop for end in tick.ended if end.kind == "hum"]
+    assert {(end.end, end.source, end.reason) for end in ends} == {("applied", "heuristic", "failed")}
+    assert all(STRANGER.removeprefix("kind 'hum': ") in end.why for end in ends)
+    assert {note.usage.calls for _, note in ended(client)} == {1}, "the answer was paid for"
+    refused = [entry for entry in logs if entry["event"] == "job.effects_refused"]
+    assert [entry["kind"] for entry in refused] == ["hum"]
+    assert summarise_run(client, "test").warnings["job.effects_refused"] == len(ends)
+    readable(client, loop)
+
+
+def test_a_heuristic_for_an_owner_that_never_was_ends_its_job_as_refused_everywhere(
+    cogitate_loop: Callable[..., TickLoop],
+) -> None:
+    register(Own(makes=lambda case: (Tell("agent:nobody", "tune", {"a": 1}),)))
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client)
+    ends = [end for tick in loop for end in tick.ended if end.kind == "hum"]
+    assert {(end.end, end.source) for end in ends} == {("refused", "heuristic")}
+    assert all("there is no owner 'agent:nobody' in this run" in end.why for end in ends)
+    assert {one.state for one in JobHistory(client, "test").all() if one.kind == "hum" and one.ended} == {"refused"}
+    assert summarise_run(client, "test").jobs["hum"]["end"] == {"refused": len(ends)}
+    readable(client, loop)
+
+
+def test_an_effect_for_an_owner_that_has_left_is_stale(cogitate_loop: Callable[..., TickLoop]) -> None:
+    register(Own(makes=lambda case: (Tell("agent:ben", "tune", {"a": 1}),), asks=asked_by_ada))
+    loop = cogitate_loop(owners=ADA | {"agent:ben": Profile(name="Ben")}, ticks=TICKS, client=FakeRedis())
+    ends = {}
+    for tick in loop:
+        ends[tick.number] = [end.end for end in tick.ended if end.kind == "hum"]
+        if tick.number == 2:
+            loop.leave("agent:ben")
+    assert (ends[2], ends[4]) == (["applied"], ["stale"])
+
+
+def asked_by_ada(moment: Any) -> Any:
+    return asked_every_tick(moment) if moment.owner == "agent:ada" else []
+
+
+@pytest.mark.parametrize("failure", ["prompt_failed", "effects_refused", "unusable:kind_failed"])
+def test_a_fault_of_a_kind_is_no_fault_of_a_model(failure: str) -> None:
+    found: Shortfalls = {}
+    key = JobKey(1, "hum", "agent:ada", 0, 0)
+    note = EndNote(key=key, source="heuristic", model="small", failure=failure)
+    note_shortfall(found, Ended(key=key, end="applied", reason="failed"), note, "small", 2, 2)
+    assert found == {}
+    assert format_failure(failure) == "the kind's own code failed"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from cogitate.memory.effects import SetCounter
 from cogitate.memory.entry import Entry
@@ -21,7 +22,7 @@ from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.checks import MAX_LABEL, MAX_NAMES, MAX_NUMBERS, MAX_OWNER
 from cogitate.scheduler.intake.observations import EARLIEST, LATEST
-from cogitate.scheduler.tick.world_calls import WorldCalls
+from cogitate.scheduler.tick.world_calls import NoSuchOwner, WorldCalls
 from cogitate.tasks.job import Reads
 from cogitate.tasks.registry import kind_of
 from tests.unit.scheduler.scheduler_case import Thinker
@@ -55,6 +56,53 @@ def calls(turn: int | None = TICK) -> WorldCalls:
 
 def seen(text: str = "A cart went by.", minute: int = MINUTE) -> Entry:
     return Entry(type="observation", text=text, minute=minute)
+
+
+def test_an_effect_of_the_world_for_an_owner_that_never_was_is_refused_at_the_call() -> None:
+    with pytest.raises(InputError, match="there is no owner 'agent:nobody' in this run"):
+        calls().ask(SetCounter("agent:nobody", "mine", 1))
+    calls().ask(SetCounter(GONE, "mine", 1))  # counted as refused
+
+
+@pytest.mark.parametrize(
+    ("given", "near"),
+    [("agent:adda", ADA), ("ada", ADA), ("Ada Smith", ADA), ("agent:bob", BOB), ("agent:quentin", "")],
+)
+def test_an_unknown_owner_is_told_with_the_one_that_is_meant(given: str, near: str) -> None:
+    with pytest.raises(NoSuchOwner) as refused:
+        calls().request("think", given)
+    assert (f"did you mean {near!r}?" in str(refused.value)) is bool(near)
+
+
+def test_an_event_reaches_the_owners_that_its_display_names_stand_for() -> None:
+    world = calls()
+    reached = world.broadcast(Event(kind="final_results", speaker="Ada Smith", subjects=("Bob the guard", "a mill")))
+    assert list(reached) == [ADA, BOB]
+    assert {entry.subjects for _, entry in world.take()[0].observed} <= {(ADA, BOB, "a mill"), (BOB, "a mill")}
+
+
+def test_a_name_in_an_event_that_no_owner_or_several_have_is_doubted_once() -> None:
+    world = calls()
+    world.join("agent:ada2", Profile(name="Ada Smith"))
+    with capture_logs() as logs:
+        for _ in range(2):
+            world.broadcast(Event(kind="final_results", subjects=("Ada Smith", "Bobb")), also=[INN])
+    told = [(entry["event"], entry["what"]) for entry in logs]
+    assert told == [("event.unknown_name", "Ada Smith"), ("event.unknown_name", "Bobb")]
+
+
+def test_a_display_name_as_the_subject_of_an_observation_is_doubted() -> None:
+    with capture_logs() as logs:
+        calls().observe(ADA, Entry(type="observation", text="Bob came.", minute=MINUTE, subjects=("Bob the guard",)))
+    assert [(entry["event"], entry["then"]) for entry in logs] == [
+        ("observation.unknown_subject", f"did you mean {BOB!r}?")
+    ]
+
+
+def test_a_request_takes_its_params_by_position_too() -> None:
+    world = calls()
+    world.request("think", ADA, {"motion": "mend it"})
+    assert world.take()[0].requests[0].params == {"motion": "mend it"}
 
 
 #: Every call of a world, as it is usually made.

@@ -74,6 +74,27 @@ def test_the_method_its_file_and_line_are_named(method: Callable[..., Any], what
     assert "Ada" not in refusal
 
 
+def test_the_argument_that_a_call_lacks_is_named() -> None:
+    own = declared(instead=lambda *_: Entry(type="observation", text="Yes."), store=lambda *_: None)  # type: ignore[call-arg]
+    refusal = made_without_model(own, case()).refusal
+    assert "raised TypeError (the call lacks 'minute') in test_faults_of_methods.py, line" in refusal
+
+
+def test_an_error_quotes_no_value() -> None:
+    def fail(*_: Any) -> Any:
+        raise TypeError("what Ada remembers: argument 'x'")
+
+    assert "Ada" not in made_without_model(declared(instead=fail, store=lambda *_: None), case()).refusal
+
+
+def test_swapped_parameters_are_refused_where_the_class_stands() -> None:
+    with pytest.raises(KindError, match=r"store has its parameters in another order: write store\(case, answer, mem"):
+        declared(instead=lambda case, memories: None, store=lambda case, memories, answer: None)
+    with pytest.raises(KindError, match=r"instead has its parameters in another order"):
+        declared(instead=lambda memories, case: None)
+    declared(instead=lambda job, seen: None, store=lambda c, given, read: None)
+
+
 @pytest.mark.parametrize("made", [TOLD, (TOLD,), [TOLD], iter([TOLD])])
 def test_one_effect_is_as_good_as_several(made: Any) -> None:
     assert made_without_model(declared(instead=lambda *_: made), case()).effects == (TOLD,)
