@@ -1,9 +1,10 @@
 """Choosing an action (streams design, task 12): rules first; where no rule decides, a job that reads plan and memories.
 
 The rules are needs (a meter below 20), a plan item to be done elsewhere, and the night. A world that follows its
-agents' plans knows them itself, so a job is made only where they say nothing: for an agent that its host calls free
-(`brief["free"]`), at the agent's own turns, and at most so many a tick as the run's limit for this kind allows. Until
-its answer is due, and when budget refuses it, the agent goes on with its plan or idles.
+agents' plans knows them itself, so a job is made only where they say nothing, or where the host names the actions to
+choose from (`brief["actions"]`): for an agent that its host calls free (`brief["free"]`), at the agent's own turns, and
+at most so many a tick as the run's limit for this kind allows. Until its answer is due, and when budget refuses it, the
+agent goes on with its plan or idles.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Act:
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Ask where no rule decides."""
+        """Ask where the host names actions, or no rule decides."""
         interval = moment.world.act_interval
         if not interval or not timing.is_agent(moment) or not timing.is_turn(moment, interval):
             return ()
@@ -87,7 +88,8 @@ class Act:
             return ()
         situation = _situation(moment)
         home, food = moment.profile.home, _eating_place(moment.world)
-        if by_rule(situation, moment.minute, home=home, food=food) is not None:
+        by_host = bool(_texts(situation, "actions"))  # a rule does not know them
+        if not by_host and by_rule(situation, moment.minute, home=home, food=food) is not None:
             return ()
         return (Request(kind=self.name, owner=moment.owner, params=situation),)
 
@@ -184,14 +186,15 @@ class Act:
 def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
     """Return the available action that fits best, with the memories that speak for it.
 
-    First what a need calls for, then what is likest to the plan's present item, then company at the best remembered
-    place, then what is likest to the agent's trade; where all fit alike, agents and ticks differ.
+    First what a need calls for, then what is likest to the plan's present item, then at night to sleep, then company at
+    the best remembered place, then what is likest to the agent's trade; where all fit alike, agents and ticks differ.
     """
     situation, profile = case.job.params, case.profile
     here, actions, item = _text(situation, "location"), _texts(situation, "actions"), _item(situation, "item")
     places = {action: _place_named(action, case) or here for action in actions}
     needs = [f"{name} {meter.end} {NEEDS.get(name, '')}" for name, meter in _meters(situation).items() if meter.presses]
     reasons = [(need, "In need") for need in needs] + ([(item.description, "Going on with the plan")] if item else [])
+    reasons += [(NEEDS["energy"], "Night time")] if _is_night(case.job.minute) else []
     used: tuple[int, ...] = ()
     chosen, reason = next(
         ((action, reason) for text, reason in reasons if (action := choose_action(actions, text))), ("", "")
@@ -262,11 +265,15 @@ def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[
         return _action("move_to" if place != here else "stay", place, "Eating", "Need food")
     if item is not None and item.location and item.location != here:
         return _action("move_to", item.location, "", item.description)
-    if minute % DAY >= NIGHT[0] or minute % DAY < NIGHT[1]:
+    if _is_night(minute):
         if home and here != home:
             return _action("move_to", home, "", "Time to sleep")
         return _action("sleep", here, "", "Night time")
     return None
+
+
+def _is_night(minute: int) -> bool:
+    return minute % DAY >= NIGHT[0] or minute % DAY < NIGHT[1]
 
 
 def _action(kind: str, location: str, doing: str, reason: str) -> dict[str, str]:

@@ -271,7 +271,7 @@ class Plan:
 
 
 def _language(case: Case) -> str:
-    return spoken_language(case.profile, reversed(case.entries))
+    return spoken_language(case.profile, reversed(case.entries), case.job.key.owner, case.world.names)
 
 
 def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:

@@ -233,7 +233,7 @@ class Reflect:
 
 def _language(case: Case) -> str:
     """Return the language in which the owner thinks."""
-    return spoken_language(case.profile, reversed(case.entries))
+    return spoken_language(case.profile, reversed(case.entries), case.job.key.owner, case.world.names)
 
 
 def _constraints(people: Iterable[str]) -> Iterator[Constraint]:

@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from itertools import islice
 
 from cogitate.memory.clock import day_number
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.profile import Profile
+from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
+_HAN = "zh"  # the language of a text in Han characters alone
+_LATIN_NAME = re.compile("[A-Za-z\u00c0-\u024f]")
 _LOOKED_AT = 20  # of the latest entries
 _NOTHING = "…"  # in a language of which no phrase is known
 _WIDE = ("zh", "ja")  # whose colons and brackets are as wide as their characters
 
 
-def spoken_language(profile: Profile, entries: Iterable[Entry]) -> str:
-    """Return the ISO 639 code of the language of a profile, or else of most of the latest entries, given newest first.
+def spoken_language(profile: Profile, entries: Iterable[Entry], owner: str, names: Mapping[str, str]) -> str:
+    """Return the ISO 639 code of the language of a profile, or else of most of what its owner observed and said lately.
 
-    English where nothing tells.
+    What others say does not count: they may speak another language. A name in another script than Latin counts where
+    the profile says nothing else. English where nothing tells.
+
+    Args:
+        entries: the owner's, newest first.
+        names: display names by owner.
     """
     stated = (profile.background, profile.currently, profile.routine, profile.occupation, *profile.traits)
-    found = languages_of(" ".join(text for text in stated if text))[0]
-    if found not in (UNDETERMINED, OTHER):
+    said = " ".join(text for text in stated if text)
+    found = languages_of(said)[0] if said else _language_of_name(profile.name)
+    if found not in (UNDETERMINED, OTHER) and (said or found != _HAN):
         return found
-    told = (e for e in entries if e.type in ("observation", "message"))
-    seen = Counter(languages_of(e.text)[0] for e in islice(told, _LOOKED_AT))
+    own = (text for entry in entries if (text := _own_text(entry, {profile.name, resolve_name(owner, names)}, names)))
+    seen = Counter(languages_of(text)[0] for text in islice(own, _LOOKED_AT))
     most = max(seen, key=lambda one: (seen[one], one), default=UNDETERMINED)
+    if found == _HAN:  # a name of Han alone may be a Japanese one
+        return most if most == "ja" else found
     known = most if most != UNDETERMINED else found
     return ENGLISH if known == UNDETERMINED else known
+
+
+def _language_of_name(name: str) -> str:
+    """Return the language of a name by its script; undetermined in Latin letters, which many languages share."""
+    return UNDETERMINED if _LATIN_NAME.search(name) else languages_of(name)[0]
+
+
+def _own_text(entry: Entry, called: Collection[str], names: Mapping[str, str]) -> str:
+    """Return what an owner observed or said in an entry; "" for what another one said, and for thoughts."""
+    if entry.type not in ("observation", "message"):
+        return ""
+    line = parse_line(entry, names)
+    is_own = line.speaker in called if line.speaker else not is_dialogue(entry)
+    return line.text if is_own else ""
 
 
 class Phrases:

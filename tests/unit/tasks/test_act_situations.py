@@ -9,10 +9,10 @@ import pytest
 
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Tell
-from cogitate.memory.entry import Entry
-from cogitate.memory.profile import Location
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.profile import Location, Profile
 from cogitate.prompts.render import Templates
-from cogitate.simulation.meters import fed
+from cogitate.simulation.meters import energy, fed
 from cogitate.tasks.act import MOST_ACTIONS, MOST_NEAR, SHOWN, Act, _company, _situation, by_rule
 from tests.unit.tasks.kind_cases import WORLD, case_of, moment_of, observation, stream_of
 
@@ -103,3 +103,37 @@ def test_company_is_where_most_was_remembered_and_shown_by_what_mattered_most() 
     assert 31 not in numbers
     assert 32 not in numbers
     assert _company(case, "cafe") == ("", ()), "whoever is there looks for company elsewhere"
+
+
+HUNGRY = {"hunger": {"value": 90, "low": "sated", "high": "starving", "need": "high"}}
+
+
+@pytest.mark.parametrize(
+    ("noon", "brief", "chosen"),
+    [
+        (NOON, {"status": HUNGRY}, "eat a meal"),
+        (NOON, {"status": {"energy": energy(3)}}, "take a rest"),
+        (NOON, {"location": "cafe"}, "read a book"),
+        (1380, {}, "take a rest"),
+    ],
+    ids=["hungry", "tired", "the plan's item is elsewhere", "at night"],
+)
+def test_where_the_host_names_actions_one_is_due_whatever_the_meters_and_the_hour(
+    noon: int, brief: dict[str, Any], chosen: str
+) -> None:
+    item = PlanItem(id="1-0", description="Read a book", location="library", minute=690, status="active")
+    plan = Entry(type="plan", text="Plan.", minute=360, importance=6, items=(item,), valid_until=1300)
+    stream = stream_of(plan)
+    profile = Profile(name="Unit 7")  # without a home
+    acting = replace(WORLD, act_interval=30)
+    actions = ["polish the hull", "eat a meal", "take a rest", "read a book"]
+    ((tick, request),) = (
+        (tick, request)
+        for tick in range(noon, noon + 30)
+        for request in KIND.due(
+            replace(moment_of(stream, tick, world=acting, free=True, actions=actions, **brief), profile=profile)
+        )
+    )
+    case = case_of(KIND, stream, tick, params=dict(request.params), world=acting, profile=profile)
+    (told,) = (e for e in KIND.heuristic(case) if isinstance(e, Tell))
+    assert told.data["doing"] == chosen

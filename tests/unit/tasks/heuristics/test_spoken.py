@@ -86,16 +86,34 @@ def test_every_language_has_every_phrase() -> None:
     )
 
 
+TALK = "明日の朝、一緒に市場へ行きましょう。"
+
+
 @pytest.mark.parametrize(
-    ("profile", "seen", "language"),
+    ("profile", "lived", "language"),
     [
         (Profile(name="Ann"), (), "en"),
-        (Profile(name="Ann", occupation="baker"), ("今天天气很好。",), "zh"),
-        (Profile(name="Anke", currently="hat vor dem Fest viel zu tun"), ("The oven is hot.",), "de"),
+        (Profile(name="Ann", occupation="baker"), (observation("今天天气很好。", 1),), "zh"),
+        (
+            Profile(name="Anke", currently="hat vor dem Fest viel zu tun"),
+            (observation("The oven is hot.", 1),),
+            "de",
+        ),
         (Profile(name="王芳", currently="is busy before the feast"), (), "en"),
+        (Profile(name="王芳"), (), "zh"),
+        (Profile(name="王芳"), (message(TALK, 1),), "zh"),
+        (Profile(name="佐藤花子"), (observation(TALK, 1),), "ja"),
+        (Profile(name="Анна Петрова"), (message(TALK, 1),), "ru"),
+        (Profile(name="Reyes", occupation="Station commander"), (message(TALK, 1),), "en"),
+        (
+            Profile(name="Reyes", occupation="Station commander"),
+            (observation(TALK, 1, source="dialogue", subjects=(MARIA, KLAUS)),),
+            "en",
+        ),
+        (Profile(name="Reyes"), (message(TALK, 1, speaker=KLAUS, hearer=MARIA),), "ja"),
     ],
 )
-def test_an_owner_thinks_in_the_language_of_its_profile_or_else_of_its_memories(
-    profile: Profile, seen: tuple[str, ...], language: str
+def test_an_owner_thinks_in_the_language_of_its_profile_or_else_of_what_it_saw_and_said(
+    profile: Profile, lived: tuple[Entry, ...], language: str
 ) -> None:
-    assert spoken_language(profile, [observation(text, 1) for text in seen]) == language
+    assert spoken_language(profile, lived, KLAUS, {MARIA: "Maria Lopez", KLAUS: profile.name}) == language
