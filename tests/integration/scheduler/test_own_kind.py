@@ -192,7 +192,7 @@ def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(
             ("failed", "heuristic", "effects_refused", ())
         }
         assert {job.refusal.partition(" in ")[0].partition(" - ")[0] for job in ends} == {
-            "heuristic raised ZeroDivisionError",
+            "kind 'dream': heuristic raised ZeroDivisionError",
             "heuristic: effect for 'agent:ada' (Append): Invalid enum value 'dream'",
         }
     sys.modules.pop("dreaming", None)

@@ -174,11 +174,14 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         lambda: [Request(kind="think", owner=ANN, params={"x": "y" * MAX_PARAMS})],
         "due asks for what cannot be: .*at most 200,000 fit",
     ),
-    (lambda: [Unspeakable(kind="think", owner=ANN)], r"due raised RuntimeError in test_cadence.py, line \d+$"),
+    (
+        lambda: [Unspeakable(kind="think", owner=ANN)],
+        r"kind 'think': due raised RuntimeError in test_cadence.py, line \d+$",
+    ),
     (lambda: [Request(kind="think", owner=ANN)] * (MOST + 1), "due says more than 1000 Requests"),
-    (fails(ValueError("what Ada remembers")), r"due raised ValueError in test_cadence.py, line \d+$"),
-    (after_one(CogitateError("what Ada")), r"due raised CogitateError in test_cadence.py, line \d+$"),
-    (after_one(GeneratorExit()), "due raised GeneratorExit in test_cadence.py, line"),
+    (fails(ValueError("what Ada remembers")), r"kind 'think': due raised ValueError in test_cadence.py, line \d+$"),
+    (after_one(CogitateError("what Ada")), r"kind 'think': due raised CogitateError in test_cadence.py, line \d+$"),
+    (after_one(GeneratorExit()), "kind 'think': due raised GeneratorExit in test_cadence.py, line"),
 ]
 
 
@@ -197,8 +200,8 @@ def test_a_kind_that_asks_for_what_cannot_be_asks_for_nothing_and_is_named(says:
         (lambda: True, "wake returned a bool: return the number of a tick, or None"),
         (lambda: 8.0, "wake returned a float: return the number of a tick, or None"),
         (lambda: "8", "wake returned a str"),
-        (fails(LookupError("no sleep")), r"wake raised LookupError in test_cadence.py, line \d+$"),
-        (fails(GeneratorExit()), "wake raised GeneratorExit in test_cadence.py"),
+        (fails(LookupError("no sleep")), r"kind 'think': wake raised LookupError in test_cadence.py, line \d+$"),
+        (fails(GeneratorExit()), "kind 'think': wake raised GeneratorExit in test_cadence.py"),
     ],
 )
 def test_a_kind_that_names_no_tick_is_asked_again_at_the_next(looks: Callable[[], Any], why: str) -> None:
@@ -259,5 +262,5 @@ def test_a_kind_whose_heeds_raises_is_asked_and_named(monkeypatch: pytest.Monkey
     cadence.observed([(ANN, seen("Rain."))], {ANN: Stream(ANN)}, None, 0)  # type: ignore[arg-type]
     [fault] = cadence.take_faults()
     assert fault[:2] == ("choose", ANN)
-    assert re.fullmatch(r"heeds raised KeyError in test_cadence.py, line \d+", fault.why)
+    assert re.fullmatch(r"kind 'choose': heeds raised KeyError in test_cadence.py, line \d+", fault.why)
     assert due(cadence, 1)[1] == [("choose", ANN)]

@@ -61,7 +61,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {"epoch": 1},
         {
             "ended": [], "late": [], "corrected": [], "retried": [], "opened": [], "answers": [], "timed": [],
-            "warnings": {}, "view": [], "posted": "",
+            "overdue": [], "warnings": {}, "view": [], "posted": "",
         },
     ),
     (EndOutline, {"key": KEY, "end": "applied"}, {"reason": "none"}),

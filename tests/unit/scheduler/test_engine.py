@@ -31,7 +31,7 @@ from cogitate.scheduler.intake.fallbacks import Fallbacks
 from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import Core, ReadLine, TickNotes
 from cogitate.scheduler.latency.due_ticks import Bounds
-from cogitate.scheduler.ledger.answer_times import Timed
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.answers import BoundaryInput, DueJob, LateAnswer
 from cogitate.scheduler.ledger.claims import PromptCount, Result
 from cogitate.tasks.job import Cost, JobKey, Reads, Request
@@ -168,7 +168,8 @@ def test_a_late_job_is_a_sample_where_due_ticks_follow_its_model(
     run = Run(bounds_of=lambda kind: bounds, model=model)
     key = run.asked()
     run.turn()
-    done = run.turn(rows=[row(key, "open" if reason == "late" else "dead")])
+    row_of_it = row(key, "open" if reason == "late" else "dead")
+    done = run.turn(boundary=BoundaryInput([row_of_it], overdue=[Overdue(key, 2)]))
     assert done.core.ended[0].reason == reason
     assert [sample.ticks for sample in run.state.latencies.samples("think", "default")] == samples
     assert run.state.latencies.samples("think", "") == ()

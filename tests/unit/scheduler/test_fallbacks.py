@@ -40,7 +40,7 @@ def changed(raw: bytes, **fields: Any) -> bytes:
 
 @pytest.mark.parametrize("kind", [KIND, Making()], ids=["two effects", "none"])
 def test_a_fallback_is_read_as_the_heuristic_made_it(kind: Making) -> None:
-    raw = FALLBACKS.make(kind, CASE)
+    raw = Fallbacks([KIND]).make(kind, CASE)
     assert Fallbacks([KIND]).read(KEY, raw) == KindEffects(kind.makes)
 
 

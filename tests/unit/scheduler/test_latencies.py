@@ -120,7 +120,7 @@ def awaits(known: Latencies) -> bool:
 
 def test_a_guess_is_kept_until_enough_answers_were_asked_for_after_it() -> None:
     known = Latencies()
-    known.overdue(key(2_000), MODEL, 0, 2_010)
+    known.overdue(Overdue(key(2_000), 10), MODEL, 0, 2_010)
     for at in range(2 * RECENT):  # asked for before the job ended late
         learn(known, 60, 2_020 + at)
     assert awaits(known), "they say nothing of the time since"
@@ -132,7 +132,7 @@ def test_a_guess_is_kept_until_enough_answers_were_asked_for_after_it() -> None:
 
 def test_the_first_answers_of_a_model_are_too_few_to_give_up_a_guess() -> None:
     known = Latencies()
-    known.overdue(key(2_000), MODEL, 0, 2_010)
+    known.overdue(Overdue(key(2_000), 10), MODEL, 0, 2_010)
     for at in range(RECENT - 1):
         learn(known, 60, 2_100 + at)
     assert awaits(known)

@@ -14,7 +14,7 @@ from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.engine.job_factory import open_job
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW
-from cogitate.tasks.job import Cost, JobKey, Reads, Request
+from cogitate.tasks.job import Correction, Cost, JobKey, Reads, Request
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
 
 KEY, RESERVED = JobKey(7, "think", ANN, 2, 0), Cost(calls=1, tokens=60)
@@ -41,7 +41,7 @@ def opened(request: Request, *, refused: str = "", retired: tuple[str, ...] = ()
     decided = Decided(line, request, ModelOption("small", 48, RESERVED), grant, 3)
     return open_job(
         decided, run="r", minute=70, rules=rules, streams=known.get("streams") or streams(), retired=retired, facts=5,
-        correction=900,
+        correction=Correction(900, 1_100),
     )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def test_a_job_is_what_was_asked_for_and_granted() -> None:
     assert (job.run, job.key, job.minute, job.due) == ("r", KEY, 70, 9)
     assert (job.params, job.priority, job.at) == ({"about": "bees"}, 4, 30)
     assert (job.model, job.prompt_cap, job.output_cap) == ("small", 48, 12)
-    assert (job.facts, job.correction, job.ahead) == (5, 900, 3)
+    assert (job.facts, job.correction, job.correction_others, job.ahead) == (5, 900, 1_100, 3)
     assert (job.summary, job.summary_version, job.character) == ("A summary.", 4, None)
     assert (job.reserved, job.refused) == (RESERVED, "")
     assert (item.admitted, item.cells) == (True, CELLS)

@@ -140,11 +140,11 @@ def test_a_container_that_comes_back_under_another_name_takes_the_place_of_the_d
     clock.now += 3
     came = give_sign(clock.client, "pod-three", msgspec.structs.replace(ELSEWHERE, name="pod-three"), KINDS)
     clock.now += GOOD_FOR - 1
-    give_sign(clock.client, "pod-three", msgspec.structs.replace(ELSEWHERE, name="pod-three"), KINDS, came)
+    give_sign(clock.client, "pod-three", msgspec.structs.replace(ELSEWHERE, name="pod-three"), KINDS, began=came)
     seen = workers_seen(clock.client)
     assert (seen.alive, [one.worker for one in seen.missing]) == (["pod-three"], ["pod-two"]), "one takes one place"
     assert take_place(clock.client, "pod-three")
-    give_sign(clock.client, "pod-three", ELSEWHERE, KINDS, SETTLED)
+    give_sign(clock.client, "pod-three", ELSEWHERE, KINDS, began=SETTLED)
     assert not take_place(clock.client, "pod-three")
     assert [one.worker for one in workers_seen(clock.client).missing] == ["pod-two"], "nor another place later"
     remove_sign(clock.client, "pod-three")
@@ -163,6 +163,6 @@ def test_a_worker_that_replaces_no_dead_one_leaves_it_missed(clock: Clock, case:
     give_sign(clock.client, "one", supervisor, KINDS)
     clock.now += GOOD_FOR + 1
     began = 1 if case == "was there before" else None
-    give_sign(clock.client, "two", other, KINDS[:1] if case == "other kinds" else KINDS, began)
+    give_sign(clock.client, "two", other, KINDS[:1] if case == "other kinds" else KINDS, began=began)
     assert [one.worker for one in workers_seen(clock.client).missing] == ["one"]
     assert not take_place(clock.client, "two")

@@ -110,7 +110,7 @@ def worker(settings: Settings) -> Iterator[Path]:
     log = settings.data_dir / "worker.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "celery", "-A", "workers", "worker", "--loglevel", "info"],
+            [sys.executable, "-m", "celery", "-A", "cogitate", "worker", "--loglevel", "info"],
             env=worker_environment(settings), cwd=settings.data_dir, stdout=out, stderr=out,
         )  # fmt: skip
     try:

@@ -26,7 +26,7 @@ def test_a_run_whose_state_and_messages_go_through_tls(valkey: EmbeddedServer, t
         log = tmp_path / "worker.log"
         with log.open("wb") as out:
             worker = Popen(
-                [sys.executable, "-m", "celery", "-A", "workers", "worker", "--loglevel", "info"],
+                [sys.executable, "-m", "celery", "-A", "cogitate", "worker", "--loglevel", "info"],
                 env=worker_environment(settings), cwd=tmp_path, stdout=out, stderr=out,
             )  # fmt: skip
         try:
