@@ -1,7 +1,7 @@
 """The table of prices that the package brings, and where the price of a run's model comes from.
 
-A price of the table is a bound only where it was read: at the vendor's own endpoint. A model of the same name behind
-another URL has the price of whoever serves it, which its operator states.
+A vendor's endpoint has the vendor's prices. Behind another URL, such as a proxy's, a model has the price of the vendor
+that lists its name, the dearest of several; an operator whose endpoint charges otherwise states its prices.
 """
 
 from __future__ import annotations
@@ -60,9 +60,13 @@ def listed_price(model: str, base_url: str | None) -> ListedPrice | None:
         host = urlsplit(base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI).hostname
     except ValueError:  # the URL cannot be used: the call says so
         return None
-    models = _table().get(host or "", {})
+    table = _table()
+    vendors = [table[host]] if host in table else list(table.values())
     snapshot = _SNAPSHOT.fullmatch(model)
-    return models.get(model) or (models.get(snapshot["model"]) if snapshot else None)
+    for name in (model, snapshot["model"]) if snapshot else (model,):
+        if found := [prices[name] for prices in vendors if name in prices]:
+            return max(found)
+    return None
 
 
 @cache

@@ -36,7 +36,7 @@ def lived(tmp_path: Path, client: Redis, endpoint: FakeEndpoint, **given: Any) -
     return summarise_run(client, "town")
 
 
-@pytest.mark.parametrize("given", [{}, {"model": "gpt-4o"}, {"models": {"default": {"seed": 3}}}, {"input_price": 1}])
+@pytest.mark.parametrize("given", [{}, {"model": "llama3.1"}, {"models": {"default": {"seed": 3}}}, {"input_price": 1}])
 def test_without_a_price_nothing_is_called_and_no_run_is_made(tmp_path: Path, given: dict[str, Any]) -> None:
     client = FakeRedis()
     with FakeEndpoint() as endpoint:

@@ -46,21 +46,23 @@ def priced(**settings: Any) -> tuple[str, int | None, int | None]:
         ("gpt-4o-audio", None, None),
         ("gpt-4o-2024", None, None),
         ("ft:gpt-4o-2024-08-06:acme::x", None, None),
-        ("claude-sonnet-4-5", None, None),
-        ("gpt-4o", "http://localhost:4000/v1", None),
-        ("gpt-4o", "https://openai.example.com/v1", None),
-        ("gpt-4o", "https://api.openai.com.example.com/v1", None),
-        ("gpt-4o", "https://api.openai.com@example.com/v1", None),
+        ("claude-sonnet-4-5", None, None),  # at OpenAI
+        ("gpt-4o", "http://localhost:4000/v1", 2_500_000),  # a proxy passes prices on
+        ("gpt-4o-2024-08-06", "https://openai.example.com/v1", 2_500_000),
+        ("claude-sonnet-4-5", "https://api.openai.com.example.com/v1", 3_000_000),
+        ("llama3.1", "http://localhost:11434/v1", None),
         ("gpt-4o", "http://[", None),
     ],
 )
-def test_a_price_is_that_of_the_exact_model_at_its_vendor(model: str, url: str | None, found: int | None) -> None:
+def test_a_price_is_that_of_the_exact_model_at_its_vendor_or_elsewhere_of_the_vendor_that_lists_it(
+    model: str, url: str | None, found: int | None
+) -> None:
     listed = listed_price(model, url)
     assert (listed.input if listed is not None else None) == found
 
 
 def test_without_a_base_url_the_environments_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://api.anthropic.com/v1")
     assert listed_price("gpt-4o", None) is None
     assert listed_price("gpt-4o", "https://api.openai.com/v1") is not None
 
