@@ -86,7 +86,7 @@ def memory(
         if last and len(entries) > last:
             console.print(f"the newest {last:,} of {len(entries):,}; --last 0 shows all", highlight=False)
     else:
-        console.print(_found_table(found) if found else NOTHING)
+        console.print(found_table(found) if found else NOTHING)
         if found and not any(part.name == "relevance" and part.value for one in found for part in one.parts):
             console.print(
                 "None of these has to do with the query: they are what comes to mind anyway.", highlight=False
@@ -127,7 +127,7 @@ def _entries_table(kept: StoredMemory, entries: Sequence[Entry], salience: Mappi
     return table
 
 
-def _found_table(found: Sequence[Scored]) -> Table:
+def found_table(found: Sequence[Scored]) -> Table:
     table = _table("score")
     for one in found:
         entry = one.entry
@@ -141,7 +141,7 @@ def _table(figure: str) -> Table:
     table = Table(box=SIMPLE, show_edge=False, pad_edge=False)
     for name in ("no.", "when", "type", figure):
         table.add_column(name, no_wrap=True)
-    table.add_column("text", ratio=1)
+    table.add_column("text", ratio=1, overflow="fold")  # text without spaces, such as Chinese, is one long word
     return table
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from rich.table import Table
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import clock_time, day_and_time
+from cogitate.memory.entry import PlanItem
 from cogitate.ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.stored_memory import read_memory
@@ -40,11 +42,7 @@ def plan(
             f"{found.text}",
             highlight=False, soft_wrap=True,
         )  # fmt: skip
-        table = Table("item", "time", "what", "where", "prio.", "status")
-        for item in plan.items:
-            when = "" if item.minute is None else clock_time(item.minute)
-            table.add_row(item.id, when, item.description, item.location or "", str(item.priority), item.status)
-        console.print(table)
+        console.print(items_table(plan.items))
         for label, present in (("Now", plan.now), ("Next", plan.next)):
             if present is not None:
                 console.print(f"{label}: {present.description}", highlight=False, soft_wrap=True)
@@ -61,3 +59,14 @@ def plan(
         facts = {"run": run, "owner": owner, "tick": kept.tick, "minute": kept.minute, "plan": facts_of_plan}
         print(json.dumps(facts), flush=True)
     return 0
+
+
+def items_table(items: Iterable[PlanItem]) -> Table:
+    """Return a table of the items of a plan."""
+    table = Table()
+    for name in ("item", "time", "what", "where", "prio.", "status"):
+        table.add_column(name, overflow="fold")  # text without spaces, such as Chinese, is one long word
+    for item in items:
+        when = "" if item.minute is None else clock_time(item.minute)
+        table.add_row(item.id, when, item.description, item.location or "", str(item.priority), item.status)
+    return table

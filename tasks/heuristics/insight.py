@@ -34,6 +34,7 @@ NOTABLE = 4  # importance from which something is told beside something else, or
 EVIDENCE = 20  # entries at most (streams design)
 SHORT = 160  # characters: a memory that is told in one piece
 READ_AGAIN = 4  # reflections of which nothing is told again
+GRAVE = 7  # importance from which a sentence with one new word, such as another place or name, is told
 _ALIKE = 0.6  # share of the words of two that both have
 
 
@@ -94,7 +95,7 @@ def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> I
     entries = {e.number: e for e in recalled.recent}
     for sentence in sentences:
         text = tell(recalled, entries[sentence.number], sentence.text)
-        if fresh(text):
+        if fresh(text, sentence.importance):
             yield Finding(text, (sentence.number,))
 
 
@@ -126,18 +127,25 @@ def _parts(recalled: Recalled, entry: Entry, past: Collection[str]) -> list[str]
 
 
 class _Fresh:
-    """Memory of what reflections told: nothing is told twice in the same words, nor reworded in the latest of them."""
+    """Memory of what reflections told: nothing is told twice in the same words, nor reworded in the latest of them.
+
+    What is grave is told again unless one of their sentences has all its words.
+    """
 
     def __init__(self, recalled: Recalled) -> None:
         told = [split_sentences(e.text) for e in recalled.before if e.type == "reflection"]
         self._ever = {normal(sentence) for sentences in told for sentence in sentences}
         self._told = [set(stems(sentence)) for sentences in told[-READ_AGAIN:] for sentence in sentences]
 
-    def __call__(self, text: str) -> bool:
+    def __call__(self, text: str, importance: int = 0) -> bool:
         words = set(stems(text))
         if not words or all(normal(sentence) in self._ever for sentence in split_sentences(text)):
             return False
-        if any(len(words & other) >= _ALIKE * len(words | other) for other in self._told):
+        if importance >= GRAVE:
+            sentences = [set(stems(sentence)) for sentence in split_sentences(text)]
+            if all(any(sentence <= other for other in self._told) for sentence in sentences):
+                return False
+        elif any(len(words & other) >= _ALIKE * len(words | other) for other in self._told):
             return False
         self._told.append(words)
         return True

@@ -225,3 +225,21 @@ def test_every_word_of_an_insight_stands_in_its_evidence(entries: list[Entry]) -
     ours = "I me my Maria Lopez Klaus Mueller told asked said on day For today at AM PM 1 2 tomorrow"
     words = set(re.findall(r"[^\W_]+", source)) | set(re.findall(r"[^\W_]+", ours))
     assert set(re.findall(r"[^\W_]+", insight.text)) <= words
+
+
+@pytest.mark.parametrize(
+    ("text", "importance", "is_told"),
+    [
+        ("Alarm: hull breach in the Medbay!", 9, True),
+        ("Alarm: hull breach in the Lab 2!", 7, True),
+        ("Alarm: hull breaches in the Lab!", 9, False),
+        ("Alarm: hull breach in the Medbay!", 5, False),
+    ],
+    ids=["another place", "a number", "the same words", "not grave"],
+)
+def test_what_is_grave_is_told_though_something_like_it_happened_elsewhere(
+    text: str, importance: int, is_told: bool
+) -> None:
+    earlier = Entry(type="reflection", text="Alarm: hull breach in the Lab!", minute=1100, importance=5)
+    insight = noticed(observation(text, 1150, importance=importance), before=[earlier])
+    assert insight == ((text, (1,)) if is_told else (QUIET, ()))
