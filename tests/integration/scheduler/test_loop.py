@@ -26,6 +26,7 @@ from cogitate.simulation.town.town import Town
 from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, Host, claimed, settle, worker
 
 TICKS, START = 110, 330  # ticks of ten minutes from half past five
+LATENCY = {"plan": 5, "act": 3, "reflect": 10, "summarise": 20, "prune": 5}  # ticks: jobs of many are open at once
 LIMITS = {"tick.run.jobs": 1, "day.run.jobs": 12, "day.kind:reflect.jobs": 5}
 
 
@@ -42,7 +43,7 @@ class Visit:
         self.loop = TickLoop(
             run="town",
             owners=self.town.owners(),
-            settings=Settings(minutes_per_tick=10, limits=LIMITS, max_observations=40, **settings),
+            settings=Settings(minutes_per_tick=10, latency=LATENCY, limits=LIMITS, max_observations=40, **settings),
             locations=self.town.locations,
             brief=self.town.brief,
             ticks=ticks,

@@ -31,6 +31,7 @@ from tests.repository import ROOT
 RUN = "written"
 FOLDER = ROOT / "tests" / "fixtures"
 TICKS = 180  # of ten minutes: 6 in the morning of the second day, when plans are asked for
+LATENCY = {"plan": 5, "act": 3, "reflect": 10, "integrate": 10, "recount": 10, "summarise": 20, "prune": 5}  # ticks
 OWNERS = {
     "agent:ada": Profile(name="Ada Smith", occupation="smith"),
     "agent:ben": Profile(name="Ben Cole"),
@@ -79,10 +80,11 @@ def answer_late_plan(client: Redis, owner: str, tick: int) -> None:
 
 
 def settings_for(data_dir: Path, base_url: str) -> Settings:
-    """Limits that bind, a lease that runs out at the next look, a memory of each policy, a model at that address."""
+    """Limits that bind, jobs that stay open for ticks, a lease that runs out at the next look, a memory of each policy, a
+    model at that address."""
     return Settings(
         llm="openai", base_url=base_url, api_key=SecretStr("any"), limit_tokens=1_000_000,
-        data_dir=data_dir, minutes_per_tick=10, wait=0, lease=1e-9, hint_interval=1e9, claim_cap=2,
+        data_dir=data_dir, minutes_per_tick=10, latency=LATENCY, wait=0, lease=1e-9, hint_interval=1e9, claim_cap=2,
         limits={"tick.run.calls": 4, "day.run.calls": 24, "day.kind:recount.calls": 1, "run.run.calls": 200},
         policies={"npc": "cells", "agent:ben": "tokens"}, token_limit=150, cells=2, rate_share=0.5,
     )  # fmt: skip
