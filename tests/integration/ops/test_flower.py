@@ -28,12 +28,12 @@ def flower(
     worker_log: Callable[[], str],
     eventually: Callable[..., None],
 ) -> Iterator[str]:
-    """The address of a real `celery -A workers flower`, beside a real worker."""
+    """The address of a real `celery -A cogitate flower`, beside a real worker."""
     port = free_ports()
     log = worker_settings.data_dir / "flower.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "celery", "-A", "workers", "flower", "--address=127.0.0.1", f"--port={port}"],
+            [sys.executable, "-m", "celery", "-A", "cogitate", "flower", "--address=127.0.0.1", f"--port={port}"],
             env=worker_environment(worker_settings) | {"FLOWER_UNAUTHENTICATED_API": "true"},
             cwd=worker_settings.data_dir, stdout=out, stderr=out,
         )  # fmt: skip
@@ -123,7 +123,7 @@ def test_a_port_that_is_taken_is_named_in_one_line(
         taken.listen()
         port = taken.getsockname()[1]
         ours = {
-            "celery": ["-m", "celery", "-A", "workers", "flower", "--address=127.0.0.1"],
+            "celery": ["-m", "celery", "-A", "cogitate", "flower", "--address=127.0.0.1"],
             "cogitate": ["-m", "cogitate.ops", "flower"],
         }
         done = subprocess.run(

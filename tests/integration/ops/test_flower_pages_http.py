@@ -317,12 +317,13 @@ def test_a_journal_that_was_changed_is_said_to_be(
         client.lset(journal, -1, forge(line))
         try:
             status, text = get(f"{address}/cadence/data?run=town-1", LOGIN)
-            (up,) = list(_Ledger(client, "town-1", lambda tick: 0.0).collect())
+            told = {metric.name: metric for metric in _Ledger(client, "town-1", lambda tick: 0.0).collect()}
         finally:
             client.lset(journal, -1, line)
     assert status == 503
     assert "cogitate audit" in text
-    assert [sample.value for sample in up.samples] == [0]
+    assert [sample.value for sample in told["cogitate_ledger_up"].samples] == [0]
+    assert not {"cogitate_budget_spent", "cogitate_open_jobs", "cogitate_lag_ticks"} & told.keys()
 
 
 def test_no_memory_is_shown_anywhere(server: EmbeddedServer, address: str) -> None:
