@@ -52,3 +52,12 @@ def test_an_appointment_that_is_over_is_not_taken_up_again() -> None:
     left = {"unfinished": [{"description": "Attend the meeting"}, {"description": "Mend the gate"}]}
     again = [text for _, text in planned(2 * DAY + 360, meeting, params=left) if "again" in text]
     assert again == ["Take up again: Mend the gate"]
+
+
+def test_a_deed_in_quoted_speech_is_quoted_and_an_event_is_attended() -> None:
+    said = 'I told Maria Lopez: "I will bring you the ten ropes tomorrow at 9 AM."'
+    assert (DAY + 540, f"{said} (day 1)") in planned(DAY + 360, noted(said))
+    said = 'I told Maria Lopez: "I promise: I will bring you the ten ropes tomorrow at 9 AM."'
+    assert [text for _, text in planned(DAY + 360, noted(said)) if "ropes" in text] == [f"{said} (day 1)"]
+    party = 'Maria Lopez said: "The party begins tomorrow at 5 PM."'
+    assert (DAY + 1_020, "Attend the party") in planned(DAY + 360, noted(party))
