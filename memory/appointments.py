@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.clock import DAY, day_number, day_of
 from cogitate.memory.entry import Entry
+from cogitate.memory.language.quotations import is_quoted
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import Time, find_times
+from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 
 _NOUN = re.compile(
@@ -109,6 +111,9 @@ def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start:
         return None
     place = find_place(sentence, places)
     what = _what(sentence, times, place)
+    verb = _VERB.search(sentence)
+    if what and not _is_event(what) and is_quoted(sentence, verb.start() if verb else times[0].start):
+        what = _said(sentence, entry.minute)  # whose deed it is, the quotation says
     return Appointment(minute, what, place.id if place else None, entry.number) if what else None
 
 
@@ -163,15 +168,26 @@ def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
     else:
         return ""
     what = _LOOSE_END.sub("", what)
+    what = what if what.count('"') % 2 == 0 else what.replace('"', "").rstrip(" .,!?;:")
     if place and place.name.casefold() not in what.casefold():
         what += f" at {place.name}"
     return (what[:1].upper() + what[1:])[:MAX_WHAT]
 
 
+def _is_event(what: str) -> bool:
+    """Return whether an appointment is named by what it is, not by what somebody does."""
+    return what.startswith(("Attend ", "Host ", "Have "))
+
+
+def _said(sentence: str, minute: int) -> str:
+    """Return a sentence that quotes somebody, with the day on which it was said."""
+    return f"{shorten(sentence, MAX_WHAT - 16)} (day {day_number(minute)})"
+
+
 def _event(text: str, noun: re.Match[str]) -> str:
     before: list[str] = []
     for word in reversed(text[: noun.start()].split()[-5:]):
-        if word.lower().strip(",") in FUNCTION_WORDS or word.endswith(("ing", ",", ";", ":")) or word.islower():
+        if word.lower().strip(',"“”„«»') in FUNCTION_WORDS or word.endswith(("ing", ",", ";", ":")) or word.islower():
             if word.islower() and not before and word.lower() not in FUNCTION_WORDS and not word.endswith("ing"):
                 before.append(word)
             break

@@ -17,19 +17,20 @@ from cogitate.memory.clock import DAY, clock_time, day_and_time, day_number, day
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.endings import with_end
-from cogitate.memory.language.languages import ENGLISH, is_english
+from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.tense import is_over
 from cogitate.memory.language.times import parse_clock
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import first_person, resolve_name
+from cogitate.memory.summaries.conversations import first_person
 from cogitate.prompts.answers import DailyPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
 from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
-from cogitate.tasks.heuristics.promises import KEEP, find_promises
+from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.spoken import Phrases, spoken_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
@@ -185,25 +186,19 @@ class Plan:
         """Return a plan from identity, routine, appointments, unfinished items, needs and places."""
         start, end = _window(case)
         profile = case.profile
-        # What the agent says of itself counts as said this morning.
-        said = Entry(type="observation", text=profile.currently, minute=start)
-        # Reflections only say again what was said, and perhaps in another's words.
-        names = case.world.display_names
-        told = [
-            first_person(e, case.job.key.owner, names) for e in (_dated(case), *case.entries) if e.type != "reflection"
-        ]
-        booked = appointments([said, *told], case.world.locations, start, end)
+        owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
+        booked = with_owed(appointments(_told(case), case.world.locations, start, end), owed.timed)
         slots = build(
             profile=profile,
             places=case.world.locations,
             start=start,
             end=end,
             booked=booked,
-            unfinished=_unfinished(case),
+            unfinished=_left(case, start, owed),
             status=_status(case),
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
             done=_done(case),
-            owed=_owed(case, start, names),
+            owed=owed.untimed,
             language=_language(case),
         )
         used = {a.number for a in booked if a.number}
@@ -374,17 +369,25 @@ def _done(case: Case) -> list[str]:
     return [str(text) for text in done] if isinstance(done, list) else []
 
 
-def _owed(case: Case, start: int, names: Mapping[str, str]) -> list[str]:
-    """Return what the agent promised before today and has not done, as items of a plan."""
-    owner = case.job.key.owner
-    found = find_promises(owner, case.entries, names)
-    earlier = {item.description for plan in case.entries if plan.type == "plan" for item in plan.items}
-    owed = [
-        f"{KEEP}{f' to {resolve_name(p.taker, names)}' if p.taker else ''}: {p.reminder}"
-        for p in found
-        if p.giver == owner and is_english(p.deed) and not p.settled and day_of(p.minute) < day_of(start)
-    ]
-    return [text for text in owed if text not in earlier]
+def _left(case: Case, start: int, owed: Owed) -> list[Mapping[str, Any]]:
+    """Return the unfinished items whose time is not over, as promises, appointments and they themselves tell it."""
+    since = max(0, day_of(start) - 1) * DAY
+    missed = {a.what for a in appointments(_told(case), case.world.locations, since, start)}
+    left = []
+    for item in _unfinished(case):
+        text = str(item.get("description", "")).removeprefix(AGAIN)
+        if text not in owed.over and text not in missed and not is_over(text, start):
+            left.append(item)
+    return left
+
+
+def _told(case: Case) -> list[Entry]:
+    """Return what the agent was told or saw, as it tells it; what it says of itself counts as said this morning."""
+    names = case.world.display_names
+    # Reflections only say again what was said, and perhaps in another's words.
+    entries = (e for e in (_dated(case), *case.entries) if e.type != "reflection")
+    said = Entry(type="observation", text=case.profile.currently, minute=_window(case)[0])
+    return [said, *(first_person(e, case.job.key.owner, names) for e in entries)]
 
 
 def _status(case: Case) -> dict[str, Meter]:

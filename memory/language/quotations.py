@@ -13,3 +13,8 @@ def outside_quotations(text: str, change: Callable[[str], str]) -> str:
     """Return `text` with every part that stands outside quotation marks as `change` returns it."""
     parts = _QUOTED.split(text)
     return "".join(part if index % 2 else change(part) for index, part in enumerate(parts))
+
+
+def is_quoted(text: str, at: int) -> bool:
+    """Return whether the character at an index of `text` stands in a quotation."""
+    return any(match.start() <= at < match.end() for match in _QUOTED.finditer(text))

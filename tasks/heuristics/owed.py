@@ -1,0 +1,88 @@
+"""What an agent owes by its promises, in a plan: at the hour it named, at no hour in particular, or no longer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from cogitate.memory.appointments import Appointment, find_place
+from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.text import stems
+from cogitate.memory.language.times import anchor_days, find_times
+from cogitate.memory.profile import Location
+from cogitate.memory.summaries.conversations import resolve_name
+from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
+
+_ALIKE = 0.6  # share of an appointment's words that a promise repeats
+_CLOSE = 30  # minutes between two mentions of one appointment
+_DAY = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
+_UP_TO = re.compile(r"\b(?:by|before|until|till)\b", re.IGNORECASE)
+_OFTEN = re.compile(r"\b(?:every|each|daily|always)\b", re.IGNORECASE)
+_MARKS = re.compile(r"[“”„\"«»]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owed:
+    """What is owed, as items of a plan."""
+
+    timed: tuple[Appointment, ...] = ()  # at an hour of the plan
+    untimed: tuple[str, ...] = ()  # the oldest first
+    over: frozenset[str] = frozenset()  # settled, or their time is past
+
+
+def find_owed(
+    owner: str, entries: Sequence[Entry], names: Mapping[str, str], places: Sequence[Location], start: int, end: int
+) -> Owed:
+    """Return what an owner promised before the day of a plan, whose window is [start, end) in game minutes."""
+    earlier = {item.description for plan in entries if plan.type == "plan" for item in plan.items}
+    timed: list[Appointment] = []
+    untimed: list[str] = []
+    over: set[str] = set()
+    for promise in find_promises(owner, entries, names):
+        if promise.giver != owner or not is_english(promise.deed):
+            continue
+        taker = f" to {resolve_name(promise.taker, names)}" if promise.taker else ""
+        text = f"{KEEP}{taker}: {promise.reminder}"
+        opens, at, closes = _time_of(promise)
+        if promise.settled or (closes is not None and closes < start):
+            over.add(text)
+        elif day_of(promise.minute) >= day_of(start) or opens > day_of(start):
+            continue
+        elif at is not None and start <= at < end:
+            place = find_place(promise.said, places)
+            timed.append(Appointment(at, text, place.id if place else None, promise.evidence[0]))
+        elif text not in earlier:
+            untimed.append(text)
+    return Owed(timed=tuple(timed), untimed=tuple(untimed), over=frozenset(over))
+
+
+def with_owed(booked: Iterable[Appointment], owed: Iterable[Appointment]) -> list[Appointment]:
+    """Return appointments and promises by time, without the appointments that a promise tells of."""
+    promised = list(owed)
+    others = [a for a in booked if not any(_is_same(a, one) for one in promised)]
+    return sorted([*others, *promised], key=lambda a: a.minute)
+
+
+def _is_same(appointment: Appointment, promise: Appointment) -> bool:
+    if abs(appointment.minute - promise.minute) >= _CLOSE:
+        return False
+    words = set(stems(appointment.what))
+    return appointment.number == promise.number or len(words & set(stems(promise.what))) >= _ALIKE * len(words)
+
+
+def _time_of(promise: Promise) -> tuple[int, int | None, int | None]:
+    """Return the first day of a promise, the minute at which it is to be kept, and the last at which it can be."""
+    words = promise.said[max(0, promise.said.find(promise.deed)) :]
+    dated = _MARKS.sub("", anchor_days(_MARKS.sub("", words), promise.minute))
+    days, hours = [int(day) - 1 for day in _DAY.findall(dated)], [time.minute for time in find_times(dated)]
+    opens = min(days) if days and not _UP_TO.search(dated) else 0
+    if _OFTEN.search(dated) or not (days or hours):
+        return opens, None, None
+    if not days:
+        today = day_of(promise.minute)
+        days = [today if today * DAY + hours[0] > promise.minute else today + 1]
+    closes = max(days) * DAY + (hours[-1] if hours else DAY - 1)
+    return opens, max(days) * DAY + hours[0] if hours else None, closes

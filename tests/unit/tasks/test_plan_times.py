@@ -1,0 +1,63 @@
+"""Promises and appointments are planned at their time, once, and no longer when it is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, observation, stream_of
+from tests.unit.tasks.plan_case import made
+
+
+def planned(start: int, *entries: Entry, **case: Any) -> list[tuple[int, str]]:
+    """The time and words of each item that the heuristic plans."""
+    plan = made(stream_of(*entries), start, profile=Profile(name="Klaus Mueller"), **case)
+    return [(item.minute or 0, item.description) for item in plan.items]
+
+
+def noted(text: str, minute: int = 600) -> Entry:
+    return observation(text, minute, subjects=(KLAUS, MARIA))
+
+
+KNIVES = "I promised Maria Lopez to sharpen her knives"
+KEEP_KNIVES = "Keep the promise to Maria Lopez: sharpen her knives"
+
+
+@pytest.mark.parametrize("when", ["today at 6:30 PM", "today", "on day 1 at 6:30 PM", "tomorrow at 5 AM", "at 6 PM"])
+def test_a_promise_whose_time_is_over_is_not_planned(when: str) -> None:
+    assert all("knives" not in text for _, text in planned(DAY + 360, noted(f"{KNIVES} {when}.")))
+
+
+def test_a_promise_for_an_hour_of_this_day_is_planned_then_and_once() -> None:
+    bring = noted("I promised Maria Lopez to bring her ten ropes tomorrow at 9 AM.")
+    text = "Keep the promise to Maria Lopez: bring her ten ropes on day 2 at 9 AM"
+    assert planned(DAY + 360, bring) == [(DAY + 540, text)]
+    left = {"unfinished": [{"description": text}]}
+    assert all("ropes" not in text for _, text in planned(2 * DAY + 360, bring, params=left))
+
+
+def test_a_promise_for_a_later_day_waits_and_one_with_a_term_does_not() -> None:
+    assert all("knives" not in text for _, text in planned(DAY + 360, noted(f"{KNIVES} on day 3.")))
+    assert (2 * DAY + 630, f"{KEEP_KNIVES} on day 3") in planned(2 * DAY + 360, noted(f"{KNIVES} on day 3."))
+    assert (DAY + 630, f"{KEEP_KNIVES} by day 3") in planned(DAY + 360, noted(f"{KNIVES} by day 3."))
+
+
+def test_an_appointment_that_is_over_is_not_taken_up_again() -> None:
+    meeting = noted("There is a meeting on day 2 at 6 PM.")
+    assert (DAY + 1_080, "Attend the meeting") in planned(DAY + 360, meeting)
+    left = {"unfinished": [{"description": "Attend the meeting"}, {"description": "Mend the gate"}]}
+    again = [text for _, text in planned(2 * DAY + 360, meeting, params=left) if "again" in text]
+    assert again == ["Take up again: Mend the gate"]
+
+
+def test_a_deed_in_quoted_speech_is_quoted_and_an_event_is_attended() -> None:
+    said = 'I told Maria Lopez: "I will bring you the ten ropes tomorrow at 9 AM."'
+    assert (DAY + 540, f"{said} (day 1)") in planned(DAY + 360, noted(said))
+    said = 'I told Maria Lopez: "I promise: I will bring you the ten ropes tomorrow at 9 AM."'
+    assert [text for _, text in planned(DAY + 360, noted(said)) if "ropes" in text] == [f"{said} (day 1)"]
+    party = 'Maria Lopez said: "The party begins tomorrow at 5 PM."'
+    assert (DAY + 1_020, "Attend the party") in planned(DAY + 360, noted(party))
