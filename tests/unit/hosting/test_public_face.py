@@ -22,7 +22,7 @@ NAMES = [
     "Constraint", "Conversation", "CurrentPlan", "MemoryView", "Relationship", "ScorePart", "Scored",
     "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JobEnd", "JournalError", "Kind", "KindError",
     "LedgerError", "LedgerUnavailable",
-    "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
+    "Location", "MarkAccessed", "Meter", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
     "ReplaceSummary", "Request", "RunAltered", "RunExists", "RunHeld", "RunMissing", "RunRolledBack", "RunUnreadable",
     "SetCharacter", "SetCounter", "SetPlanStatus",
     "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "UnknownKind", "UsageError", "WorldDiverged", "daily",

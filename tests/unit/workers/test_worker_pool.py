@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import PinnedSettings, Settings
+from cogitate.workers.processes import import_paths
 from cogitate.workers.processes import supervisor as module
 from cogitate.workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE
 from cogitate.workers.processes.supervisor import (
@@ -268,7 +269,8 @@ def test_a_worker_has_exactly_the_settings_of_its_host(monkeypatch: pytest.Monke
     assert found["COGITATE_API_KEY"] == "a key"
     assert json.loads(found["COGITATE_ENDPOINTS"])["ours"]["api_key"] == "another key"
     assert json.loads(found["COGITATE_LIMITS"]) == {"run.run.calls": 3}
-    assert found["PYTHONPATH"].split(":")[1:] == ["/mine"]
+    assert found["PYTHONPATH"] == "/mine", "as the host has it: the worker searches the host's own paths before"
+    assert json.loads(found[import_paths.VARIABLE]) == [str(Path(path).absolute()) for path in sys.path]
     assert worker_command("me@%h")[-6:-2] == ["--hostname", "me@%h", "--loglevel", "warning"]
 
 

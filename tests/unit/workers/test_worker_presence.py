@@ -117,9 +117,9 @@ def test_a_worker_that_claims_nothing_says_so_and_leaves_a_mark_when_it_ends_of_
     for _ in range(MOST_IN_TURN - 1):
         failures.failed("no template")
     presence.stop()
-    assert signs.told[0][-1] == WorkerTrouble(failures=1, why="no template")
+    assert signs.told[0][-2] == WorkerTrouble(failures=1, why="no template")
     assert signs.told[-1][0] == "give"
-    assert signs.told[-1][-1] == WorkerTrouble(failures=MOST_IN_TURN, why="no template", ended=True)
+    assert signs.told[-1][-2] == WorkerTrouble(failures=MOST_IN_TURN, why="no template", ended=True)
 
 
 class Consumer:
