@@ -79,10 +79,16 @@ def budget_table(
         box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False,
     )  # fmt: skip
     least = _least_widths(rows)
+    most, spare = dict(least), max(0, width - sum(least[name] + 2 for name in shown) - 1)
+    for name in reversed(WRAPPED):  # what is over goes to the columns that wrap
+        longest = max((len(budget_cells(row)[COLUMNS.index(name)]) for row in rows), default=0)
+        extra = min(spare, max(0, longest - least[name]))
+        most[name], spare = least[name] + extra, spare - extra
     for name in shown:
         justify: JustifyMethod = "left" if name in COLUMNS[:3] else "right"
         table.add_column(
-            name, justify=justify, overflow="fold", no_wrap=name not in WRAPPED, min_width=least[name]
+            name, justify=justify, overflow="fold", no_wrap=name not in WRAPPED,
+            min_width=least[name], max_width=most[name],
         )  # fmt: skip
     for row in rows:
         table.add_row(*(cell for name, cell in zip(COLUMNS, budget_cells(row), strict=True) if name in shown))
