@@ -81,7 +81,7 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
     for change in limits.changes:
         console.print(f"changed at tick {change.tick:,}", highlight=False)
     if lines:
-        console.print(budget_table(lines, in_force, fold=not every_owner))
+        console.print(budget_table(lines, in_force, fold=not every_owner, width=console.width))
     if as_json:
         found = {
             "run": run,

@@ -15,6 +15,9 @@ from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
 from cogitate.scheduler.journal.lines import reason_of
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
+WRAPPED = ("scope", "limit")  # columns whose cells may take several lines
+LEFT_OUT = ("held", "in flight")  # in this order, where a table is too wide
+NARROW = 80  # characters of a line
 LONGEST = 14  # characters of a scope that a narrow table does not break
 NAMED = 3  # owners that a folded row names
 
@@ -56,28 +59,63 @@ def known_limits(limits: Iterable[LimitInForce]) -> dict[str, str]:
     }
 
 
-def budget_table(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> Table:
+def budget_table(
+    lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True, width: int = NARROW
+) -> Table:
     """Return a table of the lines that have a limit; its caption names the owners that have used most.
 
     The last column is there where anything exceeds its reservation.
+
+    Args:
+        width: characters of a line; columns that do not fit are left out, and the caption says so.
     """
     rows = budget_rows(lines, limits, fold=fold)
     named = [f"{row.window}, {unit_of(row.unit)}: most by {row.most}" for row in rows if row.most]
+    shown, left_out = _columns_that_fit(rows, width)
+    if left_out:
+        named.append(f"{', '.join(left_out)}: no room in {width} columns; --json has all")
     table = Table(
         title="Budget", title_justify="left", caption="\n".join(named) or None, caption_justify="left",
         box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False,
     )  # fmt: skip
-    shown = COLUMNS if any(row.overrun for row in rows) else COLUMNS[:-1]  # room for the others, on a narrow terminal
-    scope = min(LONGEST, _longest_word(row.scope for row in rows)) if shown != COLUMNS else None
-    least = {"scope": scope, "limit": _longest_word(row.limit for row in rows)}
+    least = _least_widths(rows)
+    most, spare = dict(least), max(0, width - sum(least[name] + 2 for name in shown) - 1)
+    for name in reversed(WRAPPED):  # what is over goes to the columns that wrap
+        longest = max((len(budget_cells(row)[COLUMNS.index(name)]) for row in rows), default=0)
+        extra = min(spare, max(0, longest - least[name]))
+        most[name], spare = least[name] + extra, spare - extra
     for name in shown:
         justify: JustifyMethod = "left" if name in COLUMNS[:3] else "right"
         table.add_column(
-            name, justify=justify, overflow="fold", no_wrap=name not in least, min_width=least.get(name)
+            name, justify=justify, overflow="fold", no_wrap=name not in WRAPPED,
+            min_width=least[name], max_width=most[name],
         )  # fmt: skip
     for row in rows:
-        table.add_row(*budget_cells(row)[: len(shown)])
+        table.add_row(*(cell for name, cell in zip(COLUMNS, budget_cells(row), strict=True) if name in shown))
     return table
+
+
+def _columns_that_fit(rows: Sequence[BudgetRow], width: int) -> tuple[list[str], list[str]]:
+    """Return the columns of a table that is so wide, and those that have amounts and no room."""
+    least, left_out = _least_widths(rows), []
+    shown = [name for name in COLUMNS if name != COLUMNS[-1] or any(row.overrun for row in rows)]
+    for name in LEFT_OUT:
+        if sum(least[one] for one in shown) + 2 * len(shown) <= width:  # each has a space before it and one behind
+            break
+        if name in shown:
+            shown.remove(name)
+            left_out.append(name)
+    return shown, left_out
+
+
+def _least_widths(rows: Sequence[BudgetRow]) -> dict[str, int]:
+    """Return the characters that each column needs: one that wraps its longest word, any other its longest cell."""
+    columns = list(zip(COLUMNS, *map(budget_cells, rows), strict=True)) if rows else [(name,) for name in COLUMNS]
+    found = {}
+    for name, *cells in columns:
+        longest = _longest_word(cells) if name in WRAPPED else max(map(len, cells), default=0)
+        found[name] = max(len(name), min(longest, LONGEST) if name == "scope" else longest)
+    return found
 
 
 def _longest_word(texts: Iterable[str]) -> int:

@@ -116,11 +116,11 @@ def _saved(one: JobRecord) -> str:
 
 def _of_limits(one: JobRecord, limit_of: LimitOf) -> str:
     """Return the cells with a limit that a reservation is taken from; "" without one."""
-    limited = [
-        cell
-        for cell in one.cells
-        if any(limit_of(*cell.split(" ", 1), unit) is not None for unit in LIMIT_UNITS)  # type: ignore[call-arg]
-    ]
+    limited = []
+    for cell in one.cells:
+        window, _, scope = cell.partition(" ")
+        if any(limit_of(window, scope, unit) is not None for unit in LIMIT_UNITS):
+            limited.append(cell)
     return f" of {', '.join(map(format_limited_cell, limited))}" if limited else ""
 
 

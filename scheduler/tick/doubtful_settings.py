@@ -31,11 +31,7 @@ class _Unaffordable(NamedTuple):
 def tell_low_prices(run: str, settings: Settings) -> None:
     """Warn of stated prices that are probably in dollars."""
     for price in settings.prices() if settings.llm == "openai" else ():
-        given = (
-            ("input_price", price.input),
-            ("output_price", price.output),
-            ("cached_input_price", price.cached_input),
-        )
+        given = (("input_price", price.input), ("output_price", price.output))
         low = {name: value for name, value in given if value is not None and 0 < value < _LEAST_PRICE}
         if low and price.origin == "stated":
             name, value = next(iter(low.items()))

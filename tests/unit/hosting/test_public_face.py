@@ -64,6 +64,35 @@ def test_every_error_is_a_cogitate_error_and_what_it_was_before() -> None:
     assert issubclass(cogitate.WorldDiverged, RuntimeError)
 
 
+def test_the_reference_shows_the_errors_as_they_descend_from_each_other() -> None:
+    page = (ROOT / "docs" / "reference" / "api.md").read_text()
+    listed = page.partition("\n## Errors\n")[2].partition("\n::: ")[0]
+    documented: dict[str, str] = {}  # name -> the name above it
+    above: list[str] = []
+    for indent, line in re.findall(r"^( *)- (.*)$", listed, flags=re.MULTILINE):
+        names = re.findall(r"`([A-Z]\w+)`", line)
+        above = above[: len(indent) // 4]
+        documented |= dict.fromkeys(names, above[-1] if above else "CogitateError")
+        above.append(names[-1])
+
+    def descend(error: type[Exception]) -> dict[str, type[Exception]]:
+        return {error.__name__: error} | {n: e for sub in error.__subclasses__() for n, e in descend(sub).items()}
+
+    known = descend(cogitate.CogitateError)
+    for name, parent in documented.items():
+        assert issubclass(known[name], known[parent]), name
+        assert {one.__name__ for one in known[name].__mro__[1:]} & set(documented) <= {
+            parent,
+            *_above(documented, parent),
+        }
+    errors = {name for name in NAMES if name in known}
+    assert errors | {"NoSuchOwner", "SettingsRefused"} <= set(documented)
+
+
+def _above(documented: dict[str, str], name: str) -> set[str]:
+    return set() if documented[name] == name else {documented[name], *_above(documented, documented[name])}
+
+
 def test_importing_the_face_loads_no_celery_and_configures_no_logging() -> None:
     code = (
         "import sys, structlog, cogitate;"

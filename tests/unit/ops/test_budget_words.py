@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 import msgspec
+import pytest
 from rich.console import Console
 
 from cogitate.ops.formatting.budget import (
@@ -115,6 +116,24 @@ def test_money_is_said_in_dollars() -> None:
     assert budget_cells(row) == cells
     assert figure_of("usd_micros")(40) == "$0.000040", "less than four digits show"
     assert figure_of("tokens")(40_000) == "40,000"
+
+
+@pytest.mark.parametrize(("width", "left_out"), [(80, ("held",)), (200, ())])
+def test_a_table_that_is_too_wide_leaves_out_columns_and_cuts_no_figure(width: int, left_out: tuple[str, ...]) -> None:
+    lines = [
+        BudgetLine(
+            window="run:0", scope="run", unit="usd_micros", limit=100_000_000_000, for_retries=10_000_000_000,
+            spent=12_345_678_900, reserved=1_123_456_000, held=44_000, overrun=77_000_000,
+        )
+    ]  # fmt: skip
+    console = Console(width=width, file=io.StringIO())
+    console.print(budget_table(lines, [], width=width))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    for figure in ("$12,345.6789", "$90,000.0000", "$10,000.0000", "$77.0000", "retries"):
+        assert figure in shown.split()
+    head = shown.partition("───")[0]
+    assert [name for name in ("held", "in flight") if name not in head] == list(left_out)
+    assert all(name in shown for name in left_out), "the caption names them"
 
 
 def test_no_word_is_broken_in_a_terminal_of_80_columns() -> None:

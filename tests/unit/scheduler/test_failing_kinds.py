@@ -428,6 +428,25 @@ def test_an_effect_for_an_owner_that_has_left_is_stale(cogitate_loop: Callable[.
     assert (ends[2], ends[4]) == (["applied"], ["stale"])
 
 
+def test_a_kind_that_refuses_an_answer_is_told_with_its_method_and_line(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(case: Case, answer: Any) -> Any:
+        raise ValueError("what Ada remembers")
+
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
+    register(Own(answers=refuse, output_cap=100))
+    with FakeEndpoint() as endpoint:
+        settings = Settings(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=FakeRedis(), settings=settings)
+        whys = {end.why for tick in loop for end in tick.ended if end.kind == "hum"}
+    (why,) = whys
+    assert why.startswith("unusable:kind, since kind 'hum': effects raised ValueError in test_failing_kinds.py, line")
+    assert "Ada" not in why
+
+
 def asked_by_ada(moment: Any) -> Any:
     return asked_every_tick(moment) if moment.owner == "agent:ada" else []
 
