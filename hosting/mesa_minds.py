@@ -6,6 +6,7 @@ that of the model alone, until the host changes something because of a thought.
 
 from __future__ import annotations
 
+import json
 import math
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,7 @@ from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import Tell
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
+from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.memory.view import MemoryView
 from cogitate.scheduler.budget.budget_lines import spent_of
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
@@ -40,7 +42,7 @@ class Thought(NamedTuple):
     """A thought or decision of an agent, as of this step."""
 
     agent: Any
-    text: str  # the plan, reflection or summary in words; for a decision, what the agent does
+    text: str  # the plan, reflection or summary in words; for a decision, what the agent does; else topic and data
     change: Change
 
 
@@ -156,10 +158,11 @@ class Minds:
                 self.loop.leave(owner)
             for owner, profile in self._arrived():
                 self.loop.join(owner, profile)
+            names = self.loop.state.world().display_names
             self._applied = [
                 (change.owner, text, change)
                 for change in tick.applied
-                if (text := _text_of(change)) and change.owner in self._agents
+                if (text := _text_of(change, names)) and change.owner in self._agents
             ]
             if self._sees is not None:
                 self._observe(self._sees)
@@ -244,12 +247,21 @@ def owner_of(agent: Any) -> str:
     return f"{OWNERS}{agent.unique_id}"
 
 
-def _text_of(change: Change) -> str:
+def _text_of(change: Change, names: Mapping[str, str]) -> str:
+    """Return a thought in words: a `Tell` of a kind of the host's own with its topic and data; "" for no thought."""
     if change.entry is not None:
         return change.entry.text
-    if isinstance(change.effect, Tell):
-        return str(change.effect.data.get("doing") or change.effect.data.get("change") or "")
-    return ""
+    if not isinstance(change.effect, Tell):
+        return ""
+    topic, data = change.effect.topic, change.effect.data
+    if topic == "action" and "doing" in data:
+        moved = f"{data.get('type', '')} {data.get('location', '')}".replace("move_to", "move to").strip()
+        return str(data["doing"] or moved)
+    if topic == "relationship" and "agent" in data:
+        other = resolve_name(str(data["agent"]), names)
+        why = f" ({data['reason']})" if data.get("reason") else ""
+        return f"My relationship with {other} changes by {data.get('change')}{why}"
+    return f"{topic}: {json.dumps(data, ensure_ascii=False)}"
 
 
 def _after_each_step(model: Any, work: Callable[[], None]) -> Callable[[], None]:

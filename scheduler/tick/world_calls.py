@@ -347,7 +347,7 @@ class WorldCalls:
         if not self.is_open:
             raise UsageError(
                 f"run {self._state.run!r} is not at a tick: call this in the body of `for tick in loop`, as what is "
-                "said there happens with that tick"
+                "said there happens with that tick; beside a Mesa model, in `sees`"
             )
         if threading.get_ident() != self._thread:
             raise UsageError(

@@ -137,7 +137,7 @@ class _Fresh:
         self._ever = {normal(sentence) for sentences in told for sentence in sentences}
         self._told = [set(stems(sentence)) for sentences in told[-READ_AGAIN:] for sentence in sentences]
 
-    def __call__(self, text: str, importance: int = 0) -> bool:
+    def __call__(self, text: str, importance: float = 0.0) -> bool:
         words = set(stems(text))
         if not words or all(normal(sentence) in self._ever for sentence in split_sentences(text)):
             return False

@@ -17,12 +17,14 @@ from mesa.examples.advanced.epstein_civil_violence.model import EpsteinCivilViol
 from mesa.examples.basic.boltzmann_wealth_model.model import BoltzmannWealth
 from mesa.examples.basic.schelling.model import Schelling
 
-from cogitate import ConfigurationError, InputError, Observation, Profile, TickLoop
+from cogitate import ConfigurationError, InputError, Observation, Profile, TickLoop, UsageError, register
 from cogitate.hosting import open_loop
+from cogitate.memory.effects import Tell
 from cogitate.mesa import Minds, think
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.tasks.job import Cost
+from tests.unit.tasks.own_kind_case import Own
 
 
 @pytest.fixture
@@ -275,3 +277,43 @@ def test_a_model_that_runs_itself_passes_ticks(redis: FakeRedis) -> None:
     with minds_of(model) as minds:
         model.run_model()
     assert minds.loop.tick == 4
+
+
+@pytest.mark.parametrize(
+    ("topic", "data", "text"),
+    [
+        ("offer", {"price": 3, "good": "wool"}, ["offer", '"price": 3', '"good": "wool"']),
+        ("relationship", {"agent": "agent:2", "change": -1, "reason": "a lie"}, ["Resident 2", "-1", "a lie"]),
+        ("action", {"type": "stay", "location": "", "doing": "weaving", "reason": ""}, ["weaving"]),
+        ("action", {"type": "move_to", "location": "cafe", "doing": "", "reason": ""}, ["move to cafe"]),
+    ],
+)
+def test_what_a_kind_tells_the_model_is_handed_out_in_words(
+    topic: str, data: dict[str, Any], text: list[str], redis: FakeRedis
+) -> None:
+    register(Own(makes=lambda case: (Tell(case.job.key.owner, topic, data),)))
+    model = built(BoltzmannWealth, n=2, seed=1)
+    found = []
+    with minds_of(model) as minds:
+        for _ in range(4):
+            model.step()
+            found += [thought for thought in minds.applied if thought.change.kind == "hum"]
+    assert found
+    assert all(part in found[0].text for part in text)
+    effect = found[0].change.effect
+    assert isinstance(effect, Tell)
+    assert (effect.topic, effect.data) == (topic, data)
+
+
+def test_a_request_is_made_in_what_an_agent_sees(redis: FakeRedis) -> None:
+    model = built(BoltzmannWealth, n=1, seed=1)
+    asked: list[str] = []
+
+    def sees(agent: Any) -> None:
+        asked.append(minds.loop.request("reflect", f"agent:{agent.unique_id}"))
+
+    with minds_of(model, sees=sees) as minds:
+        with pytest.raises(UsageError, match="`sees`"):
+            minds.loop.request("reflect", "agent:1")
+        model.step()
+    assert len(asked) == 1
