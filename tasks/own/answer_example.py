@@ -125,5 +125,5 @@ def _number(schema: Schema) -> float:
 
 
 def _text(schema: Schema) -> str:
-    least, most = schema.get("minLength", 0), schema.get("maxLength", len(_TEXT))
+    least, most = int(schema.get("minLength", 0)), int(schema.get("maxLength", len(_TEXT)))
     return (_TEXT * (1 + least // len(_TEXT)))[: max(least, min(len(_TEXT), most))]
