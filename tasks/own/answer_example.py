@@ -126,4 +126,5 @@ def _number(schema: Schema) -> float:
 
 def _text(schema: Schema) -> str:
     least, most = int(schema.get("minLength", 0)), int(schema.get("maxLength", len(_TEXT)))
-    return (_TEXT * (1 + least // len(_TEXT)))[: max(least, min(len(_TEXT), most))]
+    text: str = _TEXT * (1 + least // len(_TEXT))
+    return text[: max(least, min(len(_TEXT), most))]

@@ -24,6 +24,7 @@ from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.tick.loop import Tick
 from cogitate.simulation.world import World
+from cogitate.tasks.plan import SOON
 from cogitate.tasks.registry import kind_of
 
 RUN = "days"
@@ -89,7 +90,7 @@ class Lived:
         days = len(self.mornings)
         for owner, stream in self.loop.state.streams.items():
             plans = self._made("plan", owner)
-            assert [plan.minute for plan in plans] == self.mornings, owner
+            assert [plan.minute for plan in plans] == [morning + self._wait() for morning in self.mornings], owner
             for plan in plans:
                 times = [item.minute or 0 for item in plan.items]
                 assert 5 <= len(times) <= 8
@@ -97,6 +98,11 @@ class Lived:
             assert days <= len(self._made("reflect", owner)) <= 2 * days, owner
             assert not lost(stream, self.loop.settings.importance_threshold), owner
         assert audit(self.loop.ledger.client, RUN) == []
+
+    def _wait(self) -> int:
+        """Return the game minutes after which a plan begins: those until it takes effect, if it would miss too much."""
+        latency = self.loop.state.rules.latency("plan") * self.loop.state.facts.minutes_per_tick
+        return latency if latency > SOON else 0
 
     def _made(self, kind: str, owner: str) -> list[Entry]:
         """Return the entries that jobs of a kind appended for an owner, without repairs."""

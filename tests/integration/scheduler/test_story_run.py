@@ -35,11 +35,14 @@ from cogitate.simulation.story.story import Story
 from tests.integration.command import summary
 
 STEP = 5  # game minutes a tick
+LATENCY = {"plan": 5, "act": 3, "reflect": 10, "integrate": 10, "recount": 10, "summarise": 20, "prune": 5, "rate": 5}
 STORY = ("run", "--story", "--ticks", DAY // STEP, "--seed", 1, "--run", "valley", "--audit")
 
 
-def opened(client: FakeRedis, world: Story, *, ticks: int = DAY // STEP, resume: bool = False) -> TickLoop:
-    settings = settings_for(world, Settings(data_dir=Path("/nowhere"), minutes_per_tick=STEP))
+def opened(
+    client: FakeRedis, world: Story, *, ticks: int = DAY // STEP, resume: bool = False, **given: Any
+) -> TickLoop:
+    settings = settings_for(world, Settings(data_dir=Path("/nowhere"), minutes_per_tick=STEP, **given))
     return TickLoop(
         run="valley", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
         ticks=ticks, inline=True, client=client, event_types=event_types_of(world), resume=resume,
@@ -62,12 +65,13 @@ def lived() -> tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]:
 
 @pytest.mark.parametrize(("workers", "pace"), [(1, ()), (3, ("--wait", 60)), (2, ("--tick-rate", 200, "--wait", 60))])
 def test_workers_pace_and_hash_seed_leave_the_digest(workers: int, pace: tuple[object, ...], tmp_path: Path) -> None:
-    (tmp_path / "cogitate.toml").write_text(f"minutes_per_tick = {STEP}\n")
+    latencies = ", ".join(f"{kind} = {ticks}" for kind, ticks in LATENCY.items())  # by default they depend on the pace
+    (tmp_path / "cogitate.toml").write_text(f"minutes_per_tick = {STEP}\nlatency = {{ {latencies} }}\n")
     ran = summary(
         *STORY, "--workers", workers, *pace, data_dir=tmp_path / "data", PYTHONHASHSEED=str(workers),
     )  # fmt: skip
     world = Story(1, STEP)
-    with opened(FakeRedis(), world) as loop:
+    with opened(FakeRedis(), world, latency=LATENCY) as loop:
         drive(loop, world)
     assert ran["digest"] == loop.digest
 

@@ -80,7 +80,8 @@ def answer_late_plan(client: Redis, owner: str, tick: int) -> None:
 
 
 def settings_for(data_dir: Path, base_url: str) -> Settings:
-    """Limits that bind, open jobs, a lease that runs out at the next look, each policy, a model at that address."""
+    """Limits that bind, jobs that stay open for ticks, a lease that runs out at the next look, a memory of each policy,
+    a model at that address."""
     return Settings(
         llm="openai", base_url=base_url, api_key=SecretStr("any"), limit_tokens=1_000_000,
         data_dir=data_dir, minutes_per_tick=10, latency=LATENCY, wait=0, lease=1e-9, hint_interval=1e9, claim_cap=2,
