@@ -37,6 +37,7 @@ _NOW = re.compile(r"\bIt is (?:[^\n.]{0,200}? )??" + _CLOCK)
 _END = re.compile(r"\bends at " + _CLOCK)
 _LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]{0,200}\))?:[ \t]*$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
+_CONCLUDED = re.compile(r"<reflections>.*?</reflections>", re.DOTALL)  # what an insight must go beyond
 _NUMBERED = re.compile(r"^(?:- )?(?:\[|#)?(\d{1,6})[\].:)]? ", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _MOST_QUOTED = 160  # characters of a memory
@@ -55,7 +56,7 @@ class AnswerWriter:
         self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # two fields never say the same
         self._places = self._listed("place", "location")
         self._people = self._listed("people", "person", "agent", "character")
-        self._memories = _MEMORY.findall(self._prompt)
+        self._memories = _MEMORY.findall(_CONCLUDED.sub("", self._prompt))
         self._words = sorted(set(_WORD.findall(" ".join(self._memories) or self._prompt)))
         self._words = self._words if len(self._words) > 1 else ["today", "tomorrow"]
         self._numbers = sorted({int(number) for number in _NUMBERED.findall(self._prompt)})
