@@ -72,7 +72,7 @@ def listed_price(model: str, base_url: str | None) -> ListedPrice | None:
 @cache
 def _table() -> dict[str, dict[str, ListedPrice]]:
     """Return the prices by host and model."""
-    text = files(__package__).joinpath("model_prices.toml").read_text("utf-8")
+    text = files(__package__).joinpath("model_prices.toml").read_text(encoding="utf-8")
     return {
         host: {
             model: ListedPrice(given, cached, written, vendor["as_of"])

@@ -298,7 +298,8 @@ class EmbeddedServer:
     def _recorded_pid(self) -> str:
         """Return the process id of the server as far as the folder names it, such as " (process 17)"."""
         try:
-            return f" (process {int(json.loads((self.data_dir / SERVER_FILE).read_text())['pid'])})"
+            recorded = json.loads((self.data_dir / SERVER_FILE).read_text(encoding="utf-8"))
+            return f" (process {int(recorded['pid'])})"
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 

@@ -38,7 +38,7 @@ def after(owner, name, tick):
     setattr(owner, name, wrapped)
 
 if moment == "turn":
-    after(PostedLoop, "_say", lambda loop, turn, tick: tick.number)
+    after(PostedLoop, "_say", lambda loop, turn: loop._passed.number)
 elif moment == "committed":
     after(HostLedger, "advance", lambda ledger, commit, apply: commit.tick)
 elif moment == "answer":

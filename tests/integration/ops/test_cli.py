@@ -21,7 +21,7 @@ Eventually = Callable[..., None]
 
 NAMES = [
     "run", "days", "ticks", "agents", "digest", "chain", "wall_s", "jobs", "late_answers", "shortfalls",
-    "budget", "memories", "tick_ms", "warnings",
+    "prices", "budget", "memories", "tick_ms", "warnings",
 ]  # fmt: skip
 SMALL = Path(next(iter(recordings.__path__))) / "small"
 

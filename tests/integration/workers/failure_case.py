@@ -71,7 +71,7 @@ def think(tmp_path: Path, client: Redis, url: str, *, deadline: float = 60.0) ->
         reflection_interval=100_000, repair_from=1440, latency=dict.fromkeys(KINDS, 2), job_deadline=deadline,
         claim_cap=CLAIMS, api_key="any",
         endpoints={kind: Endpoint(base_url=url) for kind in KINDS},
-        models={kind: ModelSettings(endpoint=kind, model=kind) for kind in KINDS},
+        models={kind: ModelSettings(endpoint=kind, model=kind, input_price=0, output_price=0) for kind in KINDS},
         kind_tiers={kind: {"routine": kind} for kind in KINDS},
     )  # fmt: skip
     logs.configure(1)  # failed calls are told of with -v

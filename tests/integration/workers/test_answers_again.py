@@ -46,7 +46,7 @@ def settings_of(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings
         **{
             "data_dir": tmp_path, "llm": "openai", "limits": {}, "limit_tokens": 1_000_000, "act_interval": 0,
             "rate_share": 0.0, "repair_from": 1440, "base_url": endpoint.url, "api_key": "any",
-            "reflection_interval": 100_000,
+            "reflection_interval": 100_000, "input_price": 150_000, "output_price": 600_000,
         }
         | more
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
-from cogitate.workers.gate.gate import Entered, Gate, Refused
+from cogitate.workers.gate.gate import Entered, Gate, Refused, pace
 from cogitate.workers.llm.replies.failures import FailureKind
 from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
 
@@ -84,16 +85,17 @@ def test_a_retry_after_holds_every_worker(gate_of: MakeGate, client: Redis, kind
 
 def test_a_retry_after_holds_calls_that_wait_in_line_already(gate_of: MakeGate) -> None:
     gate = gate_of(requests_per_minute=120)
+    between = math.ceil(pace(gate._endpoints[NAME]))
     first = entered(gate)
 
     def ask(place: bytes = b"") -> list[Any]:
         """Ask once, as a call does that has 100 s left and knows its place in the line."""
-        args = ["waits", 100_000_000, 500_000, 0, 0, place, "", int(bool(place)), 0, "m", 1_000_000, 0]
+        args = ["waits", 100_000_000, between, 0, 0, place, "", int(bool(place)), 0, "m", 1_000_000, 0]
         found: list[Any] = gate._enter(keys=endpoint_keys(NAME), args=args)
         return found
 
     told, wait, place, _ = ask()
-    assert (told, wait <= 500_000) == (b"wait", True)
+    assert (told, wait <= between) == (b"wait", True)
     gate.leave(first, answer("rate_limited", retry_after=40.0))
     told, wait, kept, _ = ask(place)
     assert (told, kept) == (b"wait", place), "its place in the line is the same"

@@ -1,4 +1,4 @@
-"""The command as typed: `celery -A workers worker` takes hints, drops the rest, and ends in one line when it must."""
+"""The command as typed: `celery -A cogitate worker` takes hints, drops the rest, and ends in one line when it must."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_what_is_no_hint_is_dropped_and_harms_nothing(
 def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("COGITATE_")}
     return subprocess.run(
-        [sys.executable, "-m", "celery", "-A", "workers", *arguments],
+        [sys.executable, "-m", "celery", "-A", "cogitate", *arguments],
         cwd=folder, env=clean | environment, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
