@@ -328,7 +328,7 @@ def test_an_operator_pauses_and_resumes_the_run_once_that_is_confirmed(page: Any
         keep(ours, "steering")
         ours.get_by_role("button", name="Resume", exact=True).click()
         until(lambda: ours.locator("#mode").inner_text() == "running", "the run to go on")
-        assert "took effect at tick" in ours.locator("#outcome").inner_text()
+        until(lambda: "took effect at tick" in ours.locator("#outcome").inner_text(), "what came of the last request")
         context.close()
     assert asked == ["Pause run town-1?", "Pause run town-1?", "Resume run town-1?"]
     assert scene.status()["steering"]["mode"] == "running"
