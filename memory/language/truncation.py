@@ -20,7 +20,7 @@ Content = Literal["statement", "reasoning", "result", "other"]
 ELLIPSIS = "..."
 LEAST = 10  # characters: a smaller limit would leave nothing but dots
 _JOINER = "\u200d"  # joins emoji into one
-_FLAGS = (0x1F1E6, 0x1F1FF)  # regional indicators: two make a flag
+_FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # regional indicators: two make a flag
 _SKIN = (0x1F3FB, 0x1F3FF)  # modify the emoji before them
 _VIRAMA = 9  # combining class of what joins two consonants
 #: Letters that belong to the letter before them (Thai and Lao am, Korean vowels and finals), or to the one after (Thai
@@ -124,12 +124,9 @@ def _continues(text: str, at: int) -> bool:
         return True
     if unicodedata.combining(text[at - 1]) == _VIRAMA:
         return True
-    if not _within(char, (_FLAGS,)):
+    if char not in _FLAGS:
         return False
-    run = at
-    while run and _within(text[run - 1], (_FLAGS,)):
-        run -= 1
-    return (at - run) % 2 == 1
+    return (at - len(text[:at].rstrip(_FLAGS))) % 2 == 1
 
 
 def _within(char: str, ranges: tuple[tuple[int, int], ...]) -> bool:

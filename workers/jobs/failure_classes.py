@@ -23,5 +23,5 @@ FAILURE_CLASSES: frozenset[str] = frozenset(
 
 def failure_class(failure: str) -> str:
     """Return the class of a failure as a label, without the check of an unusable answer."""
-    failure, _ = split_failure(failure)
-    return failure if failure in FAILURE_CLASSES else OTHER
+    kind, _ = split_failure(failure)
+    return kind if kind in FAILURE_CLASSES and bool(kind) == bool(failure) else OTHER

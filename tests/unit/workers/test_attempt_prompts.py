@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from cogitate.memory.effects import Append, Archive, Effect, ReplaceSummary
 from cogitate.memory.summaries.size import SummarySize
-from cogitate.prompts.answers import ActionAnswer, SummaryAnswer
+from cogitate.prompts.answers import ActionAnswer, Answer, SummaryAnswer
 from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
 from cogitate.scheduler.config.prices import call_cost, upper_bound
 from cogitate.scheduler.ledger.claims import PromptCount
@@ -36,6 +36,12 @@ from tests.unit.workers.attempts_case import (
     failed,
     unusable,
 )
+
+
+class Thought(Answer):
+    """An answer of the package's own, which is judged by its words too."""
+
+    text: str
 
 
 @pytest.fixture(autouse=True)
@@ -151,7 +157,7 @@ def test_what_its_kind_finds_wrong_with_an_answer_is_told_to_the_model() -> None
 
 @pytest.mark.parametrize(("saved", "counted"), [(False, ["default"] * 2), (True, [])])
 def test_junk_is_shown_to_the_model_once_and_counted_where_it_was_paid_for(saved: bool, counted: list[str]) -> None:
-    junk = ModelAnswer(usage=USED, value=Said(text="..."), text='{"text": "..."}')
+    junk = ModelAnswer(usage=USED, value=Thought(text="..."), text='{"text": "..."}')
     trying = Trying(CallResult(junk, saved=saved))
     first = trying.make()
     assert (first.result, first.failure) == (None, "unusable:placeholder")
@@ -217,7 +223,7 @@ def test_prompts_are_captured_with_what_came_of_them() -> None:
 
 def test_junk_is_not_shown_again_and_an_answer_that_its_kind_refuses_is() -> None:
     def second(text: str, kind: Own) -> str:
-        answer = ModelAnswer(usage=USED, value=Said(text=text), text=f"<<{text}>>")
+        answer = ModelAnswer(usage=USED, value=Thought(text=text), text=f"<<{text}>>")
         trying = Trying(CallResult(answer, saved=False), kind)
         trying.make(trying.make().adjustment, number=2)
         return trying.calls.prompts[1].user
@@ -232,7 +238,7 @@ def test_junk_is_not_shown_again_and_an_answer_that_its_kind_refuses_is() -> Non
 
 
 def test_what_is_wrong_with_an_unusable_answer_is_captured_in_words() -> None:
-    trying = Trying(CallResult(ModelAnswer(usage=USED, value=Said(text="...")), saved=False))
+    trying = Trying(CallResult(ModelAnswer(usage=USED, value=Thought(text="...")), saved=False))
     kept: list[Any] = []
     trying.attempts._capture = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]
     trying.make()

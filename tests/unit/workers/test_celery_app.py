@@ -197,7 +197,7 @@ def test_a_worker_logs_json_where_the_settings_say_so(log: str, is_json: bool, m
 
 def test_the_package_has_the_app_that_the_celery_command_looks_for() -> None:
     assert workers.app is module.app
-    with pytest.raises(AttributeError, match=r"module 'cogitate.workers' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match=r"module 'cogitate\.workers' has no attribute 'nothing'"):
         workers.nothing  # noqa: B018
 
 
