@@ -37,7 +37,7 @@ _NOW = re.compile(r"\bIt is (?:[^\n.]{0,200}? )??" + _CLOCK)
 _END = re.compile(r"\bends at " + _CLOCK)
 _LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]{0,200}\))?:[ \t]*$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
-_CONCLUDED = re.compile(r"<reflections>.*?</reflections>", re.DOTALL)  # what an insight must go beyond
+_CONCLUDED, _END_OF_CONCLUDED = "<reflections>", "</reflections>"  # around what an insight must go beyond
 _NUMBERED = re.compile(r"^(?:- )?(?:\[|#)?(\d{1,6})[\].:)]? ", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _MOST_QUOTED = 160  # characters of a memory
@@ -56,7 +56,7 @@ class AnswerWriter:
         self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # two fields never say the same
         self._places = self._listed("place", "location")
         self._people = self._listed("people", "person", "agent", "character")
-        self._memories = _MEMORY.findall(_CONCLUDED.sub("", self._prompt))
+        self._memories = _MEMORY.findall(_without_conclusions(self._prompt))
         self._words = sorted(set(_WORD.findall(" ".join(self._memories) or self._prompt)))
         self._words = self._words if len(self._words) > 1 else ["today", "tomorrow"]
         self._numbers = sorted({int(number) for number in _NUMBERED.findall(self._prompt)})
@@ -204,3 +204,10 @@ def _resolved(node: Any, defs: Mapping[str, Any]) -> Any:
     if "$ref" in node:
         return _resolved(defs[node["$ref"].rpartition("/")[2]], defs)
     return {key: _resolved(value, defs) for key, value in node.items() if key != "$defs"}
+
+
+def _without_conclusions(prompt: str) -> str:
+    """Return a prompt without what was concluded before."""
+    first, *others = prompt.split(_CONCLUDED)
+    rest = (part.partition(_END_OF_CONCLUDED)[2] if _END_OF_CONCLUDED in part else part for part in others)
+    return "".join((first, *rest))

@@ -58,7 +58,7 @@ def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str
         ("Lost my job as a banker.", "Jon lost his job as a banker."),
         ("I really love to dance and I've always danced.", "Jon really loves to dance and he has always danced."),
         ("I'm gonna try it myself.", "Jon is going to try it himself."),
-        ("I don't have time.", "Jon doesn't have time."),
+        ("I don't have time.", "Jon said that he doesn't have time."),
         ("My crew won.", "Jon's crew won."),
         ("Excited for the future.", "Jon is excited for the future."),
         ("You'd be great at it.", "Jon said that Gina would be great at it."),
