@@ -38,6 +38,7 @@ from tests.integration.command import command
 RUN = "town"
 AGENTS, TICKS, STEP = 3, 36, 20  # ticks of twenty minutes: a morning, then reflections, choices and prunes
 MORNING = 18  # the tick that makes plans due
+LATENCY = {"plan": 5, "act": 3, "reflect": 10, "summarise": 20, "prune": 5}  # ticks: faults meet jobs that are open
 Eventually = Callable[..., None]
 
 
@@ -47,7 +48,7 @@ def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
         "data_dir": folder / "data", "workers": 1, "concurrency": 4, "llm": "openai", "base_url": endpoint.url,
         "api_key": "any", "limits": {}, "limit_tokens": 100_000_000, "claim_cap": 20, "minutes_per_tick": STEP,
         "reflection_interval": 120, "lease": 2.0, "hint_interval": 0.2, "socket_timeout": 2.0,
-        "wait": 600.0, "job_deadline": 600.0,
+        "wait": 600.0, "job_deadline": 600.0, "latency": LATENCY,
     }  # fmt: skip
     return Settings(**(chosen | more))
 

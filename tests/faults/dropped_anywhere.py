@@ -20,10 +20,12 @@ from cogitate.simulation.town.town import Town
 from cogitate.tasks.job import Job
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.faults.attacked import LATENCY
 
 TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
 SETTINGS = Settings(
     minutes_per_tick=STEP,
+    latency=LATENCY,
     limits={"tick.run.jobs": 3, "day.run.jobs": 12},  # they bind
     retry_share=0.75,  # whoever dies costs an attempt: none of them may make a job dead, and so the digest another
     claim_cap=10,

@@ -23,6 +23,7 @@ from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.tick import trimming
 from cogitate.simulation.town.town import Town
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.faults.attacked import LATENCY
 from tests.faults.dropped_anywhere import watched_client
 from tests.faults.test_crash_points import Database, database, fingerprint, restore
 
@@ -48,7 +49,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 def live(client: Redis, folder: Path) -> TickLoop:
     """Go on to the end."""
     town = Town(agents=2, seed=3, minutes_per_tick=STEP)
-    settings = Settings(minutes_per_tick=STEP, max_observations=10, journal_keep=1, data_dir=folder)
+    settings = Settings(
+        minutes_per_tick=STEP, latency=LATENCY, max_observations=10, journal_keep=1, data_dir=folder
+    )  # fmt: skip
     with TickLoop(
         run="town", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief, ticks=TICKS,
         inline=True, client=client, resume=bool(client.exists(incarnation_key("town"))),
