@@ -21,7 +21,7 @@ from tests.simulation.seeded.scene import RUN, scene_of_seed
 from tests.simulation.seeded.server import Server, be_silent, simulating
 from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials, any_scene
 
-FEW = 60  # seeds
+FEW = 80  # seeds: enough that each fault happens
 MOST = 2_000  # seeds in which a planted bug must be found
 
 

@@ -140,7 +140,7 @@ def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.Comp
     ("environment", "said"),
     [
         ({}, "no Redis: COGITATE_REDIS_URL is not set and no embedded server runs in .cogitate"),
-        ({"COGITATE_BROKER_URL": "amqp://u:secret@host"}, "'host' is not a Redis URL"),
+        ({"COGITATE_BROKER_URL": "amqp://u:secret@host"}, "@host' is not a Redis URL"),
         ({"COGITATE_CONCURRENCY": "-3"}, "concurrency (from COGITATE_CONCURRENCY): '-3': input should be greater than"),
     ],
 )
