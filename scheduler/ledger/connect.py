@@ -77,8 +77,9 @@ def _client(url: str, timeout: float, retry: Retry, client: type[Redis], **optio
 
 
 def impatient(client: Redis, seconds: float) -> Redis:
-    """Return a client of the same server whose calls end within a time, and that tries none of them again."""
+    """Return a client of the same server that tries no call again, and waits no longer than this or its own timeout."""
     pool = client.connection_pool
+    seconds = min(seconds, pool.connection_kwargs.get("socket_timeout") or seconds)
     options = {**pool.connection_kwargs, "socket_timeout": seconds, "socket_connect_timeout": seconds}
     options["retry"] = Retry(NoBackoff(), 0)
     return Redis.from_pool(ConnectionPool(connection_class=pool.connection_class, **options))
