@@ -34,7 +34,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def told() -> dict[str, set[tuple[str, str]]]:
-    """Where each command is told to users, with which options."""
+    """Return where each command is told to users, with which options."""
     found: dict[str, set[tuple[str, str]]] = {}
     for where, text in texts():
         for name, rest in COMMAND.findall(text):
