@@ -38,8 +38,11 @@ def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
 
         def make(**arguments: Any) -> TickLoop:
             defaults: dict[str, Any] = {
-                "run": "test", "owners": {}, "settings": PinnedSettings(data_dir=tmp_path), "client": redis_in_memory()
-            }  # fmt: skip
+                "run": "test",
+                "owners": {},
+                "settings": PinnedSettings(data_dir=tmp_path),
+                "client": redis_in_memory(),
+            }
             loop = TickLoop(**{**defaults, **arguments, "inline": True})
             stack.callback(loop.close, commit=False)  # the test is over, and may have failed in the midst of a tick
             return loop

@@ -199,9 +199,14 @@ def main() -> int:
         from bench.soak import soak
 
         wrong = soak.soak(
-            arguments.agents, arguments.days, arguments.seed, every=arguments.every, story=arguments.story,
-            model=arguments.model, data_dir=arguments.data_dir,
-        )  # fmt: skip
+            arguments.agents,
+            arguments.days,
+            arguments.seed,
+            every=arguments.every,
+            story=arguments.story,
+            model=arguments.model,
+            data_dir=arguments.data_dir,
+        )
         print("\n".join(wrong) or "nothing is wrong")
         return 1 if wrong else 0
     if arguments.command == "readability":

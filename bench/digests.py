@@ -17,8 +17,12 @@ DEMO = ("run", "--town", "25", "--days", "1", "--json")
 def version_of(python: str) -> str | None:
     """Return the version of the Python that a command starts; None where it starts none."""
     try:
-        asked = subprocess.run([python, "-c", "import platform; print(platform.python_version())"],
-            capture_output=True, text=True, check=False)  # fmt: skip
+        asked = subprocess.run(
+            [python, "-c", "import platform; print(platform.python_version())"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     except OSError:
         return None
     return asked.stdout.strip() if asked.returncode == 0 else None

@@ -45,14 +45,21 @@ def table(agents: int, ticks: int) -> Table:
     found = {name: sorted(taken[WARM:]) for name, taken in seconds.items()}
     plain = _percentile(found["the plain loop"], 0.99)
     rows = [
-        Row(name, (*(f"{1000 * _percentile(taken, at):.1f}" for at in (0.5, 0.95, 0.99)),
-                   f"{_percentile(taken, 0.99) / plain:.1f}"))
+        Row(
+            name,
+            (
+                *(f"{1000 * _percentile(taken, at):.1f}" for at in (0.5, 0.95, 0.99)),
+                f"{_percentile(taken, 0.99) / plain:.1f}",
+            ),
+        )
         for name, taken in found.items()
-    ]  # fmt: skip
+    ]
     return Table(
-        f"A tick of {agents} agents, each observing", ("median", "p95", "p99", "p99 to plain"), tuple(rows),
+        f"A tick of {agents} agents, each observing",
+        ("median", "p95", "p99", "p99 to plain"),
+        tuple(rows),
         NOTE.format(first=WARM),
-    )  # fmt: skip
+    )
 
 
 @contextmanager

@@ -87,17 +87,31 @@ def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str 
     asked: dict[str, Any] = {"llm": "openai", "base_url": url, "api_key": "any", "model": MODEL, "limit_tokens": 10**12}
     with TemporaryDirectory() as data_dir:
         settings = Settings(
-            data_dir=Path(data_dir), limits={}, act_interval=0, repair_from=1440, rate_share=0.0, throttle_auto=False,
-            reflection_trigger="importance", reflection_trigger_max=trigger, **(asked if url else {}),
-        )  # fmt: skip
+            data_dir=Path(data_dir),
+            limits={},
+            act_interval=0,
+            repair_from=1440,
+            rate_share=0.0,
+            throttle_auto=False,
+            reflection_trigger="importance",
+            reflection_trigger_max=trigger,
+            **(asked if url else {}),
+        )
         with (
             EmbeddedServer(Path(data_dir)) as server,
             server.client() as client,
             TickLoop(
-                run="day", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-                ticks=world.ticks_per_day, start_minute=world.start_minute, inline=True, client=client,
+                run="day",
+                owners=world.owners(),
+                settings=settings,
+                locations=world.locations,
+                brief=world.brief,
+                ticks=world.ticks_per_day,
+                start_minute=world.start_minute,
+                inline=True,
+                client=client,
             ) as loop,
-        ):  # fmt: skip
+        ):
             loop.state.steering.throttle.set(SetCadence(kind=KIND, factor=round(cadence * FULL), pinned=True))
             drive(loop, world)
             label = f"cadence {cadence:g}" if url else "heuristics only"

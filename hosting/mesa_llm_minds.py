@@ -76,9 +76,16 @@ def think(
         return [*agent.memory.take(), *([also] if isinstance(also, str | Observation | Mapping) else also or ())]
 
     minds = think_in_mesa(
-        model, run=run, who=joined, sees=seen, brief=brief, minutes_per_step=minutes_per_step, exist=exist,
-        settings=settings, **more,
-    )  # fmt: skip
+        model,
+        run=run,
+        who=joined,
+        sees=seen,
+        brief=brief,
+        minutes_per_step=minutes_per_step,
+        exist=exist,
+        settings=settings,
+        **more,
+    )
     for memory in given:
         memory.join(minds)
     return minds

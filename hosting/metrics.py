@@ -48,14 +48,17 @@ class HostMetrics:
         ended = ["run", "kind", "end", "source", "reason", "failure"]
         self._ended = Counter("cogitate_jobs", "Jobs that ended.", ended, registry=self.registry)
         self._decided = Counter(
-            "cogitate_requests", "Requests for jobs, by what was decided, and why it is less than was asked for.",
+            "cogitate_requests",
+            "Requests for jobs, by what was decided, and why it is less than was asked for.",
             ["run", "kind", "decision", "reason"],
             registry=self.registry,
-        )  # fmt: skip
+        )
         self._refused = Counter(
-            "cogitate_limit_refused", "Requests that a limit refused; owners together.",
-            ["run", "period", "scope", "unit"], registry=self.registry,
-        )  # fmt: skip
+            "cogitate_limit_refused",
+            "Requests that a limit refused; owners together.",
+            ["run", "period", "scope", "unit"],
+            registry=self.registry,
+        )
         self._seconds = Histogram(
             "cogitate_host_tick_seconds",
             "The host's own work at a tick; waiting and the world's turn excluded.",
@@ -64,9 +67,11 @@ class HostMetrics:
             registry=self.registry,
         )
         exported = Gauge(
-            "cogitate_journal_unexported", "1 while lines of the journal cannot be written to the data folder.",
-            ["run"], registry=self.registry,
-        )  # fmt: skip
+            "cogitate_journal_unexported",
+            "1 while lines of the journal cannot be written to the data folder.",
+            ["run"],
+            registry=self.registry,
+        )
         exported.labels(run).set_function(unexported)
         self._tick = Gauge("cogitate_tick", "The last tick that is committed.", ["run"], registry=self.registry)
         self._run = run

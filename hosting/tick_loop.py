@@ -127,10 +127,20 @@ class TickLoop(BodyCalls):
     ) -> None:
         ours = logs.quiet()
         given = check_arguments(
-            run=run, owners=owners, settings=settings, locations=locations, brief=brief, tier_of=tier_of,
-            event_types=event_types, ticks=ticks, start_minute=start_minute, resume=resume, describe=describe,
-            inline=inline, client=client,
-        )  # fmt: skip
+            run=run,
+            owners=owners,
+            settings=settings,
+            locations=locations,
+            brief=brief,
+            tier_of=tier_of,
+            event_types=event_types,
+            ticks=ticks,
+            start_minute=start_minute,
+            resume=resume,
+            describe=describe,
+            inline=inline,
+            client=client,
+        )
         settings = given.settings
         if ours:
             logs.follow(settings)

@@ -29,31 +29,92 @@ PERSONA = ("name", "age", "occupation", "traits", "background", "currently")
 #: Every template that the product itself uses, and the values it is given.
 VALUES: dict[str, frozenset[str]] = {
     "rate": frozenset({*PERSONA, "memories"}),
-    "plan": frozenset({
-        *PERSONA, "stage", "routine", "home", "work", "places", "day", "time", "end", "status", "previous",
-        "unfinished", "known", "summary", "memories",
-    }),
-    "act": frozenset({
-        *PERSONA, "places", "day", "time", "place", "activity", "status", "near", "actions", "stage", "item", "later",
-        "known", "summary", "memories",
-    }),
-    "reflect": frozenset({
-        *PERSONA, "stage", "people", "day", "time", "status", "reflections", "known", "summary", "memories",
-    }),
+    "plan": frozenset(
+        {
+            *PERSONA,
+            "stage",
+            "routine",
+            "home",
+            "work",
+            "places",
+            "day",
+            "time",
+            "end",
+            "status",
+            "previous",
+            "unfinished",
+            "known",
+            "summary",
+            "memories",
+        }
+    ),
+    "act": frozenset(
+        {
+            *PERSONA,
+            "places",
+            "day",
+            "time",
+            "place",
+            "activity",
+            "status",
+            "near",
+            "actions",
+            "stage",
+            "item",
+            "later",
+            "known",
+            "summary",
+            "memories",
+        }
+    ),
+    "reflect": frozenset(
+        {
+            *PERSONA,
+            "stage",
+            "people",
+            "day",
+            "time",
+            "status",
+            "reflections",
+            "known",
+            "summary",
+            "memories",
+        }
+    ),
     "summarise": frozenset({"name", "participants", "day", "time", "place", "lines", "words"}),
     "summarise_cells": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
     "compress": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
-    "integrate": frozenset({
-        *PERSONA, "stage", "day", "time", "summary", "history", "memories", "events", "words",
-    }),
+    "integrate": frozenset(
+        {
+            *PERSONA,
+            "stage",
+            "day",
+            "time",
+            "summary",
+            "history",
+            "memories",
+            "events",
+            "words",
+        }
+    ),
     "recount_location": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
     "recount_npc": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
     "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related", "words", "earlier"}),
-    "own": frozenset({
-        *PERSONA, "ask", "example", "day", "time", "params", "known", "summary", "memories",
-    }),
+    "own": frozenset(
+        {
+            *PERSONA,
+            "ask",
+            "example",
+            "day",
+            "time",
+            "params",
+            "known",
+            "summary",
+            "memories",
+        }
+    ),
     "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
-}  # fmt: skip
+}
 
 _SPACE = re.compile(r"\s+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc

@@ -128,9 +128,12 @@ class Integrate:
             },
         )
         return showing(
-            rendered, IntegratedAnswer, pieces, lambda shown: self._integrated(case, shown, window.memories),
+            rendered,
+            IntegratedAnswer,
+            pieces,
+            lambda shown: self._integrated(case, shown, window.memories),
             besides=window.memories,
-        )  # fmt: skip
+        )
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the new long-term summary, which replaces the one in the prompt.

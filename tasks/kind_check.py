@@ -21,9 +21,17 @@ MAX_TOKENS = 10_000_000
 MAX_KEY = 500  # characters of a name in a brief
 
 _DECLARED = (
-    "name", "order", "latency", "latency_least", "latency_most", "on_denied", "prompt_cap", "output_cap", "brief_keys",
+    "name",
+    "order",
+    "latency",
+    "latency_least",
+    "latency_most",
+    "on_denied",
+    "prompt_cap",
+    "output_cap",
+    "brief_keys",
     "params",
-)  # fmt: skip
+)
 _NAME = re.compile(r"[^\W\d_][\w.-]*")  # it is part of job ids, keys, queues and the names of limits
 #: A kind's queue has its name: these are the names of what Celery and its transport keep beside queues.
 _RESERVED = re.compile(r"(celery|celeryev|unacked|unacked_index|unacked_mutex)|(celery|celeryev)\..*|.*\.pidbox")

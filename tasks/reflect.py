@@ -164,10 +164,17 @@ class Reflect:
         new = {e.number for e in recent}
         before = [e for e in case.entries if e.number not in new]
         recalled = Recalled(
-            owner=case.job.key.owner, recent=recent, before=before, names=case.world.display_names,
-            minute=result_minute(case.job), repeats=_repeats(case), places=case.world.locations, plan=_outcomes(case),
-            delay=delay_of(case), language=_language(case),
-        )  # fmt: skip
+            owner=case.job.key.owner,
+            recent=recent,
+            before=before,
+            names=case.world.display_names,
+            minute=result_minute(case.job),
+            repeats=_repeats(case),
+            places=case.world.locations,
+            plan=_outcomes(case),
+            delay=delay_of(case),
+            language=_language(case),
+        )
         insight = find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
         importance = MINIMAL if is_quiet(insight.text) else BY_HEURISTIC
         shown_by = [e for e in recent if e.number in set(insight.evidence)]

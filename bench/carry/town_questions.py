@@ -88,8 +88,12 @@ def _questions(lines: Sequence[_Line], names: Mapping[str, str], events: Mapping
             add("hobby", f"What does {who} like to do?", line.number)
         if said.agrees is not None and before is not None:
             what = said.agrees.what
-            add("meeting", f"Where and when do {who} and {first[before.said.speaker]} want to {what}?", before.number,
-                line.number)  # fmt: skip
+            add(
+                "meeting",
+                f"Where and when do {who} and {first[before.said.speaker]} want to {what}?",
+                before.number,
+                line.number,
+            )
         if said.joins and events.get(said.joins):
             add("guests", f"Who accepted the invitation to {events[said.joins]}?", line.number)
         if before is not None and before.said.text.startswith(OF_OTHERS):

@@ -61,9 +61,15 @@ def table(crowds: Sequence[int] = (1_000, 10_000), rounds: int = ROUNDS) -> Tabl
             for garbage in ticks:
                 watching = _Waits()
                 taken = host.lived(
-                    agents, 0, host.MORNING - host.BEFORE, host.BEFORE + TICKS, rate=host.RATE, spread=None,
-                    garbage=garbage, watch=watching.watch,
-                )  # fmt: skip
+                    agents,
+                    0,
+                    host.MORNING - host.BEFORE,
+                    host.BEFORE + TICKS,
+                    rate=host.RATE,
+                    spread=None,
+                    garbage=garbage,
+                    watch=watching.watch,
+                )
                 ticks[garbage].append(sorted(taken[FIRST:]))
                 waits[garbage] += watching.commits[FIRST:]
         for garbage, runs in ticks.items():
@@ -80,7 +86,11 @@ def table(crowds: Sequence[int] = (1_000, 10_000), rounds: int = ROUNDS) -> Tabl
                 )
             )
     columns = (
-        "median tick, ms", "99th percentile", "slowest", "median commit", "host stands still",
-    )  # fmt: skip
+        "median tick, ms",
+        "99th percentile",
+        "slowest",
+        "median commit",
+        "host stands still",
+    )
     note = f"Medians of {rounds} rounds; the last two are on the clock, of every commit."
     return Table("A spread morning", columns, tuple(rows), note, decimals=2)

@@ -129,9 +129,15 @@ def _peers(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) 
 def _ours(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) -> Callable[[], Paid]:
     """Open a run with one worker, and return what measures its host."""
     settings = PinnedSettings(
-        data_dir=folder, redis_url=server.url, workers=0, limits={}, kinds=(idle_kind.__name__,), act_interval=0,
-        repair_from=1440, latency={idle_kind.NAME: LATENCY},
-    )  # fmt: skip
+        data_dir=folder,
+        redis_url=server.url,
+        workers=0,
+        limits={},
+        kinds=(idle_kind.__name__,),
+        act_interval=0,
+        repair_from=1440,
+        latency={idle_kind.NAME: LATENCY},
+    )
     owners = {f"agent:a{number}": Profile(name=f"Ann{number}") for number in range(agents)}
     loop = stack.enter_context(TickLoop(run="due", owners=owners, settings=settings))
     log = folder / "ours.log"

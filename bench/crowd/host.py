@@ -140,9 +140,18 @@ def table(crowds: Sequence[int] = CROWDS) -> Table:
             )
         )
     columns = (
-        "idle, ms", "of the first", f"{SEEN} observations, ms", "of the first", "slowest but one", "an observation, µs",
-        "morning at once, slowest", "paced", "times less", "paced and spread", "times less",
-    )  # fmt: skip
+        "idle, ms",
+        "of the first",
+        f"{SEEN} observations, ms",
+        "of the first",
+        "slowest but one",
+        "an observation, µs",
+        "morning at once, slowest",
+        "paced",
+        "times less",
+        "paced and spread",
+        "times less",
+    )
     return Table(
         "A tick of the host", columns, tuple(rows), "CPU of the host's thread; medians of 100 ticks.", decimals=1
     )

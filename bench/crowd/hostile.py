@@ -65,10 +65,18 @@ SHAPES: dict[str, Made] = {
 }
 _SAID = [said for pair in (*phrases.SMALL_TALK, *phrases.FIRST_MEETING) for said in pair]
 _SAID_IN_CHINESE = (
-    "今天集市上人很多。", "她把那本旧书借给了邻居。", "昨天晚上下了一场大雨。", "你还记得我们在港口见过面吗?",
-    "面包师说明天会有新的苹果蛋糕。", "老师请孩子们把故事写下来。", "我哥哥在工厂里找到了工作。",
-    "星期六广场上有音乐会。", "他答应帮我修理花园的门。", "图书馆的灯一直亮到半夜。", "医生说她很快就会好。",
-)  # fmt: skip
+    "今天集市上人很多。",
+    "她把那本旧书借给了邻居。",
+    "昨天晚上下了一场大雨。",
+    "你还记得我们在港口见过面吗?",
+    "面包师说明天会有新的苹果蛋糕。",
+    "老师请孩子们把故事写下来。",
+    "我哥哥在工厂里找到了工作。",
+    "星期六广场上有音乐会。",
+    "他答应帮我修理花园的门。",
+    "图书馆的灯一直亮到半夜。",
+    "医生说她很快就会好。",
+)
 
 
 def ordinary(number: int, length: int, said: Sequence[str] = _SAID) -> str:
@@ -99,10 +107,15 @@ def _lived(policy: Policy, texts: Sequence[str]) -> list[float]:
             EmbeddedServer(Path(folder)) as server,
             server.client() as client,
             TickLoop(
-                run="hostile", owners=OWNERS, settings=settings, ticks=len(texts), start_minute=START, inline=True,
+                run="hostile",
+                owners=OWNERS,
+                settings=settings,
+                ticks=len(texts),
+                start_minute=START,
+                inline=True,
                 client=client,
             ) as loop,
-        ):  # fmt: skip
+        ):
             start = time.thread_time()
             for tick, text in zip(loop, texts, strict=True):
                 for at, owner in enumerate(owners):
@@ -113,10 +126,13 @@ def _lived(policy: Policy, texts: Sequence[str]) -> list[float]:
                         loop.observe(
                             owner,
                             Entry(
-                                type="message", text=text, minute=tick.minute, subjects=(speaker, owner),
+                                type="message",
+                                text=text,
+                                minute=tick.minute,
+                                subjects=(speaker, owner),
                                 source="dialogue",
                             ),
-                        )  # fmt: skip
+                        )
                 now = time.thread_time()
                 taken.append((now - start) * 1000)
                 start = now

@@ -38,9 +38,17 @@ def table(ticks: int = TICKS) -> Table:
         copy: Any = stack.enter_context(server.client(COPY))
         writes = MonitoredWrites(stack.enter_context(server.client(0)))
         settings = PinnedSettings(
-            data_dir=folder, redis_url=server.url, workers=0, wait=0.0, limits={}, kinds=(idle_kind.__name__,),
-            latency={idle_kind.NAME: 2}, act_interval=0, repair_from=1440, disable=("plan", "reflect", "rate"),
-        )  # fmt: skip
+            data_dir=folder,
+            redis_url=server.url,
+            workers=0,
+            wait=0.0,
+            limits={},
+            kinds=(idle_kind.__name__,),
+            latency={idle_kind.NAME: 2},
+            act_interval=0,
+            repair_from=1440,
+            disable=("plan", "reflect", "rate"),
+        )
         loop = stack.enter_context(TickLoop(run="advance", owners=owners, settings=settings, ticks=ticks))
         ledger: Any = loop.ledger
         advance = ledger.advance

@@ -33,11 +33,15 @@ def jobs(count: int) -> list[Job]:
     """Return a tick's jobs: one plan per agent."""
     return [
         Job(
-            run="town", key=JobKey(420, "plan", f"agent:resident {number}", 0, 0), minute=420, due=425, reads=(),
+            run="town",
+            key=JobKey(420, "plan", f"agent:resident {number}", 0, 0),
+            minute=420,
+            due=425,
+            reads=(),
             reserved=Cost(calls=1, tokens=1800),
         )
         for number in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def ways(settings: Settings) -> dict[str, tuple[Callable[[Sequence[Job]], object], int]]:
@@ -54,9 +58,12 @@ def ways(settings: Settings) -> dict[str, tuple[Callable[[Sequence[Job]], object
         with app.amqp.producer_pool.acquire(block=True) as producer, producer.batch():
             for job in tick:
                 task.apply_async(
-                    (job.id,), task_id=job.id, producer=producer,
-                    argsrepr=display_args(job), kwargsrepr=display_kwargs(job),
-                )  # fmt: skip
+                    (job.id,),
+                    task_id=job.id,
+                    producer=producer,
+                    argsrepr=display_args(job),
+                    kwargsrepr=display_kwargs(job),
+                )
 
     return {
         BASE: (apply_async, TICK),

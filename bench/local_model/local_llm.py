@@ -114,21 +114,39 @@ def live(server: str, url: str, calls: int, folder: Path, seed: int = 0) -> Loca
     """Run a morning of a town with one worker process; each kind has a model and an endpoint of its own name."""
     model = (lambda kind: kind) if server == "fakellm" else (lambda kind: MODEL)
     settings = Settings(
-        data_dir=folder, llm="openai", workers=1, concurrency=2, wait=PATIENCE, job_deadline=PATIENCE / 2,
-        limit_tokens=10_000_000, limits={"run.run.calls": calls}, retry_share=0.3, guarantees={}, claim_cap=3,
-        reflection_interval=360, act_interval=120, throttle_auto=False, repair_from=1440,
+        data_dir=folder,
+        llm="openai",
+        workers=1,
+        concurrency=2,
+        wait=PATIENCE,
+        job_deadline=PATIENCE / 2,
+        limit_tokens=10_000_000,
+        limits={"run.run.calls": calls},
+        retry_share=0.3,
+        guarantees={},
+        claim_cap=3,
+        reflection_interval=360,
+        act_interval=120,
+        throttle_auto=False,
+        repair_from=1440,
         endpoints={kind: Endpoint(base_url=url, api_key="none") for kind in ASKING},
         models={
             kind: ModelSettings(endpoint=kind, model=model(kind), seed=seed + 1, reasons=False, parameters=SAMPLING)
             for kind in ASKING
         },
-        tiers={"routine": "plan"}, kind_tiers={kind: {"routine": kind} for kind in ASKING},
-    )  # fmt: skip
+        tiers={"routine": "plan"},
+        kind_tiers={kind: {"routine": kind} for kind in ASKING},
+    )
     town, began = Town(AGENTS, seed, start_minute=START), time.monotonic()
     with TickLoop(
-        run="town", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief, ticks=TICKS,
+        run="town",
+        owners=town.owners(),
+        settings=settings,
+        locations=town.locations,
+        brief=town.brief,
+        ticks=TICKS,
         start_minute=START,
-    ) as loop:  # fmt: skip
+    ) as loop:
         drive(loop, town)
         client = loop.ledger.client
         jobs: Counter[tuple[str, str]] = Counter()

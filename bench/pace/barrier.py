@@ -49,9 +49,14 @@ def measure(agents: Sequence[int], latency: float, rate: float, ticks: int) -> I
     """Run towns of these sizes, and yield a table of each as it ends."""
     for number in agents:
         pace = PacedCase(
-            tick_rate=rate, latency=latency, ticks=ticks, start_minute=FIVE, agents=number, tail=0.0,
+            tick_rate=rate,
+            latency=latency,
+            ticks=ticks,
+            start_minute=FIVE,
+            agents=number,
+            tail=0.0,
             limit_tokens=100_000_000,
-        )  # fmt: skip
+        )
         yield table(live(pace))
 
 
@@ -77,9 +82,13 @@ def table(lived: PacedRun, title: str = "") -> Table:
     speeds = [game / wait if wait else None for wait in waits]
     ours = game / lived.seconds
     cells = (
-        len(calls), lived.too_slow, *speeds, ours, ours * waits[1] / game if calls else None,
+        len(calls),
+        lived.too_slow,
+        *speeds,
+        ours,
+        ours * waits[1] / game if calls else None,
         lived.in_time / lived.asked if lived.asked else None,
-    )  # fmt: skip
+    )
     label = f"{pace.agents} agents, {pace.tick_rate:g} Hz, {pace.latency:g} s"
     return Table(
         f"{title or f'A town of {pace.agents}'}, {pace.ticks} ticks", COLUMNS, (Row(label, cells),), NOTE, decimals=2

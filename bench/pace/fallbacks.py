@@ -96,9 +96,20 @@ def _late(url: str, client: Redis, kind: str, jobs: int, stages: bool) -> _Late:
     client.flushdb()
     with TemporaryDirectory() as folder:
         settings = PinnedSettings(
-            data_dir=Path(folder), redis_url=url, workers=0, wait=0.0, llm="openai", api_key="any", latency={kind: 2},
-            limit_tokens=10**12, limits={}, guarantees={}, act_interval=0, repair_from=1440, rate_share=0.0,
-        )  # fmt: skip
+            data_dir=Path(folder),
+            redis_url=url,
+            workers=0,
+            wait=0.0,
+            llm="openai",
+            api_key="any",
+            latency={kind: 2},
+            limit_tokens=10**12,
+            limits={},
+            guarantees={},
+            act_interval=0,
+            repair_from=1440,
+            rate_share=0.0,
+        )
         with TickLoop(run="late", owners=owners, settings=settings, ticks=6, start_minute=START) as loop:
             loop._loop.collector._publish = len  # nobody takes them unasked
             watch = _Watch(loop, kind)

@@ -88,14 +88,27 @@ class PacedRun:
         unused = self.spent - self.used
         shares = [_share(self.by_model[kind], self.of[kind]) for kind in SHOWN]
         return (
-            self.asked, _share(self.in_time, self.asked), _share(unused, self.spent),
-            _share(unused - self.repaired, self.spent), self.too_slow, self.refused, *shares, self.replayed,
-        )  # fmt: skip
+            self.asked,
+            _share(self.in_time, self.asked),
+            _share(unused, self.spent),
+            _share(unused - self.repaired, self.spent),
+            self.too_slow,
+            self.refused,
+            *shares,
+            self.replayed,
+        )
 
 
 COLUMNS = (
-    "asked", "in time", "tokens unused", "less repairs", "too slow", "refused early", *SHOWN, "replay",
-)  # fmt: skip
+    "asked",
+    "in time",
+    "tokens unused",
+    "less repairs",
+    "too slow",
+    "refused early",
+    *SHOWN,
+    "replay",
+)
 
 
 def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> list[PacedCase]:
@@ -147,18 +160,29 @@ def live(pace: PacedCase) -> PacedRun:
     town = Town(pace.agents, 0, 1, pace.start_minute)
     with TemporaryDirectory() as folder, FakeEndpoint(latency=pace.latency, tail=pace.tail) as endpoint:
         settings = Settings(
-            data_dir=Path(folder), llm="openai", base_url=endpoint.url, api_key="any", model=MODEL,
-            limit_tokens=pace.limit_tokens, tick_rate=pace.tick_rate, adaptive_latency=pace.adaptive,
+            data_dir=Path(folder),
+            llm="openai",
+            base_url=endpoint.url,
+            api_key="any",
+            model=MODEL,
+            limit_tokens=pace.limit_tokens,
+            tick_rate=pace.tick_rate,
+            adaptive_latency=pace.adaptive,
             reflection_interval=pace.reflection_interval,
-        )  # fmt: skip
+        )
         with (
             EmbeddedServer(Path(folder)) as server,
             server.client() as client,
             TickLoop(
-                run="paced", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief,
-                ticks=pace.ticks, start_minute=pace.start_minute,
+                run="paced",
+                owners=town.owners(),
+                settings=settings,
+                locations=town.locations,
+                brief=town.brief,
+                ticks=pace.ticks,
+                start_minute=pace.start_minute,
             ) as loop,
-        ):  # fmt: skip
+        ):
             wait_for_workers(loop.ledger.client, settings.workers)
             loop.watchers.append(lambda tick, outcome, _: _see_refusals(lived, client, loop, outcome))
             began = time.monotonic()

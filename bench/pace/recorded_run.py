@@ -47,18 +47,30 @@ def live_recorded(recording: Recording, calls: Sequence[RecordedCalls], latency:
     """Live a recorded day, a step a tick, before an endpoint of a fixed latency."""
     waiting, steps = deque(calls), steps_of(recording)
     pace = PacedCase(
-        tick_rate=rate, latency=latency, ticks=steps, agents=len(recording.personas), tail=0.0,
+        tick_rate=rate,
+        latency=latency,
+        ticks=steps,
+        agents=len(recording.personas),
+        tail=0.0,
         seconds_per_tick=recording.meta.sec_per_step,
-    )  # fmt: skip
+    )
     lived = PacedRun(pace=pace, calls=[(one.owner, one.step) for one in calls for _ in range(one.number)])
     others = tuple(name for name in kind_names() if name not in (RATING, THOUGHT))
     owners = {owner_of(persona.name): Profile(name=persona.name) for persona in recording.personas}
     with TemporaryDirectory() as folder, FakeEndpoint(latency=latency) as endpoint:
         settings = Settings(
-            data_dir=Path(folder), llm="openai", base_url=endpoint.url, api_key="any", model=MODEL,
-            limit_tokens=100_000_000, tick_rate=rate, limits={}, coalesce=False, disable=others,
+            data_dir=Path(folder),
+            llm="openai",
+            base_url=endpoint.url,
+            api_key="any",
+            model=MODEL,
+            limit_tokens=100_000_000,
+            tick_rate=rate,
+            limits={},
+            coalesce=False,
+            disable=others,
             kinds=(recorded_kinds.__name__,),
-        )  # fmt: skip
+        )
         with (
             EmbeddedServer(Path(folder)),
             TickLoop(run="recorded", owners=owners, settings=settings, ticks=steps) as loop,

@@ -68,10 +68,15 @@ def _live(agent: str, settings: dict[str, Any]) -> Iterator[Thought]:
     with (
         tempfile.TemporaryDirectory() as folder,
         TickLoop(
-            run="day", owners=town.owners(), settings=Settings(data_dir=Path(folder), **settings),
-            locations=town.locations, brief=town.brief, ticks=TICKS, inline=True,
+            run="day",
+            owners=town.owners(),
+            settings=Settings(data_dir=Path(folder), **settings),
+            locations=town.locations,
+            brief=town.brief,
+            ticks=TICKS,
+            inline=True,
         ) as loop,
-    ):  # fmt: skip
+    ):
         drive(loop, town)
         for line in read_journal(loop.ledger.store, 1, loop.tick):
             notes = {note.key: note for note in line.notes.ended}

@@ -31,12 +31,16 @@ def full_stream(count: int = 200) -> Stream:
         talk = i % 3 == 0
         stream.append(
             Entry(
-                type="message" if talk else "observation", text=f"{who} {deed} at the {place}, for the {i}th time.",
-                minute=i * 2880 // count, location=place, subjects=(OWNER, f"agent:{who.lower()}"),
-                importance=1 + i * 7 % 9, source="dialogue" if talk else "perception",
+                type="message" if talk else "observation",
+                text=f"{who} {deed} at the {place}, for the {i}th time.",
+                minute=i * 2880 // count,
+                location=place,
+                subjects=(OWNER, f"agent:{who.lower()}"),
+                importance=1 + i * 7 % 9,
+                source="dialogue" if talk else "perception",
             ),
             i,
-        )  # fmt: skip
+        )
     return stream
 
 

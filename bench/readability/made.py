@@ -54,10 +54,16 @@ def lived(world: World, days: int, policies: Mapping[str, str] | None = None) ->
         own: dict[str, Any] = {} if policies is None else {"policies": dict(policies)}
         settings = PinnedSettings(data_dir=Path(folder), minutes_per_tick=world.minutes_per_tick, **own)
         with TickLoop(
-            run="readability", owners=owners, settings=settings_for(world, settings), locations=world.locations,
-            event_types=event_types_of(world), brief=world.brief, ticks=days * world.ticks_per_day, inline=True,
+            run="readability",
+            owners=owners,
+            settings=settings_for(world, settings),
+            locations=world.locations,
+            event_types=event_types_of(world),
+            brief=world.brief,
+            ticks=days * world.ticks_per_day,
+            inline=True,
             client=FakeRedis(),
-        ) as loop:  # fmt: skip
+        ) as loop:
             drive(loop, world, on_tick=lambda tick: found.extend(_texts(tick.applied, tick.minute, names)))
     return found
 

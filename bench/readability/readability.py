@@ -43,10 +43,12 @@ def table(title: str, made: Sequence[Made]) -> Table:
     rows = [Row("sentences", tuple(len(by_type[kind]) for kind in columns))]
     for name, check in CHECKS.items():
         rows.append(Row(name, tuple(_per_thousand(sum(map(check, by_type[k])), len(by_type[k])) for k in columns)))
-    rows.append(Row(
-        f"the same of {_SHARED} owners or more",
-        tuple(_per_thousand(_shared(by_type[k]), len(by_type[k])) for k in columns),
-    ))  # fmt: skip
+    rows.append(
+        Row(
+            f"the same of {_SHARED} owners or more",
+            tuple(_per_thousand(_shared(by_type[k]), len(by_type[k])) for k in columns),
+        )
+    )
     rows.append(Row("words in quotes", tuple(_quoted(by_type[k]) for k in columns)))
     return Table(f"{title}: of a thousand sentences", tuple(columns), tuple(rows), decimals=1)
 

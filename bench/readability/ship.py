@@ -19,27 +19,52 @@ from cogitate.simulation.world import AppliedChange
 
 PEOPLE = {
     "agent:ruth": Profile(
-        name="Ruth Calder", age=41, occupation="ship's engineer", traits=("blunt", "loyal"), home="cabins", work="deck",
+        name="Ruth Calder",
+        age=41,
+        occupation="ship's engineer",
+        traits=("blunt", "loyal"),
+        home="cabins",
+        work="deck",
         background="Ruth Calder is the ship's engineer and has sailed for twenty years.",
         currently="Ruth Calder is rebuilding the old bilge pump.",
     ),
     "agent:idris": Profile(
-        name="Idris Vaughan", age=33, occupation="navigator", traits=("dreamy", "patient"), home="cabins",
-        work="bridge", currently="Idris Vaughan hopes to learn the accordion.",
+        name="Idris Vaughan",
+        age=33,
+        occupation="navigator",
+        traits=("dreamy", "patient"),
+        home="cabins",
+        work="bridge",
+        currently="Idris Vaughan hopes to learn the accordion.",
     ),
     "agent:thandi": Profile(
-        name="Thandiwe Mokoena", age=36, occupation="oceanographer", traits=("stubborn", "warm"), home="cabins",
-        work="lab", currently="Thandiwe Mokoena is writing a paper about krill.",
+        name="Thandiwe Mokoena",
+        age=36,
+        occupation="oceanographer",
+        traits=("stubborn", "warm"),
+        home="cabins",
+        work="lab",
+        currently="Thandiwe Mokoena is writing a paper about krill.",
     ),
     "agent:pilar": Profile(
-        name="Pilar Santos", age=29, occupation="biologist", traits=("cheerful", "forgetful"), home="cabins",
-        work="lab", currently="Pilar Santos is counting penguins from photographs.",
+        name="Pilar Santos",
+        age=29,
+        occupation="biologist",
+        traits=("cheerful", "forgetful"),
+        home="cabins",
+        work="lab",
+        currently="Pilar Santos is counting penguins from photographs.",
     ),
     "agent:bertrand": Profile(
-        name="Bertrand Okoye", age=58, occupation="captain", traits=("stern", "fair"), home="cabins", work="bridge",
+        name="Bertrand Okoye",
+        age=58,
+        occupation="captain",
+        traits=("stern", "fair"),
+        home="cabins",
+        work="bridge",
         currently="Bertrand Okoye is preparing to retire.",
     ),
-}  # fmt: skip
+}
 PLACES = (
     Location(id="galley", name="the galley", type="canteen", tags=("food", "social")),
     Location(id="mess", name="the mess room", type="room", tags=("social",)),
@@ -100,18 +125,27 @@ def _read(line: str) -> list[tuple[str, Entry]]:
     minute = (int(day) - 1) * DAY + (parse_clock(clock) or 0)
     if said == "say":
         entry = Entry(
-            type="message", text=f"{PEOPLE[people[0]].name}: {text}", minute=minute, location=place, subjects=people,
-            importance=int(importance), source="dialogue",
-        )  # fmt: skip
+            type="message",
+            text=f"{PEOPLE[people[0]].name}: {text}",
+            minute=minute,
+            location=place,
+            subjects=people,
+            importance=int(importance),
+            source="dialogue",
+        )
         return [(person, entry) for person in people]
     named = tuple(owner for owner, profile in PEOPLE.items() if profile.name in text)
     return [
         (
             person,
             Entry(
-                type="observation", text=text, minute=minute, location=place, importance=int(importance),
+                type="observation",
+                text=text,
+                minute=minute,
+                location=place,
+                importance=int(importance),
                 subjects=tuple(dict.fromkeys((person, *named))),
             ),
         )
         for person in people
-    ]  # fmt: skip
+    ]

@@ -202,9 +202,12 @@ def _memory_table(peaks: Peaks, observed: Counter[int]) -> Table:
         for day, found in sorted(peaks.by_day.items())
     )
     return Table(
-        "Peak memory by game day", (*columns, "observations"), rows,
-        note="MiB: both processes, and what the server's data took at most until then.", decimals=1,
-    )  # fmt: skip
+        "Peak memory by game day",
+        (*columns, "observations"),
+        rows,
+        note="MiB: both processes, and what the server's data took at most until then.",
+        decimals=1,
+    )
 
 
 def _wrong(host: subprocess.Popen[bytes], state: Redis, folder: Path) -> list[str]:

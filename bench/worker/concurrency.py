@@ -81,11 +81,13 @@ def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
         prefork = bench.plain("prefork", 2)
         turns = [
             (
-                bench.ours(most), bench.ours(most, batch=BATCH), bench.plain("threads", most),
+                bench.ours(most),
+                bench.ours(most, batch=BATCH),
+                bench.plain("threads", most),
                 *(bench.bare(most, library) for library in LIBRARIES),
             )
             for _ in range(ROUNDS)
-        ]  # fmt: skip
+        ]
     ours[most], batched, threads, *bare = map(together, zip(*turns, strict=True))
     rows = [
         _row(f"worker, {number} in flight", number, measured, threads, prefork) for number, measured in ours.items()
@@ -97,9 +99,7 @@ def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
         _row(f"bare AsyncOpenAI over {library}", most, measured, threads, prefork)
         for library, measured in zip(LIBRARIES.values(), bare, strict=True)
     ]
-    columns = (
-        "calls a second", "of ideal", "CPU ms a call", "calls a CPU second", "to threads, per CPU", "to prefork"
-    )  # fmt: skip
+    columns = ("calls a second", "of ideal", "CPU ms a call", "calls a CPU second", "to threads, per CPU", "to prefork")
     return Table(f"Calls in flight, one worker process, answers after {LATENCY} s", columns, tuple(rows), decimals=2)
 
 
@@ -109,9 +109,13 @@ def together(rounds: Iterable[Measured]) -> Measured:
 
 def _row(label: str, number: int, measured: Measured, threads: Measured, prefork: Measured) -> Row:
     cells = (
-        measured.rate, measured.rate / (number / LATENCY), measured.cost, 1000 / measured.cost,
-        threads.cost / measured.cost, measured.rate / prefork.rate,
-    )  # fmt: skip
+        measured.rate,
+        measured.rate / (number / LATENCY),
+        measured.cost,
+        1000 / measured.cost,
+        threads.cost / measured.cost,
+        measured.rate / prefork.rate,
+    )
     return Row(label, cells)
 
 
@@ -138,11 +142,21 @@ class Bench:
     def ours(self, number: int, batch: int = 1, *, stages: bool = False) -> Measured:
         """Measure a worker of the product with so many jobs in flight, and so many in a message."""
         settings = Settings(
-            data_dir=self._folder, redis_url=self._redis_url, llm="openai", model=MODEL, base_url=self._endpoint,
-            api_key="any", concurrency=number, batch=batch, stage_fallbacks=stages, workers=0, wait=0.0,
-            limit_tokens=10**12, latency={KIND: 10_000},
+            data_dir=self._folder,
+            redis_url=self._redis_url,
+            llm="openai",
+            model=MODEL,
+            base_url=self._endpoint,
+            api_key="any",
+            concurrency=number,
+            batch=batch,
+            stage_fallbacks=stages,
+            workers=0,
+            wait=0.0,
+            limit_tokens=10**12,
+            latency={KIND: 10_000},
             limits={"tick.run.calls": 10**9, "day.run.calls": 10**9, f"day.kind:{KIND}.calls": 10**9},
-        )  # fmt: skip
+        )
         owners = {f"agent:resident {n:04}": Profile(name=f"Resident {n:04}") for n in range(3 * number)}
         name = f"run-{next(self._runs)}"
         with TickLoop(run=name, owners=owners, settings=settings, locations=PLACES, ticks=10) as loop:
@@ -174,8 +188,10 @@ class Bench:
             for n in range(_enough(number)):
                 plain_worker.call.apply_async((n,), producer=producer)
         environment = os.environ | {
-            "PLAIN_BROKER": kombu_url(broker), "PLAIN_ENDPOINT": self._endpoint, "PLAIN_REQUEST": str(self._request),
-        }  # fmt: skip
+            "PLAIN_BROKER": kombu_url(broker),
+            "PLAIN_ENDPOINT": self._endpoint,
+            "PLAIN_REQUEST": str(self._request),
+        }
         command = [sys.executable, "-m", "celery", "-A", "bench.peers.plain_worker", "worker", "--loglevel", "warning"]
         command += ["--pool", pool, "--concurrency", str(number)]
         with running_worker(command, environment, self._log) as process:

@@ -60,10 +60,16 @@ def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1) -> Ke
     with _server(per_minute, burst) as url:
         limited = Endpoint(base_url=url, api_key="any", requests_per_minute=per_minute, burst=burst)
         settings = Settings(
-            data_dir=folder, workers=WORKERS, llm="openai", limit_tokens=1_000_000_000, limits={}, guarantees={},
-            wait=2 * seconds + 60, job_deadline=120.0,
+            data_dir=folder,
+            workers=WORKERS,
+            llm="openai",
+            limit_tokens=1_000_000_000,
+            limits={},
+            guarantees={},
+            wait=2 * seconds + 60,
+            job_deadline=120.0,
             endpoints={"default": limited},
-        )  # fmt: skip
+        )
         counted = [(0, 0)]
 
         def count() -> None:

@@ -38,9 +38,12 @@ def _seconds(url: str) -> list[float]:
     with TemporaryDirectory() as folder:
         began = time.time()
         done = subprocess.run(
-            [sys.executable, "-m", "bench.worker.start", folder, url], cwd=Path(__file__).parents[2], env=os.environ,
-            stdout=subprocess.PIPE, check=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "bench.worker.start", folder, url],
+            cwd=Path(__file__).parents[2],
+            env=os.environ,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
     clocks: list[float] = json.loads(done.stdout)
     return [clock - began for clock in clocks]
 
@@ -54,9 +57,15 @@ def start(folder: str, url: str) -> list[float]:
 
     clocks = [time.time()]
     settings = PinnedSettings(
-        data_dir=Path(folder), llm="openai", base_url=url, api_key="any", model=MODEL, limit_tokens=1_000_000,
-        latency={"reflect": 1}, act_interval=0,
-    )  # fmt: skip
+        data_dir=Path(folder),
+        llm="openai",
+        base_url=url,
+        api_key="any",
+        model=MODEL,
+        limit_tokens=1_000_000,
+        latency={"reflect": 1},
+        act_interval=0,
+    )
     owner = "agent:ann"
     with TickLoop(run="start", owners={owner: Profile(name="Ann")}, settings=settings, ticks=50) as loop:
         clocks.append(time.time())

@@ -60,9 +60,15 @@ class _Blocks:
         for peer, queue in self._stack.enter_context(open_queues(url)).items():
             found[peer.name] = self._peer(peer.name, url, queue)
         settings = PinnedSettings(
-            data_dir=self._folder, redis_url=self._server.url, workers=0, wait=0.0, limits={},
-            kinds=(idle_kind.__name__,), act_interval=0, repair_from=1440,
-        )  # fmt: skip
+            data_dir=self._folder,
+            redis_url=self._server.url,
+            workers=0,
+            wait=0.0,
+            limits={},
+            kinds=(idle_kind.__name__,),
+            act_interval=0,
+            repair_from=1440,
+        )
         owners = {f"agent:a{number}": Profile(name=f"Ann{number}") for number in range(self._jobs)}
         loop = self._stack.enter_context(TickLoop(run="workers", owners=owners, settings=settings))
         loop._loop.collector._publish = len  # the blocks publish

@@ -111,20 +111,30 @@ def ticked(run: str, line: ReadLine, *, over: bool) -> Ticked:
     """Return the answer to a tick, as its line of the journal tells it."""
     core = line.core
     return Ticked(
-        run=run, tick=core.tick, minute=core.minute, applied=applied(changes_of(line)), ended=ends(ends_of(run, line)),
-        requested=[], digest=line.digest, over=over,
-    )  # fmt: skip
+        run=run,
+        tick=core.tick,
+        minute=core.minute,
+        applied=applied(changes_of(line)),
+        ended=ends(ends_of(run, line)),
+        requested=[],
+        digest=line.digest,
+        over=over,
+    )
 
 
 def applied(changes: Iterable[Change]) -> list[Applied]:
     """Return changes as a host gets them."""
     return [
         Applied(
-            owner=change.owner, kind=change.kind, source=change.source, reason=change.reason,
-            effect=plain(change.effect), entry=None if change.entry is None else plain(change.entry),
+            owner=change.owner,
+            kind=change.kind,
+            source=change.source,
+            reason=change.reason,
+            effect=plain(change.effect),
+            entry=None if change.entry is None else plain(change.entry),
         )
         for change in changes
-    ]  # fmt: skip
+    ]
 
 
 def ends(ended: Iterable[JobEnd]) -> list[End]:

@@ -101,13 +101,18 @@ class HostTable:
         if self._runs:
             settings = settings.model_copy(update={"metrics_port": None})  # one run listens there
         return PostedLoop(
-            run=run, owners={owner: fields.profile() for owner, fields in message.owners.items()},
+            run=run,
+            owners={owner: fields.profile() for owner, fields in message.owners.items()},
             settings=settings,
-            locations=[fields.location() for fields in message.locations], ticks=message.ticks,
-            start_minute=message.start_minute, event_types=message.event_types or None,
-            exist="refuse" if exist == "create" else exist, take_over=message.take_over and exist != "create",
-            describe=describe, **where,
-        )  # fmt: skip
+            locations=[fields.location() for fields in message.locations],
+            ticks=message.ticks,
+            start_minute=message.start_minute,
+            event_types=message.event_types or None,
+            exist="refuse" if exist == "create" else exist,
+            take_over=message.take_over and exist != "create",
+            describe=describe,
+            **where,
+        )
 
     def _unbegun(self, run: str) -> bool:
         (tick,) = RunStore.open(self._client, run).state("tick")

@@ -87,9 +87,15 @@ class HostedRun:
             self.failed = True
             raise
         answer = Ticked(
-            run=self.name, tick=tick, minute=taken.minute, applied=applied(taken.applied), ended=ends(self.loop.ends),
-            requested=requested(self.name, tick, turn), digest=self.loop.digest, over=self.loop.done,
-        )  # fmt: skip
+            run=self.name,
+            tick=tick,
+            minute=taken.minute,
+            applied=applied(taken.applied),
+            ended=ends(self.loop.ends),
+            requested=requested(self.name, tick, turn),
+            digest=self.loop.digest,
+            over=self.loop.done,
+        )
         self._newest = digest, answer
         self._tell_watchers()
         return answer
@@ -141,11 +147,17 @@ class HostedRun:
         loop = self.loop
         kept = loop.last_checkpoint
         return Opened(
-            run=self.name, tick=int(loop.tick), next=loop.tick + 1, minute=loop.state.facts.minute(loop.boundary),
-            minutes_per_tick=loop.state.facts.minutes_per_tick, digest=loop.digest, over=loop.done,
-            owners=loop.present(), checkpoint=None if kept is None else kept.decode(),
+            run=self.name,
+            tick=int(loop.tick),
+            next=loop.tick + 1,
+            minute=loop.state.facts.minute(loop.boundary),
+            minutes_per_tick=loop.state.facts.minutes_per_tick,
+            digest=loop.digest,
+            over=loop.done,
+            owners=loop.present(),
+            checkpoint=None if kept is None else kept.decode(),
             checkpoint_tick=loop.checkpoint_tick,
-        )  # fmt: skip
+        )
 
     def _tell_watchers(self) -> None:
         for watch in tuple(self.watchers):
@@ -164,9 +176,12 @@ class HostedRun:
 def another_turn_under_way(run: str, tick: int) -> Refusal:
     """Return the refusal of a second turn for a tick that is under way."""
     return Refusal(
-        409, "another_turn", f"tick {tick} of run {run!r} is under way with another turn",
-        "wait for the answer to that turn, or post the same one again", tick,
-    )  # fmt: skip
+        409,
+        "another_turn",
+        f"tick {tick} of run {run!r} is under way with another turn",
+        "wait for the answer to that turn, or post the same one again",
+        tick,
+    )
 
 
 def over(run: str, tick: int) -> Refusal:

@@ -120,9 +120,14 @@ class PostedLoop(TickLoop):
             self.story_event(story.kind, story.tags, story.related)
         for wanted in turn.requests:
             self.request(
-                wanted.kind, wanted.owner, numbers=wanted.numbers, reads=wanted.parts(), priority=wanted.priority,
-                params=wanted.params, within=wanted.within,
-            )  # fmt: skip
+                wanted.kind,
+                wanted.owner,
+                numbers=wanted.numbers,
+                reads=wanted.parts(),
+                priority=wanted.priority,
+                params=wanted.params,
+                within=wanted.within,
+            )
         for effect in turn.effects:
             self.ask(effect_of(effect))
         for owner in turn.leaves:

@@ -141,10 +141,12 @@ class Plan(_Question):
         if plan is None:
             return None
         return {
-            "number": plan.number, "valid_until": plan.valid_until, "items": [plain(item) for item in plan.items],
+            "number": plan.number,
+            "valid_until": plan.valid_until,
+            "items": [plain(item) for item in plan.items],
             "now": None if plan.now is None else plain(plan.now),
             "next": None if plan.next is None else plain(plan.next),
-        }  # fmt: skip
+        }
 
 
 class Summary(_Question):
@@ -184,12 +186,22 @@ class Context(_Question):
 class Question(
     RootModel[
         Annotated[
-            Recall | Recent | ByType | About | Between | Reflections | Conversations | Relationships | Plan | Summary
-            | Facts | Context,
+            Recall
+            | Recent
+            | ByType
+            | About
+            | Between
+            | Reflections
+            | Conversations
+            | Relationships
+            | Plan
+            | Summary
+            | Facts
+            | Context,
             Field(discriminator="read"),
         ]
     ]
-):  # fmt: skip
+):
     """A question to one owner's memory; `read` names it as the method of `MemoryView` is called."""
 
 

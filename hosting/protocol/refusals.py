@@ -93,10 +93,12 @@ def out_of_order(run: str, tick: int, expected: int) -> Refusal:
 def another_turn(run: str, tick: int, expected: int) -> Refusal:
     """Return the refusal of a tick that is committed with another turn."""
     return Refusal(
-        409, "another_turn", f"tick {tick} of run {run!r} is committed, and what was reported for it differs from this",
+        409,
+        "another_turn",
+        f"tick {tick} of run {run!r} is committed, and what was reported for it differs from this",
         f"go on with tick {expected}; a host that starts anew must do what it did, or begin from its checkpoint",
         expected,
-    )  # fmt: skip
+    )
 
 
 def missing(run: str) -> Refusal:

@@ -14,9 +14,21 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3
 
 #: From this code point on, a character takes so many hundredths of a token: between what o200k and cl100k count.
 _SCRIPTS = (
-    (0x21, 30), (0x80, 80), (0x370, 60), (0x400, 42), (0x530, 80), (0x590, 60), (0x900, 70), (0xE00, 65), (0xE80, 90),
-    (0x3000, 85), (0x3100, 90), (0xA000, 100), (0xAC00, 75), (0xD7B0, 100),
-)  # fmt: skip
+    (0x21, 30),
+    (0x80, 80),
+    (0x370, 60),
+    (0x400, 42),
+    (0x530, 80),
+    (0x590, 60),
+    (0x900, 70),
+    (0xE00, 65),
+    (0xE80, 90),
+    (0x3000, 85),
+    (0x3100, 90),
+    (0xA000, 100),
+    (0xAC00, 75),
+    (0xD7B0, 100),
+)
 _STARTS = [start for start, _ in _SCRIPTS]
 
 

@@ -50,9 +50,11 @@ def format_character(character: Character) -> str:
     """Return the character facts of an owner as text, a line for each field that is not empty."""
     bonds = [f"{name} ({words})" for name, words in sorted(character.relationships.items())]
     parts = (
-        ("Objectives", character.objectives), ("Relationships", bonds),
-        ("Names", character.names), ("Inventory", character.inventory),
-    )  # fmt: skip
+        ("Objectives", character.objectives),
+        ("Relationships", bonds),
+        ("Names", character.names),
+        ("Inventory", character.inventory),
+    )
     return "\n".join(f"{title}: {', '.join(values)}" for title, values in parts if values)
 
 

@@ -174,8 +174,9 @@ def stage_of(entries: Iterable[Entry], minute: int) -> str:
     """Return the phase, stage and round that the latest event of the past day names; "" where none names any."""
     newest = max(
         (e for e in entries if minute - DAY < e.minute <= minute and any(tag.startswith(_STAGES) for tag in e.tags)),
-        key=lambda e: (e.minute, e.number), default=None,
-    )  # fmt: skip
+        key=lambda e: (e.minute, e.number),
+        default=None,
+    )
     if newest is None:
         return ""
     return ", ".join(tag.replace(":", " ", 1) for tag in newest.tags if tag.startswith(_STAGES))

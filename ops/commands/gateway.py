@@ -49,7 +49,7 @@ def gateway(
 
     settings = read_settings(
         workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir
-    )  # fmt: skip
+    )
     check_limited(settings)
     known = read_tokens(tokens, settings.gateway_token)
     settings = settings.model_copy(update={"gateway_token": None})  # nobody else needs it

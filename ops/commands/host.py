@@ -38,7 +38,7 @@ def host(
 
     settings = read_settings(
         workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir
-    )  # fmt: skip
+    )
     check_limited(settings)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints, prints to stderr: stdout holds answers alone

@@ -109,8 +109,9 @@ def _print_head(console: Terminal, kept: StoredMemory) -> None:
         f"{kept.owner} of run {kept.run}{left}: tick {kept.tick:,}, {day_and_time(kept.minute)}\n"
         f"{len(live):,} live {named} ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
         f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        highlight=False,
+        soft_wrap=True,
+    )
     if kept.view.summary:
         console.print("Long-term summary:", kept.view.summary, highlight=False, soft_wrap=True)
 
@@ -121,9 +122,13 @@ def _entries_table(kept: StoredMemory, entries: Sequence[Entry], salience: Mappi
         gone = not kept.stream.is_live(entry.number)
         why = "" if gone else salience[entry.number].why
         table.add_row(
-            str(entry.number), day_and_time(entry.minute), entry.type, str(entry.importance or "-"),
-            _text(entry, why, _notes(kept, entry)), style="dim" if gone else None,
-        )  # fmt: skip
+            str(entry.number),
+            day_and_time(entry.minute),
+            entry.type,
+            str(entry.importance or "-"),
+            _text(entry, why, _notes(kept, entry)),
+            style="dim" if gone else None,
+        )
     return table
 
 

@@ -40,8 +40,9 @@ def plan(
         console.print(
             f"Plan {found.number}, created {how} at tick {found.tick:,}, until {day_and_time(found.valid_until)}: "
             f"{found.text}",
-            highlight=False, soft_wrap=True,
-        )  # fmt: skip
+            highlight=False,
+            soft_wrap=True,
+        )
         console.print(items_table(plan.items))
         for label, present in (("Now", plan.now), ("Next", plan.next)):
             if present is not None:
@@ -50,12 +51,15 @@ def plan(
         facts_of_plan: dict[str, object] | None = None
         if plan is not None and found is not None:
             facts_of_plan = {
-                "number": found.number, "tick": found.tick, "text": found.text, "provisional": found.provisional,
+                "number": found.number,
+                "tick": found.tick,
+                "text": found.text,
+                "provisional": found.provisional,
                 "valid_until": found.valid_until,
                 "items": [{name: getattr(item, name) for name in item.__struct_fields__} for item in plan.items],
                 "now": plan.now.id if plan.now is not None else None,
                 "next": plan.next.id if plan.next is not None else None,
-            }  # fmt: skip
+            }
         facts = {"run": run, "owner": owner, "tick": kept.tick, "minute": kept.minute, "plan": facts_of_plan}
         print(json.dumps(facts), flush=True)
     return 0

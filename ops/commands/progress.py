@@ -27,9 +27,14 @@ class RunProgress:
         self._ticks = ticks
         self._console = console
         self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("ticks,"),
-            TimeRemainingColumn(), TextColumn("left"), console=console,
-        )  # fmt: skip
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("ticks,"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=console,
+        )
         self._task = self._bar.add_task(loop.ledger.run, total=ticks, completed=loop.tick)
         self._tick: Tick | None = None
         self._said = -1
@@ -50,8 +55,9 @@ class RunProgress:
             self._said = tick.minute // PLAIN_EVERY
             self._console.print(
                 f"{_moment(tick)}  tick {tick.number}/{self._ticks}  {jobs_line(self._loop.ended)}",
-                highlight=False, soft_wrap=True,
-            )  # fmt: skip
+                highlight=False,
+                soft_wrap=True,
+            )
 
     def _render(self) -> RenderableType:
         tick = self._tick

@@ -49,8 +49,9 @@ def replay_run(
     Terminal(stderr=as_json).print(
         f"Run {run}: {rebuilt.ticks - rebuilt.first + 1:,} ticks replayed{before}; {rebuilt.entries:,} "
         f"entries of {rebuilt.owners:,} streams were rebuilt and agree. Digest {rebuilt.digest}, chain {rebuilt.chain}",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        highlight=False,
+        soft_wrap=True,
+    )
     if as_json:
         facts = {"run": run, **rebuilt._asdict(), "left_out": [one._asdict() for one in left_out]}
         print(json.dumps(facts), flush=True)

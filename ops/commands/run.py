@@ -101,9 +101,15 @@ def run(
     """Run a world whose agents plan, reflect and remember within a budget. It needs no Redis, no model and no key."""
     logs.configure(verbose)
     settings = read_settings(
-        workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, apply=apply, wait=wait,
-        data_dir=data_dir, tick_rate=tick_rate,
-    )  # fmt: skip
+        workers=workers,
+        llm=llm,
+        limit_usd=limit_usd,
+        limit_tokens=limit_tokens,
+        apply=apply,
+        wait=wait,
+        data_dir=data_dir,
+        tick_rate=tick_rate,
+    )
     check_limited(settings)
     if not resume:  # a run that is resumed keeps its prices
         check_prices(settings)
@@ -111,11 +117,13 @@ def run(
         check_run_name(name)
     check_templates(settings.prompts)
     if resume and (name is None or town is not None or story or recorded is not None or seed is not None):
-        raise ConfigurationError("--resume continues the world of --run NAME: give --run, and no --town, --story, "
-                                 "--recorded or --seed")  # fmt: skip
+        raise ConfigurationError(
+            "--resume continues the world of --run NAME: give --run, and no --town, --story, --recorded or --seed"
+        )
     if resume and (llm, limit_usd, limit_tokens, apply) != (None,) * 4:
-        raise ConfigurationError("a resumed run keeps its --llm, --limit-usd, --limit-tokens and --apply: give "
-                                 "none of them with --resume")  # fmt: skip
+        raise ConfigurationError(
+            "a resumed run keeps its --llm, --limit-usd, --limit-tokens and --apply: give none of them with --resume"
+        )
     if take_over and not resume:
         raise ConfigurationError("--take-over takes a run from its host: give --run NAME --resume with it")
     if recorded is not None and (town is not None or story or seed is not None):
@@ -191,11 +199,18 @@ def _host_run(
     there = made.resume
     try:
         with TickLoop(
-            run=made.name, owners=made.world.owners(), settings=settings, locations=made.world.locations,
-            brief=made.world.brief, ticks=made.ticks, start_minute=made.world.start_minute, resume=made.resume,
-            take_over=made.take_over, event_types=event_types_of(made.world),
+            run=made.name,
+            owners=made.world.owners(),
+            settings=settings,
+            locations=made.world.locations,
+            brief=made.world.brief,
+            ticks=made.ticks,
+            start_minute=made.world.start_minute,
+            resume=made.resume,
+            take_over=made.take_over,
+            event_types=event_types_of(made.world),
             describe=made.describe,
-        ) as loop:  # fmt: skip
+        ) as loop:
             loop.tells, there = False, True
             warn_of_missing_models(loop.settings)
             for line in paced_lines(

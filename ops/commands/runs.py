@@ -87,7 +87,13 @@ def _table(found: list[RunSummary], longest: int) -> Table:
         table.add_column(name, overflow="fold")
     for one in found:
         table.add_row(
-            one.run, one.state, f"{one.tick:,}", day_and_time(one.minute), str(one.agents), f"{ended_jobs(one):,}",
-            format_cost(one.spent), one.host,
-        )  # fmt: skip
+            one.run,
+            one.state,
+            f"{one.tick:,}",
+            day_and_time(one.minute),
+            str(one.agents),
+            f"{ended_jobs(one):,}",
+            format_cost(one.spent),
+            one.host,
+        )
     return table

@@ -57,6 +57,13 @@ def throttle(
         if as_json:
             print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)
         return 0
-    named = " ".join(["throttle", kind, *([] if factor is None else [f"{factor:g}"]), *(["pinned"] if pin else []),
-                      *(["auto"] if auto else [])])  # fmt: skip
+    named = " ".join(
+        [
+            "throttle",
+            kind,
+            *([] if factor is None else [f"{factor:g}"]),
+            *(["pinned"] if pin else []),
+            *(["auto"] if auto else []),
+        ]
+    )
     return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)

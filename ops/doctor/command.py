@@ -110,12 +110,13 @@ def examine_runs(heads: Sequence[RunHead]) -> list[Finding]:
     """Return a finding for each run that has lost its host or cannot be read, and the number of runs."""
     found = [
         warning(
-            f"run {head.run}", f"{head.status}, but its host is gone",
+            f"run {head.run}",
+            f"{head.status}, but its host is gone",
             f"resume it: cogitate run --run {head.run} --resume (or with the program that created it)",
         )
         for head in heads
         if head.status in HELD and not head.held
-    ]  # fmt: skip
+    ]
     found += [
         failed(f"run {head.run}", "its data in Redis cannot be read", f"see why: cogitate audit {head.run}")
         for head in heads

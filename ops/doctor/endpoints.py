@@ -38,9 +38,10 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
         yield from _examine(name, endpoint, models, known)
         if name in vitals and vitals[name].breaker != "closed":
             yield warning(
-                f"endpoint {name} breaker", f"{vitals[name].breaker}: {vitals[name].why}",
+                f"endpoint {name} breaker",
+                f"{vitals[name].breaker}: {vitals[name].why}",
                 "jobs go to their heuristic until a call succeeds; see `cogitate status`",
-            )  # fmt: skip
+            )
 
 
 def _of_other_runs(one: EndpointVitals) -> Finding:
@@ -70,9 +71,10 @@ def _examine(
             yield failed(what, f"{address.server} refuses the key ({error.status})", "set another key")
         elif error.status is not None:  # some servers list no models
             yield warning(
-                what, f"{address.server} answers {error.status} to a request for its models",
+                what,
+                f"{address.server} answers {error.status} to a request for its models",
                 "its models cannot be checked before the first call",
-            )  # fmt: skip
+            )
         else:
             yield failed(what, f"{address.server}: {error}", "start the server, or correct base_url")
         return
@@ -98,6 +100,7 @@ def _model(
         yield ok(what, f"{model.model} takes a JSON schema")
     else:
         yield warning(
-            what, f"{model.model} takes no JSON schema: requests use {forms[0]}",
+            what,
+            f"{model.model} takes no JSON schema: requests use {forms[0]}",
             "expect more unusable answers; use a server with structured output",
-        )  # fmt: skip
+        )

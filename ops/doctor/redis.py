@@ -112,9 +112,10 @@ def _clock(client: Redis) -> Finding:
     apart = there[0] + there[1] / 1e6 - (before + time.time()) / 2
     if abs(apart) > MAX_CLOCK_SKEW:
         return warning(
-            "clock", f"the server's clock is {apart:+.1f} s from this machine's",
+            "clock",
+            f"the server's clock is {apart:+.1f} s from this machine's",
             "synchronise both (NTP): limits per minute and per real day use the server's",
-        )  # fmt: skip
+        )
     return ok("clock", f"{apart:+.3f} s from this machine's")
 
 

@@ -71,16 +71,19 @@ def _knowledge(about: Mapping[str, WorkerAbout], kinds: Sequence[str]) -> Iterat
         lacking = [kind for kind in kinds if kind not in facts["kinds"]]
         if lacking:
             yield failed(
-                f"worker {worker}", f"does not know {', '.join(lacking)}",
+                f"worker {worker}",
+                f"does not know {', '.join(lacking)}",
                 "give it the host's setting `kinds`",
-            )  # fmt: skip
+            )
         if facts["schema"] != SCHEMA:
             yield failed(
-                f"worker {worker}", f"reads schema {facts['schema']}, this is {SCHEMA}",
+                f"worker {worker}",
+                f"reads schema {facts['schema']}, this is {SCHEMA}",
                 f"install cogitate {version('cogitate')} there; it has {facts['version']}",
-            )  # fmt: skip
+            )
         elif facts["version"] != version("cogitate"):
             yield warning(
-                f"worker {worker}", f"is of version {facts['version']}, this is {version('cogitate')}",
+                f"worker {worker}",
+                f"is of version {facts['version']}, this is {version('cogitate')}",
                 "install the same version everywhere",
-            )  # fmt: skip
+            )

@@ -110,10 +110,12 @@ def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
             known = msgspec.structs.replace(known, later=known.first)
         if calls and settings.llm == "openai":
             known = msgspec.structs.replace(
-                known, tokens=Range.of(tokens for tokens, _ in calls), tokens_origin=names,
+                known,
+                tokens=Range.of(tokens for tokens, _ in calls),
+                tokens_origin=names,
                 output=sum(share for _, share in calls) / len(calls),
                 attempts=sum(sample.attempts(kind) for sample in samples) / len(samples),
-            )  # fmt: skip
+            )
         found[kind] = known
     return found
 
@@ -167,9 +169,10 @@ def _similar_runs(client: Redis, settings: Settings) -> list[str]:
             continue  # deleted meanwhile, of a newer version, or changed by hand
         same = (kept.llm, kept.act_interval * kept.minutes_per_tick, kept.model if kept.llm == "openai" else "")
         ours = (
-            settings.llm, settings.act_interval * settings.minutes_per_tick,
+            settings.llm,
+            settings.act_interval * settings.minutes_per_tick,
             settings.model if settings.llm == "openai" else "",
-        )  # fmt: skip
+        )
         if same == ours:
             found.append(run)
     return found

@@ -134,9 +134,17 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
     if attempts == 1.0:  # nothing is known of repairs: some answers need one
         calls = msgspec.structs.replace(calls, high=_REPAIRED * calls.high)
     return KindDay(
-        kind=kind.name, requests=asked, jobs=jobs, calls=calls, attempts=attempts, limits=tuple(limits), origin=origin,
-        tokens_origin=tokens_origin, tokens=_product(calls, tokens), usd_micros=_product(calls, money),
-    )  # fmt: skip
+        kind=kind.name,
+        requests=asked,
+        jobs=jobs,
+        calls=calls,
+        attempts=attempts,
+        limits=tuple(limits),
+        origin=origin,
+        tokens_origin=tokens_origin,
+        tokens=_product(calls, tokens),
+        usd_micros=_product(calls, money),
+    )
 
 
 def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Range, str]:
@@ -176,8 +184,11 @@ def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agent
     """Return the estimates within the limits of all kinds together; each kind loses the same share."""
     share, limits = 1.0, []
     cells: tuple[tuple[Period, str, float], ...] = (
-        ("day", "run", 1), ("run", "run", days), ("day", "owner:*", 1 / agents), ("run", "owner:*", days / agents),
-    )  # fmt: skip
+        ("day", "run", 1),
+        ("run", "run", days),
+        ("day", "owner:*", 1 / agents),
+        ("run", "owner:*", days / agents),
+    )
     for period, scope, times in cells:
         for unit in LIMIT_UNITS:
             limit = table.of(period, scope, unit)
@@ -200,7 +211,7 @@ def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agent
             limits=(*one.limits, *limits),
         )
         for one in row
-    ]  # fmt: skip
+    ]
 
 
 def _cut(wanted: Range, share: float) -> Range:

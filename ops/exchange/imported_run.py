@@ -71,10 +71,14 @@ def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool =
     choice = WorldChoice(still=True, minutes_per_tick=world.minutes_per_tick, start_minute=world.start_minute)
     described = choice.describe() | {"ticks": str(world.ticks_per_day), IMPORTED: form}
     with TickLoop(
-        run=run, owners=found.profiles, settings=chosen, locations=world.locations,
+        run=run,
+        owners=found.profiles,
+        settings=chosen,
+        locations=world.locations,
         start_minute=world.start_minute,
-        exist="replace" if replace else "refuse", describe=described,
-    ) as loop:  # fmt: skip
+        exist="replace" if replace else "refuse",
+        describe=described,
+    ) as loop:
         loop.tells = False
         with loop.tick() as tick:  # one: at a second one jobs could be due, and change what is remembered
             for effect in found.effects():

@@ -172,9 +172,15 @@ def _unnumbered(entry: Entry, renumbered: dict[int, int], stream: Stream) -> Ent
         msgspec.structs.replace(item, status=status.get(item.id, item.status)) for item in entry.items
     )
     return msgspec.structs.replace(
-        entry, number=0, tick=0, rated=0, items=items, provisional=False, since_number=None,
+        entry,
+        number=0,
+        tick=0,
+        rated=0,
+        items=items,
+        provisional=False,
+        since_number=None,
         evidence=tuple(renumbered[n] for n in entry.evidence if n in renumbered),
-    )  # fmt: skip
+    )
 
 
 def _leave_out(found: Incoming, number: int, error: InputError | ValidationError) -> None:

@@ -33,8 +33,12 @@ TRIGGER = 150  # importance until a reflection, as in the published saves
 WORLD = "the Ville"
 _PERSONAS = ("agent", "npc")  # scopes of owners that can be one
 _TYPES: dict[EntryType, NodeType] = {
-    "observation": "event", "message": "chat", "reflection": "thought", "plan": "thought", "summary": "event",
-}  # fmt: skip
+    "observation": "event",
+    "message": "chat",
+    "reflection": "thought",
+    "plan": "thought",
+    "summary": "event",
+}
 _MOST_NAME = 60  # characters of a folder's name
 
 

@@ -66,9 +66,14 @@ def fake_llm(
     """
     logs.configure(verbose)
     options = Options(
-        latency=latency, jitter=jitter, tail=tail, faults=parse_faults(fault or ()), seed=seed,
-        requests_per_minute=requests_per_minute, burst=burst,
-    )  # fmt: skip
+        latency=latency,
+        jitter=jitter,
+        tail=tail,
+        faults=parse_faults(fault or ()),
+        seed=seed,
+        requests_per_minute=requests_per_minute,
+        burst=burst,
+    )
     said = Terminal(stderr=True)
 
     def ready(url: str) -> None:
@@ -76,8 +81,9 @@ def fake_llm(
         said.print(
             f"Counts: {url.removesuffix('/v1')}/stats. Ctrl-C ends it. Point a run at it with:\n"
             f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program_name()} run --llm openai --limit-tokens 1000000",
-            highlight=False, soft_wrap=True,
-        )  # fmt: skip
+            highlight=False,
+            soft_wrap=True,
+        )
 
     with interruptible(lambda _: None):
         try:

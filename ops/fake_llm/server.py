@@ -214,9 +214,15 @@ class FakeEndpoint:
         burst: int = 1,
     ) -> None:
         options = Options(
-            latency=latency, jitter=jitter, tail=tail, faults=faults or {}, seed=seed, refuses=refuses,
-            requests_per_minute=requests_per_minute, burst=burst,
-        )  # fmt: skip
+            latency=latency,
+            jitter=jitter,
+            tail=tail,
+            faults=faults or {},
+            seed=seed,
+            refuses=refuses,
+            requests_per_minute=requests_per_minute,
+            burst=burst,
+        )
         self._server = _Server(options)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="fake-llm", daemon=True)

@@ -46,8 +46,10 @@ OTHER_SITE = (
 )
 UNKNOWN = "Redis does not answer (%s): whether the run was asked is in its history, once Redis does"
 MODES: dict[str, Literal["paused", "running", "draining"]] = {
-    "pause": "paused", "resume": "running", "drain": "draining",
-}  # fmt: skip
+    "pause": "paused",
+    "resume": "running",
+    "drain": "draining",
+}
 
 
 class Act(msgspec.Struct, forbid_unknown_fields=True):

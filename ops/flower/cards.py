@@ -151,10 +151,13 @@ def late_card(run: RunOverview) -> Card:
         lines.append(f"{late:,} late; {slow:,} not asked, since answers took longer than they may wait")
         lines += [format_slow_kind(one) for one in run.slow_kinds[:SHOWN]]
     return Card(
-        name="late", label="Late or too slow", value=f"{run.late:,} of {run.ended:,}",
-        grade=graded(run.late, run.ended), lines=[*lines, OF_ENDED],
+        name="late",
+        label="Late or too slow",
+        value=f"{run.late:,} of {run.ended:,}",
+        grade=graded(run.late, run.ended),
+        lines=[*lines, OF_ENDED],
         figures={"late": late, "too_slow": slow, "ended": run.ended},
-    )  # fmt: skip
+    )
 
 
 def failing_card(run: RunOverview) -> Card:
@@ -165,9 +168,13 @@ def failing_card(run: RunOverview) -> Card:
     lines += [f"then {format_class(name)} {count:,}×" for name, count in causes[1:2]] if failed else []
     lines += [*_kinds(run, ("failed", "dead")), OF_ENDED]
     return Card(
-        name="failing", label="Failing", value=f"{failed:,} of {run.ended:,}", grade=graded(failed, run.ended),
-        lines=lines, figures={"failed": failed, "ended": run.ended},
-    )  # fmt: skip
+        name="failing",
+        label="Failing",
+        value=f"{failed:,} of {run.ended:,}",
+        grade=graded(failed, run.ended),
+        lines=lines,
+        figures={"failed": failed, "ended": run.ended},
+    )
 
 
 def _kinds(run: RunOverview, reasons: Collection[str]) -> list[str]:
@@ -190,7 +197,10 @@ def reflections_card(run: RunOverview) -> Card:
     if steering.waiting:
         lines.append(f"agents that are due and wait: {steering.waiting:,}")
     return Card(
-        name="reflections", label="Reflections",
-        value=f"{100 * steering.cadence:.0f}% of usual" if slow else "as usual", grade="warn" if slow else "",
-        lines=lines, figures={"cadence": steering.cadence, "waiting": steering.waiting},
-    )  # fmt: skip
+        name="reflections",
+        label="Reflections",
+        value=f"{100 * steering.cadence:.0f}% of usual" if slow else "as usual",
+        grade="warn" if slow else "",
+        lines=lines,
+        figures={"cadence": steering.cadence, "waiting": steering.waiting},
+    )

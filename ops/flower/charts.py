@@ -42,38 +42,60 @@ def charts_of(points: Sequence[Figures], minutes_per_tick: int) -> list[Chart]:
     late, ended = sum(point.late for point in points), sum(sources.values())
     return [
         Chart(
-            name="tokens", title="Tokens an hour", unit="", note=f"by kind; {sum(tokens.values()):,} in all",
-            series=hourly(lambda one: one.tokens, sorted(tokens)), totals=tokens,
+            name="tokens",
+            title="Tokens an hour",
+            unit="",
+            note=f"by kind; {sum(tokens.values()):,} in all",
+            series=hourly(lambda one: one.tokens, sorted(tokens)),
+            totals=tokens,
         ),
         Chart(
-            name="money", title="Money an hour", unit="$", note=f"by kind; ${sum(money.values()) / 1e6:,.4f} in all",
-            series=hourly(lambda one: one.usd_micros, sorted(money), 1e6), totals=money,
+            name="money",
+            title="Money an hour",
+            unit="$",
+            note=f"by kind; ${sum(money.values()) / 1e6:,.4f} in all",
+            series=hourly(lambda one: one.usd_micros, sorted(money), 1e6),
+            totals=money,
         ),
         Chart(
-            name="sources", title="Results an hour", unit="", note=f"by source; {ended:,} in all",
-            series=hourly(lambda one: one.sources, [name for name in SOURCES if name in sources]), totals=sources,
+            name="sources",
+            title="Results an hour",
+            unit="",
+            note=f"by source; {ended:,} in all",
+            series=hourly(lambda one: one.sources, [name for name in SOURCES if name in sources]),
+            totals=sources,
         ),
         Chart(
-            name="late", title="Late share", unit="%", note=f"of the jobs that ended; {late:,} of {ended:,} in all",
+            name="late",
+            title="Late share",
+            unit="%",
+            note=f"of the jobs that ended; {late:,} of {ended:,} in all",
             series={"late": [_percent(point.late, sum(point.sources.values())) for point in points]},
             totals={"late": late, "ended": ended},
         ),
         Chart(
-            name="cadence", title="Cadence and its pressures", unit="%",
+            name="cadence",
+            title="Cadence and its pressures",
+            unit="%",
             note="reflections, of the usual; late results, failed jobs and the budget's pace press on them",
             series={"cadence": [None if point.cadence is None else point.cadence / 10 for point in points]}
             | {cause: [_cause(point, cause) for point in points] for cause in CAUSES},
         ),
         Chart(
-            name="age", title="Queue age", unit=" ticks",
+            name="age",
+            title="Queue age",
+            unit=" ticks",
             note="since the oldest open job was admitted, of those not asked ahead",
             series={"oldest": [point.age for point in points]},
         ),
         Chart(
-            name="host", title="Host, ms a tick", unit=" ms", note="of its own work; waiting and the world excluded",
+            name="host",
+            title="Host, ms a tick",
+            unit=" ms",
+            note="of its own work; waiting and the world excluded",
             series={"host": [None if one.host_us is None else one.host_us / 1_000 / one.ticks for one in points]},
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _total(points: Sequence[Figures], counts: Counts) -> dict[str, int]:

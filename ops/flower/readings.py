@@ -198,13 +198,18 @@ class Readings:
                 },
                 "history": [
                     {
-                        "id": one.id, "asked": format_control(one.control), "by": one.by, "state": one.state,
-                        "tick": one.tick, "clock": day_and_time(one.minute) if one.tick else "",
-                        "refused": one.refused, "job": f"{chosen}/{one.job}" if one.job else "",
+                        "id": one.id,
+                        "asked": format_control(one.control),
+                        "by": one.by,
+                        "state": one.state,
+                        "tick": one.tick,
+                        "clock": day_and_time(one.minute) if one.tick else "",
+                        "refused": one.refused,
+                        "job": f"{chosen}/{one.job}" if one.job else "",
                     }
                     for one in history
                 ],
-            }  # fmt: skip
+            }
 
         return self._of(run, read)
 
@@ -256,14 +261,20 @@ class Readings:
                 "minute": minute,
                 "status": "",
                 "job": {
-                    "id": found.id, "kind": found.kind, "owner": found.owner, "state": found.state,
-                    "source": found.source, "reason": found.reason, "spent": format_cost(found.spent),
-                    "ended": found.ended, "retryable": is_retryable(found),
+                    "id": found.id,
+                    "kind": found.kind,
+                    "owner": found.owner,
+                    "state": found.state,
+                    "source": found.source,
+                    "reason": found.reason,
+                    "spent": format_cost(found.spent),
+                    "ended": found.ended,
+                    "retryable": is_retryable(found),
                     "grade": "bad" if found.reason in SHORT else "",
                 },
                 "life": [*job_life(found, refusal, limits_of(store).limit_of, texts=texts)],
                 "over": found.ended > 0,  # an open page need not ask again
-            }  # fmt: skip
+            }
 
         return self._of(run, read)
 

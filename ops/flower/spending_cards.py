@@ -60,9 +60,13 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
         grade = "bad" if day.refused else grade
         lines.append(real_day_line(day))
     return Card(
-        name="money", label=f"Spent today, {format_window(run_day(run))}", value=amount(figures["spent"], unit),
-        grade=grade, lines=lines, figures=figures,
-    )  # fmt: skip
+        name="money",
+        label=f"Spent today, {format_window(run_day(run))}",
+        value=amount(figures["spent"], unit),
+        grade=grade,
+        lines=lines,
+        figures=figures,
+    )
 
 
 def run_day(run: RunOverview) -> str:
@@ -117,9 +121,13 @@ def spenders_card(spenders: Spenders) -> Card:
     lines += [f"then {name}: {_most_telling(cost)}" for name, cost in [*zip(names, costs, strict=True)][1 : 1 + NEXT]]
     figures = {"tokens": costs[0].tokens, "usd_micros": costs[0].usd_micros} if costs else {}
     return Card(
-        name="spenders", label=f"Spent most since {clock_time(spenders.since)}", value=names[0] if names else "nobody",
-        grade="", lines=lines, figures={**figures},
-    )  # fmt: skip
+        name="spenders",
+        label=f"Spent most since {clock_time(spenders.since)}",
+        value=names[0] if names else "nobody",
+        grade="",
+        lines=lines,
+        figures={**figures},
+    )
 
 
 def _most_telling(cost: Cost) -> str:

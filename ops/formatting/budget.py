@@ -75,9 +75,14 @@ def budget_table(
     if left_out:
         named.append(f"{', '.join(left_out)}: no room in {width} columns; --json has all")
     table = Table(
-        title="Budget", title_justify="left", caption="\n".join(named) or None, caption_justify="left",
-        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False,
-    )  # fmt: skip
+        title="Budget",
+        title_justify="left",
+        caption="\n".join(named) or None,
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
     least = _least_widths(rows)
     most, spare = dict(least), max(0, width - sum(least[name] + 2 for name in shown) - 1)
     for name in reversed(WRAPPED):  # what is over goes to the columns that wrap
@@ -87,9 +92,13 @@ def budget_table(
     for name in shown:
         justify: JustifyMethod = "left" if name in COLUMNS[:3] else "right"
         table.add_column(
-            name, justify=justify, overflow="fold", no_wrap=name not in WRAPPED,
-            min_width=least[name], max_width=most[name],
-        )  # fmt: skip
+            name,
+            justify=justify,
+            overflow="fold",
+            no_wrap=name not in WRAPPED,
+            min_width=least[name],
+            max_width=most[name],
+        )
     for row in rows:
         table.add_row(*(cell for name, cell in zip(COLUMNS, budget_cells(row), strict=True) if name in shown))
     return table
@@ -161,6 +170,13 @@ def _row(lines: Sequence[BudgetLine]) -> BudgetRow:
         scope = f"{first.scope} (most of {len(lines)})"
         most = ", ".join(f"{line.scope.removeprefix('owner:')} {figure(line.counted)}" for line in fullest[:NAMED])
     return BudgetRow(
-        format_window(first.window), scope, first.unit, first.spent, first.reserved, first.held,
-        format_limit(first.limit or 0, first.for_retries, figure), first.overrun, most,
-    )  # fmt: skip
+        format_window(first.window),
+        scope,
+        first.unit,
+        first.spent,
+        first.reserved,
+        first.held,
+        format_limit(first.limit or 0, first.for_retries, figure),
+        first.overrun,
+        most,
+    )

@@ -41,9 +41,7 @@ STYLE = Markup("""
   --s2: #35c79a; --s3: #e6a0c6; --s4: #8fd0f7; --s5: #f2bc45; --s6: #f0e442; --s7: #aaa; } }
 @media print { .chart { --ink: #000; --faint: #bbb; --s0: #0072b2; --s1: #d55e00; --s2: #009e73; --s3: #cc79a7;
   --s4: #56b4e9; --s5: #e69f00; --s6: #8a7f00; --s7: #555; print-color-adjust: exact; } }
-""") + Markup("").join(
-    Markup(".chart .s{0} {{ --own: var(--s{0}); }}\n").format(n) for n in range(SERIES)
-)  # fmt: skip
+""") + Markup("").join(Markup(".chart .s{0} {{ --own: var(--s{0}); }}\n").format(n) for n in range(SERIES))
 #: Patterns that distinguish the parts of a bar without colours; a page includes them once. The first part is plain.
 HATCHES = Markup('<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>{}</defs></svg>').format(
     Markup("").join(
@@ -227,9 +225,9 @@ class _Frame:
         title = Markup(
             '<text y="15"><tspan font-weight="600">{}</tspan> <tspan class="small">{}</tspan></text>'
         ).format(self._title, self._measure)
-        return Markup(
-            '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}</svg>'
-        ).format(WIDTH, HEIGHT, self._title, title, Markup("").join(legend), Markup("").join(parts))  # fmt: skip
+        return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}</svg>').format(
+            WIDTH, HEIGHT, self._title, title, Markup("").join(legend), Markup("").join(parts)
+        )
 
 
 def _legend_rows(names: Sequence[str]) -> list[list[tuple[int, str]]]:

@@ -121,12 +121,16 @@ def print_summary(
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
     console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands), soft_wrap=True)
     if summary.trimmed:
-        console.print(f"The journal begins with tick {summary.trimmed + 1:,}: earlier ticks are counted here but no "
-                      "longer listed", highlight=False)  # fmt: skip
+        console.print(
+            f"The journal begins with tick {summary.trimmed + 1:,}: earlier ticks are counted here but no "
+            "longer listed",
+            highlight=False,
+        )
     if took is not None:
         ms = tick_ms(took.tick_seconds)
-        console.print(f"{took.wall_s:.1f} s; half of the ticks took the host {ms['p50']} ms or less, "
-                      f"99% {ms['p99']} ms or less")  # fmt: skip
+        console.print(
+            f"{took.wall_s:.1f} s; half of the ticks took the host {ms['p50']} ms or less, 99% {ms['p99']} ms or less"
+        )
     console.print(jobs_table(summary))
     if summary.open:
         console.print(open_line(summary), highlight=False, soft_wrap=True)
@@ -161,8 +165,15 @@ def jobs_table(summary: RunSummary) -> Table:
     table = Table(title="Jobs", title_justify="left")
     table.add_column("kind")
     refused = (("end", "refused"),) if any("refused" in facts["end"] for facts in summary.jobs.values()) else ()
-    columns = (("decision", "admitted"), ("end", "applied"), *refused, ("end", "stale"), ("source", "llm"),
-               ("source", "cached"), ("source", "heuristic"))  # fmt: skip
+    columns = (
+        ("decision", "admitted"),
+        ("end", "applied"),
+        *refused,
+        ("end", "stale"),
+        ("source", "llm"),
+        ("source", "cached"),
+        ("source", "heuristic"),
+    )
     for _, name in columns:
         table.add_column(name, justify="right")
     table.add_column("degraded", justify="right")

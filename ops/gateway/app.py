@@ -99,9 +99,12 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
         done, _ = await asyncio.wait({answer}, timeout=patience)
         if not done:
             raise Refusal(
-                503, "not_yet", f"tick {tick} of run {run!r} has been taken and is not committed yet",
-                "send the same message again", tick,
-            )  # fmt: skip
+                503,
+                "not_yet",
+                f"tick {tick} of run {run!r} has been taken and is not committed yet",
+                "send the same message again",
+                tick,
+            )
         return answer.result()
 
     @app.post("/runs/{run}/memory", tags=["memory"])

@@ -55,18 +55,22 @@ class StrictRequest(Request):
         encoding = self.headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity"):
             raise Refusal(
-                415, "encoded", f"the body is encoded as {quoted(encoding)}",
+                415,
+                "encoded",
+                f"the body is encoded as {quoted(encoding)}",
                 "send it as it is, without the header Content-Encoding",
-            )  # fmt: skip
+            )
         body = await self.body()
         if not body:
             return
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise Refusal(
-                415, "no_json", f"the body is marked as {quoted(kind)}",
+                415,
+                "no_json",
+                f"the body is marked as {quoted(kind)}",
                 "send JSON, with the header `Content-Type: application/json`",
-            )  # fmt: skip
+            )
         self._json = read_json(body)
 
 
@@ -139,18 +143,22 @@ class Guard:
             host = self._tokens.host_of(token.strip()) if scheme.lower() == "bearer" else None
             if host is None:
                 return Refusal(
-                    401, "unknown_token", "the header Authorization names no host's token",
+                    401,
+                    "unknown_token",
+                    "the header Authorization names no host's token",
                     "send `Authorization: Bearer TOKEN` with the token that the gateway was given",
-                )  # fmt: skip
+                )
             request.scope["host"] = host
             return None
         # A page in a browser of this machine may send requests here as well. It says where it comes from.
         if "origin" in request.headers or not is_loopback(_without_port(request.headers.get("host", ""))):
             return Refusal(
-                403, "from_elsewhere", f"without tokens only programs of this machine are served, not "
+                403,
+                "from_elsewhere",
+                f"without tokens only programs of this machine are served, not "
                 f"{quoted(request.headers.get('origin') or request.headers.get('host', ''))}",
                 "start the gateway with tokens",
-            )  # fmt: skip
+            )
         request.scope["host"] = ONLY
         return None
 

@@ -43,9 +43,17 @@ def serve(settings: Settings, tokens: Tokens, *, address: str, port: int, starte
 def config_of(app: FastAPI, connection: type[BoundedConnection] = BoundedConnection) -> uvicorn.Config:
     """Return how the gateway's HTTP is served."""
     return uvicorn.Config(
-        app, http=connection, log_config=None, access_log=False, timeout_graceful_shutdown=LEAVING, server_header=False,
-        ws="none", lifespan="off", timeout_keep_alive=IDLE, proxy_headers=False,
-    )  # fmt: skip
+        app,
+        http=connection,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=LEAVING,
+        server_header=False,
+        ws="none",
+        lifespan="off",
+        timeout_keep_alive=IDLE,
+        proxy_headers=False,
+    )
 
 
 class _Server(uvicorn.Server):

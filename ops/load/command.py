@@ -138,17 +138,31 @@ def load(
     }
     if find:
         never = {
-            "--profile": profile, "--demand": demand, "--from-run": from_run, "--story": story, "--cadence": cadence,
-            "--error-rate": error_rate, "--spread": spread, "--against": against, "--model": model,
-            "--limit-usd": limit_usd, "--limit-tokens": limit_tokens,
-            "--assert": expected, "--data-dir": data_dir,
-        }  # fmt: skip
+            "--profile": profile,
+            "--demand": demand,
+            "--from-run": from_run,
+            "--story": story,
+            "--cadence": cadence,
+            "--error-rate": error_rate,
+            "--spread": spread,
+            "--against": against,
+            "--model": model,
+            "--limit-usd": limit_usd,
+            "--limit-tokens": limit_tokens,
+            "--assert": expected,
+            "--data-dir": data_dir,
+        }
         _refuse("--find raises the load of a town with the stand-in for a model", never)
         plan = search_plan(
-            levels or [], agents=agents, tick_rate=tick_rate, latency=latency, raised=tuple(raised) if raised else None,
-            most=_most(agents, raised) if up_to is None else up_to, minutes=minutes,
+            levels or [],
+            agents=agents,
+            tick_rate=tick_rate,
+            latency=latency,
+            raised=tuple(raised) if raised else None,
+            most=_most(agents, raised) if up_to is None else up_to,
+            minutes=minutes,
             past_knee=past_knee,
-        )  # fmt: skip
+        )
         return find_load(plan, workers=workers, probe_seconds=probe_seconds, out=out, as_json=as_json)
     _refuse("this is for --find", only)
     chosen = _profile(profile, demand, from_run, data_dir)
@@ -197,8 +211,9 @@ def load(
         console.print(
             f"{chosen.phases[0].name} began before the run was warm: jobs were late or failed, or the cadence was "
             "slower, in the interval before it; try fewer agents or a lower --tick-rate",
-            highlight=False, soft_wrap=True,
-        )  # fmt: skip
+            highlight=False,
+            soft_wrap=True,
+        )
     for line in wrong:
         console.print(f"assertion failed: {line}", highlight=False)
     if as_json:
@@ -241,9 +256,13 @@ def _profile(name: str | None, demand: Path | None, run: str | None, data_dir: P
 
 
 def _own_endpoint(
-    profile: LoadProfile, against: str | None, model: str | None, limit_usd: float | None, limit_tokens: int | None,
+    profile: LoadProfile,
+    against: str | None,
+    model: str | None,
+    limit_usd: float | None,
+    limit_tokens: int | None,
     faulty: bool,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the settings of the user's own endpoint, which does not fail on request and may cost money."""
     limits = {"limit_usd": limit_usd, "limit_tokens": limit_tokens}
     given = {name: value for name, value in limits.items() if value is not None}

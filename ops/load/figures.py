@@ -104,9 +104,16 @@ class LoadRecorder:
         self._cadence = cadence
 
 
-def figures(profile: LoadProfile, recorder: LoadRecorder, *, open_reflections: int, waiting: Iterable[str],
-            interval: int, evidence: float | None = None,
-            spent: SpentTokens = NOTHING_SPENT) -> dict[str, Any]:  # fmt: skip
+def figures(
+    profile: LoadProfile,
+    recorder: LoadRecorder,
+    *,
+    open_reflections: int,
+    waiting: Iterable[str],
+    interval: int,
+    evidence: float | None = None,
+    spent: SpentTokens = NOTHING_SPENT,
+) -> dict[str, Any]:
     """Return all figures with stable names; None where a figure has no value.
 
     Args:
@@ -190,15 +197,23 @@ def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[
     found = {start: phase for start, phase in profile.starts() if phase.name == profile.disturbed}
     if not found:
         return {"intervals_to_half": None, "intervals_to_base": None}
-    (start, phase), = found.items()  # fmt: skip
+    ((start, phase),) = found.items()
     end = start + phase.minutes
     before = next((step.factor for step in reversed(steps) if step.minute <= start), FULL)
     halved = next((step.minute for step in steps if step.minute > start and step.factor <= before // 2), None)
     falls = [step.minute for step in steps if step.minute > start and step.factor < step.before]
-    back = 0 if not falls else next(
-        (-(-max(0, step.minute - end) // interval) for step in steps if step.minute > falls[0] and step.factor == FULL),
-        None,
-    )  # fmt: skip
+    back = (
+        0
+        if not falls
+        else next(
+            (
+                -(-max(0, step.minute - end) // interval)
+                for step in steps
+                if step.minute > falls[0] and step.factor == FULL
+            ),
+            None,
+        )
+    )
     return {
         "intervals_to_half": None if halved is None else -(-(halved - start) // interval),
         "intervals_to_base": back,

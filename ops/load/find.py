@@ -56,9 +56,12 @@ class _Prober:
         longest = self._longest or SLOW * profile.ticks / profile.tick_rate
         with tempfile.TemporaryDirectory(prefix="cogitate-load-") as folder:
             settings = load_settings(
-                profile, Path(folder), workers=self._workers, throttle_auto=controller,
+                profile,
+                Path(folder),
+                workers=self._workers,
+                throttle_auto=controller,
                 adaptive_latency=False,  # jobs that are refused as too slow would hide what is late
-            )  # fmt: skip
+            )
             self._test = LoadTest(profile, settings, longest=longest)
             found = self._test.run()
         if self.stopped:

@@ -48,14 +48,20 @@ def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
         raise ConfigurationError(f"run {run!r} has {len(owners):,} owners with jobs; a load test has {MOST_AGENTS:,}")
     first, last = minutes[0], minutes[-1]
     demand = {
-        minute: Demanded(minute, ratings[minute], reflections[minute])
-        for minute in sorted(reflections | ratings)
-    }  # fmt: skip
+        minute: Demanded(minute, ratings[minute], reflections[minute]) for minute in sorted(reflections | ratings)
+    }
     recorded = Phase(name="recorded", minutes=last - first + settings.minutes_per_tick)
     return LoadProfile(
-        name=f"from-{run}", about=f"the load of the run {run}", agents=len(owners),
-        minutes_per_tick=settings.minutes_per_tick, start_minute=first, warm_up=0,
-        tick_rate=settings.tick_rate or LoadProfile.tick_rate, reflection_interval=last + 1,
-        act_interval=settings.act_interval * settings.minutes_per_tick, throttle_interval=settings.throttle_interval,
-        demand=sorted_demand(demand, first), phases=[recorded],
-    )  # fmt: skip
+        name=f"from-{run}",
+        about=f"the load of the run {run}",
+        agents=len(owners),
+        minutes_per_tick=settings.minutes_per_tick,
+        start_minute=first,
+        warm_up=0,
+        tick_rate=settings.tick_rate or LoadProfile.tick_rate,
+        reflection_interval=last + 1,
+        act_interval=settings.act_interval * settings.minutes_per_tick,
+        throttle_interval=settings.throttle_interval,
+        demand=sorted_demand(demand, first),
+        phases=[recorded],
+    )

@@ -105,9 +105,12 @@ class LoadSearchPlan:
     def profile(self, factor: float) -> LoadProfile:
         """Return the profile of a load; at 1 it is what the plan begins with."""
         profile = LoadProfile(
-            name="find", about="one load", phases=[Phase(name=MEASURED, minutes=self.minutes, latency=self.latency)],
-            agents=self.agents, tick_rate=self.tick_rate,
-        )  # fmt: skip
+            name="find",
+            about="one load",
+            phases=[Phase(name=MEASURED, minutes=self.minutes, latency=self.latency)],
+            agents=self.agents,
+            tick_rate=self.tick_rate,
+        )
         (phase,) = profile.phases
         if "agents" in self.raised:
             profile = replace(profile, agents=max(1, round(factor * self.agents)))
@@ -176,9 +179,14 @@ class LoadSearch:
             if found["ticks"] < profile.minutes_measured // profile.minutes_per_tick:
                 broken.append(f"it took more than {found['longest']:.0f} s")
             made = Probe(
-                factor=factor, agents=profile.agents, controller=controller, figures=measured, broken=tuple(broken),
-                evidence=found["evidence_share"], cadence=found["cadence_least"],
-            )  # fmt: skip
+                factor=factor,
+                agents=profile.agents,
+                controller=controller,
+                figures=measured,
+                broken=tuple(broken),
+                evidence=found["evidence_share"],
+                cadence=found["cadence_least"],
+            )
             self._probes[factor, controller] = made
             self._tell(made)
         return made

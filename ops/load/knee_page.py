@@ -15,8 +15,10 @@ from cogitate.ops.report.page import Cell, Page, ReportTable, Section
 
 _WITH = {False: "controller off", True: "controller on"}
 _COST = (
-    ("reflections", "reflections"), ("reflections by a model", "reflections_by_model"), ("tokens", "tokens"),
-)  # fmt: skip
+    ("reflections", "reflections"),
+    ("reflections by a model", "reflections_by_model"),
+    ("tokens", "tokens"),
+)
 
 
 def answer_lines(search: LoadSearch, knees: Mapping[bool, Knee]) -> list[str]:
@@ -51,14 +53,24 @@ def knee_json(search: LoadSearch, knees: Mapping[bool, Knee]) -> dict[str, Any]:
         found[names[on]] = {
             "holds": None if knee.holds is None else search.plan.text(knee.holds),
             "breaks": None if knee.breaks is None else search.plan.text(knee.breaks),
-            "factor_holds": knee.holds, "factor_breaks": knee.breaks,
-        }  # fmt: skip
+            "factor_holds": knee.holds,
+            "factor_breaks": knee.breaks,
+        }
     found["probes"] = [
-        {"load": search.plan.text(one.factor), "factor": one.factor, "agents": one.agents, "controller": names[on],
-         "holds": one.holds, "broken": list(one.broken), "cadence_least": one.cadence, "evidence_share": one.evidence,
-         **one.figures}
-        for on in names for one in search.probes(on)
-    ]  # fmt: skip
+        {
+            "load": search.plan.text(one.factor),
+            "factor": one.factor,
+            "agents": one.agents,
+            "controller": names[on],
+            "holds": one.holds,
+            "broken": list(one.broken),
+            "cadence_least": one.cadence,
+            "evidence_share": one.evidence,
+            **one.figures,
+        }
+        for on in names
+        for one in search.probes(on)
+    ]
     at = knees[True].holds
     if at is not None:
         costs = _costs(search.probe(at, True), search.probe(at, False))
@@ -89,8 +101,12 @@ def knee_chart(search: LoadSearch, knees: Mapping[bool, Knee]) -> Markup:
             Series("late, controller on", _points(on, "late_share")),
             Series("cadence, controller on", _points(on, "cadence")),
         ],
-        x=axis, x_label=label, y=f"share; by {'agents' if agents else 'load'}", top=1.0, marks=marks,
-    )  # fmt: skip
+        x=axis,
+        x_label=label,
+        y=f"share; by {'agents' if agents else 'load'}",
+        top=1.0,
+        marks=marks,
+    )
 
 
 def _points(probes: Sequence[Probe], name: str) -> list[tuple[float, float]]:
@@ -105,14 +121,38 @@ def knee_page(search: LoadSearch, knees: Mapping[bool, Knee]) -> Page:
     levels = ", ".join(level.text() for level in plan.levels)
     answer = [*answer_lines(search, knees), f"A load holds where {levels}."]
     page.sections.append(Section("Answer", answer, charts=[knee_chart(search, knees)]))
-    head = ("load", "controller", "holds", "late", "ticks behind", "oldest job, ticks", "cadence", "reflections",
-            "by a model", "tokens", "experiences looked at", "broken")  # fmt: skip
+    head = (
+        "load",
+        "controller",
+        "holds",
+        "late",
+        "ticks behind",
+        "oldest job, ticks",
+        "cadence",
+        "reflections",
+        "by a model",
+        "tokens",
+        "experiences looked at",
+        "broken",
+    )
     rows: list[list[Cell]] = [
-        [plan.text(one.factor), "on" if on else "off", "yes" if one.holds else "no", one.figures["late_share"],
-         one.figures["behind_most"], one.figures["queue_age_most"], one.figures["cadence"], one.figures["reflections"],
-         one.figures["reflections_by_model"], one.figures["tokens"], one.evidence, "; ".join(one.broken)]
-        for on in (False, True) for one in search.probes(on)
-    ]  # fmt: skip
+        [
+            plan.text(one.factor),
+            "on" if on else "off",
+            "yes" if one.holds else "no",
+            one.figures["late_share"],
+            one.figures["behind_most"],
+            one.figures["queue_age_most"],
+            one.figures["cadence"],
+            one.figures["reflections"],
+            one.figures["reflections_by_model"],
+            one.figures["tokens"],
+            one.evidence,
+            "; ".join(one.broken),
+        ]
+        for on in (False, True)
+        for one in search.probes(on)
+    ]
     page.sections.append(Section("Probes", tables=[ReportTable(head, rows, "Each a run of its own")]))
     page.footer = (
         "Real workers, a real server and real HTTP on one machine, of which other programs take their share: another "

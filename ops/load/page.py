@@ -17,11 +17,18 @@ from cogitate.ops.report.page import Cell, Page, ReportTable, Section
 COLUMNS = 30  # approximate number of bars
 _SOURCES = ("llm", "cached", "heuristic", "none")
 _GLANCE = (
-    ("ticks a second", "ticks_per_second"), ("jobs a second", "jobs_per_second"), ("late", "late_share"),
-    ("late plans", "late_plan_share"), ("failed", "failed_share"), ("host ms a tick, 99%", "host_ms_p99"),
-    ("oldest in queue, ticks", "queue_age_most"), ("slowest cadence", "cadence_least"), ("tokens", "tokens"),
-    ("reflections", "reflections"), ("reflections lost", "lost_reflections"),
-)  # fmt: skip
+    ("ticks a second", "ticks_per_second"),
+    ("jobs a second", "jobs_per_second"),
+    ("late", "late_share"),
+    ("late plans", "late_plan_share"),
+    ("failed", "failed_share"),
+    ("host ms a tick, 99%", "host_ms_p99"),
+    ("oldest in queue, ticks", "queue_age_most"),
+    ("slowest cadence", "cadence_least"),
+    ("tokens", "tokens"),
+    ("reflections", "reflections"),
+    ("reflections lost", "lost_reflections"),
+)
 
 
 def load_page(
@@ -78,14 +85,17 @@ def _charts(profile: LoadProfile, rows: Sequence[TickFigures], limit: int | None
         lines("Queue age", "ticks since the oldest job that waits was enqueued", Series("age", queue)),
         lines("Cadence of reflections", "share of the usual", Series("cadence", cadence, step=True), top=1.0),
         lines(
-            "Late and failed", "share of ended jobs", over("late", lambda group: _share(group, "late")),
-            over("failed", lambda group: _share(group, "failed")), top=1.0,
+            "Late and failed",
+            "share of ended jobs",
+            over("late", lambda group: _share(group, "late")),
+            over("failed", lambda group: _share(group, "failed")),
+            top=1.0,
         ),
         lines("Budget burn", "tokens so far", Series("tokens", burn), at=near),
         lines("Host time per tick", "ms", Series("host", [(row.minute, 1000 * row.host) for row in rows])),
         lines("Throughput", "jobs ended a second", over("jobs", _throughput)),
         bar_chart("Results by source", [_clock(group[0].minute) for group in groups], parts, y="jobs"),
-    ]  # fmt: skip
+    ]
 
 
 def _groups(rows: Sequence[TickFigures]) -> list[list[TickFigures]]:
@@ -105,11 +115,18 @@ def _throughput(group: list[TickFigures]) -> float | None:
 
 def _phases(profile: LoadProfile) -> ReportTable:
     rows: list[Sequence[Cell]] = [
-        (phase.name, phase.minutes, round(phase.agents * profile.agents), "controller" if phase.cadence is None else
-         figure(phase.cadence), profile.tick_rate * phase.speed, phase.latency, phase.requests_per_minute,
-         ", ".join(f"{name} {100 * share:g}%" for name, share in phase.faults.items()) or "none")
+        (
+            phase.name,
+            phase.minutes,
+            round(phase.agents * profile.agents),
+            "controller" if phase.cadence is None else figure(phase.cadence),
+            profile.tick_rate * phase.speed,
+            phase.latency,
+            phase.requests_per_minute,
+            ", ".join(f"{name} {100 * share:g}%" for name, share in phase.faults.items()) or "none",
+        )
         for phase in profile.phases
-    ]  # fmt: skip
+    ]
     head = ("phase", "game minutes", "agents", "cadence", "ticks a second", "latency, s", "requests a minute", "faults")
     return ReportTable(head, rows, "Phases as configured")
 

@@ -213,14 +213,20 @@ def recorded_profile(path: Path) -> LoadProfile:
     first, last = min(demand), max(demand)
     busy = max(0, min(minute for minute in demand if minute > first + HOUR) - 10) if last > first + HOUR else first
     return LoadProfile(
-        name=path.stem, about=f"the load that {path.name} records", agents=3, minutes_per_tick=1, tick_rate=20.0,
-        start_minute=busy, warm_up=0, reflection_interval=10 * DAY, act_interval=0, demand=sorted_demand(demand, busy),
+        name=path.stem,
+        about=f"the load that {path.name} records",
+        agents=3,
+        minutes_per_tick=1,
+        tick_rate=20.0,
+        start_minute=busy,
+        warm_up=0,
+        reflection_interval=10 * DAY,
+        act_interval=0,
+        demand=sorted_demand(demand, busy),
         phases=[Phase(name="recorded", minutes=last - busy + 15)],
-    )  # fmt: skip
+    )
 
 
 def sorted_demand(demand: Mapping[int, Demanded], first: int) -> list[Demanded]:
     """Return the demand from a game minute on; earlier demand comes at that minute."""
-    return [
-        Demanded(max(first + 1, minute), one.ratings, one.reflections) for minute, one in sorted(demand.items())
-    ]  # fmt: skip
+    return [Demanded(max(first + 1, minute), one.ratings, one.reflections) for minute, one in sorted(demand.items())]

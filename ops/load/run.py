@@ -45,17 +45,40 @@ class WorkersMissing(CogitateError, RuntimeError):
 def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings:
     """Return the settings of a test: no limits but those of `over`, and a breaker as quick as the ticks."""
     fixed: dict[str, Any] = {
-        "data_dir": data_dir, "redis_url": None, "broker_url": None, "llm": "openai", "limits": {},
-        "minutes_per_tick": profile.minutes_per_tick, "reflection_interval": profile.reflection_interval,
+        "data_dir": data_dir,
+        "redis_url": None,
+        "broker_url": None,
+        "llm": "openai",
+        "limits": {},
+        "minutes_per_tick": profile.minutes_per_tick,
+        "reflection_interval": profile.reflection_interval,
         "throttle_interval": profile.throttle_interval,
-        "act_interval": profile.act_interval // profile.minutes_per_tick, "act_per_tick": max(1, profile.agents),
-        "latency": dict(profile.latency), "wait": profile.wait, "spread": profile.spread,
-        "tick_rate": profile.tick_rate * profile.phases[0].speed, "real_day_tokens": None, "real_day_usd": None,
-        "job_deadline": 2.0, "breaker_failures": 3, "breaker_pause": 0.2,
-        "breaker_longest_pause": 0.4, "repair_from": 1440, "journal_keep": None,
-    }  # fmt: skip
-    own = {"model": MODEL, "input_price": INPUT_PRICE, "output_price": OUTPUT_PRICE, "api_key": "any",
-           "limit_tokens": 10**12, "endpoints": {}, "models": {}, "tiers": {}, "kind_tiers": {}}  # fmt: skip
+        "act_interval": profile.act_interval // profile.minutes_per_tick,
+        "act_per_tick": max(1, profile.agents),
+        "latency": dict(profile.latency),
+        "wait": profile.wait,
+        "spread": profile.spread,
+        "tick_rate": profile.tick_rate * profile.phases[0].speed,
+        "real_day_tokens": None,
+        "real_day_usd": None,
+        "job_deadline": 2.0,
+        "breaker_failures": 3,
+        "breaker_pause": 0.2,
+        "breaker_longest_pause": 0.4,
+        "repair_from": 1440,
+        "journal_keep": None,
+    }
+    own = {
+        "model": MODEL,
+        "input_price": INPUT_PRICE,
+        "output_price": OUTPUT_PRICE,
+        "api_key": "any",
+        "limit_tokens": 10**12,
+        "endpoints": {},
+        "models": {},
+        "tiers": {},
+        "kind_tiers": {},
+    }
     return Settings(**(fixed | ({} if "base_url" in over else own) | over))
 
 
@@ -89,9 +112,11 @@ class LoadTest:
         """Run all phases and return the figures."""
         profile, settings = self.profile, self.settings
         choice = WorldChoice(
-            agents=profile.agents, story=profile.story, minutes_per_tick=profile.minutes_per_tick,
+            agents=profile.agents,
+            story=profile.story,
+            minutes_per_tick=profile.minutes_per_tick,
             start_minute=profile.start_minute,
-        )  # fmt: skip
+        )
         world = choice.open()
         settings = settings_for(world, settings)
         if not profile.story:
@@ -103,10 +128,16 @@ class LoadTest:
                 settings = settings.model_copy(update={"base_url": self._endpoint.url})
             self._loop = loop = stack.enter_context(
                 TickLoop(
-                    run=RUN, owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-                    ticks=profile.ticks, start_minute=profile.start_minute, event_types=event_types_of(world),
+                    run=RUN,
+                    owners=world.owners(),
+                    settings=settings,
+                    locations=world.locations,
+                    brief=world.brief,
+                    ticks=profile.ticks,
+                    start_minute=profile.start_minute,
+                    event_types=event_types_of(world),
                 )
-            )  # fmt: skip
+            )
             wait_for_workers(loop.ledger.client, settings.workers)
             loop.watchers.append(self._committed)
             drive(loop, world, on_tick=self._turn)
@@ -155,9 +186,13 @@ class LoadTest:
             self._growing.present = max(self._growing.present, self._present(phase))
         if self._endpoint is not None:
             self._endpoint.behave(
-                {"latency": phase.latency, "jitter": phase.jitter, "faults": dict(phase.faults),
-                 "requests_per_minute": phase.requests_per_minute}
-            )  # fmt: skip
+                {
+                    "latency": phase.latency,
+                    "jitter": phase.jitter,
+                    "faults": dict(phase.faults),
+                    "requests_per_minute": phase.requests_per_minute,
+                }
+            )
         if phase.cadence is not None or (before is not None and before.cadence is not None):
             share = phase.cadence if phase.cadence is not None else 1.0
             pinned = phase.cadence is not None

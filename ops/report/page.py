@@ -59,9 +59,12 @@ class Page:
     def html(self) -> str:
         """Return the HTML."""
         environment = Environment(
-            loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True,
-        )  # fmt: skip
+            loader=FileSystemLoader(Path(__file__).parent / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
         page = environment.get_template("report.html.j2").render(page=self, style=STYLE, hatches=HATCHES)
         return visible(page)  # characters in names cannot reverse the text around them
 

@@ -105,17 +105,36 @@ def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequenc
     for kind, ticks in sorted(figures.ticks.items()):
         jobs = figures.ended[kind]
         rows.append(
-            (kind, jobs, _percentile(ticks, 50), _percentile(ticks, 99), max(ticks), figures.late[kind],
-             round(figures.attempts[kind] / jobs, 2))
-        )  # fmt: skip
-    tables = [ReportTable(("kind", "jobs", "median", "99th percentile", "longest", "late", "attempts a job"), rows,
-                    "Ticks from request to end")]  # fmt: skip
+            (
+                kind,
+                jobs,
+                _percentile(ticks, 50),
+                _percentile(ticks, 99),
+                max(ticks),
+                figures.late[kind],
+                round(figures.attempts[kind] / jobs, 2),
+            )
+        )
+    tables = [
+        ReportTable(
+            ("kind", "jobs", "median", "99th percentile", "longest", "late", "attempts a job"),
+            rows,
+            "Ticks from request to end",
+        )
+    ]
     if endpoints:
         seen = [
-            (one.endpoint, format_breaker(one), one.calls, one.usual, one.waits,
-             round(one.waited / one.waits, 3) if one.waits else None, one.openings)
+            (
+                one.endpoint,
+                format_breaker(one),
+                one.calls,
+                one.usual,
+                one.waits,
+                round(one.waited / one.waits, 3) if one.waits else None,
+                one.openings,
+            )
             for one in endpoints
-        ]  # fmt: skip
+        ]
         head = ("endpoint", "breaker", "calls", "seconds a call", "waits", "seconds a wait", "breaker openings")
         tables.append(ReportTable(head, seen, "Endpoints, of all runs of this state"))
     pace = format_pace(summary.steering)
@@ -128,18 +147,24 @@ def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
     points += [(float(minute), share) for minute, share in figures.cadence]
     points.append((float(figures.minute), points[-1][1]))
     cadence = line_chart(
-        "Cadence of reflections", [Series("share of the usual", points, step=True)], x=_time(figures),
-        y="share of the usual", x_label=lambda m: _moment(int(m), figures), top=1.0,
-    )  # fmt: skip
+        "Cadence of reflections",
+        [Series("share of the usual", points, step=True)],
+        x=_time(figures),
+        y="share of the usual",
+        x_label=lambda m: _moment(int(m), figures),
+        top=1.0,
+    )
     charts = [cadence]
     if figures.postponed.total():
         steps = _steps(figures)
         charts.append(
             bar_chart(
-                "Reflections postponed", [_moment(s * figures.width, figures) for s in steps],
-                [("postponed", [figures.postponed[s] for s in steps])], y="times",
+                "Reflections postponed",
+                [_moment(s * figures.width, figures) for s in steps],
+                [("postponed", [figures.postponed[s] for s in steps])],
+                y="times",
             )
-        )  # fmt: skip
+        )
     said = format_cadence(summary.steering)
     return Section("Cadence", [said[0].upper() + said[1:] + "."], charts=charts)
 
@@ -152,17 +177,22 @@ def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
         return Series(name, [(min((s + 1) * figures.width, figures.minute), float(v)) for s, v in values.items()])
 
     growth = line_chart(
-        "Memories", [over(figures.live, "live"), over(figures.archived, "archived")], x=_time(figures), y="entries",
+        "Memories",
+        [over(figures.live, "live"), over(figures.archived, "archived")],
+        x=_time(figures),
+        y="entries",
         x_label=lambda m: _moment(int(m), figures),
-    )  # fmt: skip
+    )
     charts: list[Markup] = [growth]
     kinds = sorted({kind for counts in figures.compacted.values() for kind in counts})
     if kinds:
         parts = [
-            (f"{kind} (limits)" if kind == BOUNDARY else kind,
-             [figures.compacted[s][kind] if s in figures.compacted else 0 for s in steps])
+            (
+                f"{kind} (limits)" if kind == BOUNDARY else kind,
+                [figures.compacted[s][kind] if s in figures.compacted else 0 for s in steps],
+            )
             for kind in kinds
-        ]  # fmt: skip
+        ]
         labels = [_moment(s * figures.width, figures) for s in steps]
         charts.append(bar_chart("Archived", labels, parts, y="entries, by what archived them"))
     rows = [(name, counts["live"], counts["archived"]) for name, counts in summary.memories.items()]
@@ -222,9 +252,13 @@ def _by_day(
     most = max((sum(values[n] for _, values in parts) for n in range(len(days))), default=0.0)
     shown = limit if limit is not None and limit.amount <= 3 * most else None
     return bar_chart(
-        title, [f"day {day + 1}" for day in days], parts, y=unit, limit=shown.amount if shown else None,
+        title,
+        [f"day {day + 1}" for day in days],
+        parts,
+        y=unit,
+        limit=shown.amount if shown else None,
         limit_label=shown.text if shown else "",
-    )  # fmt: skip
+    )
 
 
 class _Limit(NamedTuple):

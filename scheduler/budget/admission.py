@@ -90,7 +90,7 @@ def admit(
             r.numbers or (),
             msgspec.json.encode(r, order="deterministic"),
         ),
-    )  # fmt: skip
+    )
     ordinals: Counter[tuple[str, str, int]] = Counter()
     known: dict[int, int] = {}  # the ordinals of the host's own requests, by identity
     for request in called:

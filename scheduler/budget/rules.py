@@ -249,10 +249,13 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
     known = {kind.name for kind in kinds}
     limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
     given = {
-        "limits": limited - {"*"}, "guarantees": settings.guarantees, "last_call": settings.last_call,
-        "latency": settings.latency, "disable": settings.disable,
+        "limits": limited - {"*"},
+        "guarantees": settings.guarantees,
+        "last_call": settings.last_call,
+        "latency": settings.latency,
+        "disable": settings.disable,
         "kind_retrieval": settings.kind_retrieval,
-    }  # fmt: skip
+    }
     for name, named in given.items():
         for unknown in sorted(set(named) - known):
             near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unknown, known, 1))

@@ -8,11 +8,27 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 HIDDEN = "***"
 #: The parameters of a query that hold no secret. A provider may call a key anything, so every other value is hidden.
-_HARMLESS = frozenset({
-    "api-version", "client_name", "db", "health_check_interval", "max_connections", "protocol",
-    "socket_connect_timeout", "socket_keepalive", "socket_timeout", "ssl_ca_certs", "ssl_ca_path", "ssl_cert_reqs",
-    "ssl_certfile", "ssl_check_hostname", "ssl_keyfile", "timeout", "virtual_host",
-})  # fmt: skip
+_HARMLESS = frozenset(
+    {
+        "api-version",
+        "client_name",
+        "db",
+        "health_check_interval",
+        "max_connections",
+        "protocol",
+        "socket_connect_timeout",
+        "socket_keepalive",
+        "socket_timeout",
+        "ssl_ca_certs",
+        "ssl_ca_path",
+        "ssl_cert_reqs",
+        "ssl_certfile",
+        "ssl_check_hostname",
+        "ssl_keyfile",
+        "timeout",
+        "virtual_host",
+    }
+)
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")  # of a parameter
 _ENCODED_USER = re.compile(r"%(?:40|3a)", re.IGNORECASE)  # "@" or ":" in the place of a host
 

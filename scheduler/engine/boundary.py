@@ -56,10 +56,14 @@ def close_due(
     ordered = sorted(
         rows,
         key=lambda row: (
-            open_jobs[row.key].job.due, kind_of(row.key.kind).order, row.key.owner, row.key.ordinal, row.key.tick,
+            open_jobs[row.key].job.due,
+            kind_of(row.key.kind).order,
+            row.key.owner,
+            row.key.ordinal,
+            row.key.tick,
             row.key.trial,
         ),
-    )  # fmt: skip
+    )
 
     def without_model(row: DueJob) -> KindEffects:
         made = made_ahead(row)
@@ -112,9 +116,13 @@ def _close(
         if used.refusal:  # a heuristic that fails too leaves nothing
             made = without_model(row) if by_model else used
             result = msgspec.structs.replace(
-                result, effects=made.effects, source="heuristic", failure=result.failure or EFFECTS_REFUSED,
-                reason="failed" if result.reason == "none" else result.reason, refusal=used.refusal,
-            )  # fmt: skip
+                result,
+                effects=made.effects,
+                source="heuristic",
+                failure=result.failure or EFFECTS_REFUSED,
+                reason="failed" if result.reason == "none" else result.reason,
+                refusal=used.refusal,
+            )
     effects = result.effects
     if result.reason != "none" and replaced_entry(item.job):
         effects = (failed_repair(row.key.owner, item.job.minute),)
@@ -167,11 +175,15 @@ def _applied(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str,
     entries = iter(appended)
     changes = tuple(
         Change(
-            effect.owner, effect, next(entries) if isinstance(effect, Append) else None,
-            ended.key.kind, note.source, ended.reason,
+            effect.owner,
+            effect,
+            next(entries) if isinstance(effect, Append) else None,
+            ended.key.kind,
+            note.source,
+            ended.reason,
         )
         for effect in effects
-    )  # fmt: skip
+    )
     return Closing(ended, replace(note, appended=tuple(entry.number for entry in appended)), counts_as, changes)
 
 

@@ -67,9 +67,13 @@ class Corrections:
         if reason not in WITHOUT_RESULT or reservation(item) == Cost():
             return
         charged = Charged(
-            ended=tick, due=item.job.due, reserved=item.job.reserved, cells=item.cells, model=item.job.model,
+            ended=tick,
+            due=item.job.due,
+            reserved=item.job.reserved,
+            cells=item.cells,
+            model=item.job.model,
             kept=reason == "cancelled" and waits,
-        )  # fmt: skip
+        )
         self._jobs.remember(item.job.key, charged)
 
     def take(self, learned: Iterable[Learned], view: BudgetView) -> tuple[Correction, ...]:

@@ -95,9 +95,15 @@ class RunEngine:
         timed = state.latencies.take(boundary.timed, tick, state.open)
         state.retries.see(boundary.retries)
         closings = close_due(
-            boundary.rows, state.open, state.streams, tick=tick, kind_of=state.rules.kind_of, case_of=state.case_of,
-            made_ahead=self._made_ahead, retired=state.retired,
-        )  # fmt: skip
+            boundary.rows,
+            state.open,
+            state.streams,
+            tick=tick,
+            kind_of=state.rules.kind_of,
+            case_of=state.case_of,
+            made_ahead=self._made_ahead,
+            retired=state.retired,
+        )
         for closing in closings:
             key = closing.ended.key
             item = self._closed(key)
@@ -453,9 +459,13 @@ class RunEngine:
 
         limits = state.facts.limits
         return state.steering.throttle.sift(
-            found, state.streams, minute=minute, interval=limits.reflection_interval, again=again_due,
+            found,
+            state.streams,
+            minute=minute,
+            interval=limits.reflection_interval,
+            again=again_due,
             enough=None if limits.reflection_trigger == "interval" else limits.reflection_trigger_max,
-        )  # fmt: skip
+        )
 
     def _open(self, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
         state = self.state

@@ -79,13 +79,40 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
         job, cost = item.job, amounts(item.job.reserved)
         text = job.key.text()
         fields: list[Value] = [
-            "job", msgspec.json.encode(job), "state", "open" if item.admitted else "held", "token", "", "latest", "",
-            "claims", 0, "due", job.due, "tick", job.key.tick, "owner", job.key.owner,
-            "reads", msgspec.json.encode(job.reads),
-            "calls", cost[0], "tokens", cost[1], "usd_micros", cost[2], "last", "[0,0,0]",
-            "cells", msgspec.json.encode([part for cell in item.cells for part in cell]),
-            "pools", msgspec.json.encode(view.pools(item.cells)), "schema", SCHEMA, *(("at", job.at) if job.at else ()),
-        ]  # fmt: skip
+            "job",
+            msgspec.json.encode(job),
+            "state",
+            "open" if item.admitted else "held",
+            "token",
+            "",
+            "latest",
+            "",
+            "claims",
+            0,
+            "due",
+            job.due,
+            "tick",
+            job.key.tick,
+            "owner",
+            job.key.owner,
+            "reads",
+            msgspec.json.encode(job.reads),
+            "calls",
+            cost[0],
+            "tokens",
+            cost[1],
+            "usd_micros",
+            cost[2],
+            "last",
+            "[0,0,0]",
+            "cells",
+            msgspec.json.encode([part for cell in item.cells for part in cell]),
+            "pools",
+            msgspec.json.encode(view.pools(item.cells)),
+            "schema",
+            SCHEMA,
+            *(("at", job.at) if job.at else ()),
+        ]
         writes.append(Write("HSET", f"job:{text}", tuple(fields)))
         due.setdefault(job.due, []).append(text)
         if item.admitted:

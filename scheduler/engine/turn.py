@@ -43,10 +43,14 @@ class WorldTurn:
 def copied(turn: WorldTurn) -> WorldTurn:
     """Return a copy of a turn that changes to the other leave alone."""
     return WorldTurn(
-        joins=dict(turn.joins), leaves=list(turn.leaves), world_effects=list(turn.world_effects),
-        observed=list(turn.observed), requests=list(turn.requests), slots=turn.slots.copy(),
+        joins=dict(turn.joins),
+        leaves=list(turn.leaves),
+        world_effects=list(turn.world_effects),
+        observed=list(turn.observed),
+        requests=list(turn.requests),
+        slots=turn.slots.copy(),
         triggers=list(turn.triggers),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

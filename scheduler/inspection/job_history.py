@@ -25,9 +25,21 @@ from cogitate.tasks.job import Cost, Job, JobKey, added
 
 #: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
 JobState = Literal[
-    "open", "staged", "dead", "held", "applied", "refused", "stale", "cancelled", "deferred", "dropped", "denied",
-    "too_slow", "late", "failed",
-]  # fmt: skip
+    "open",
+    "staged",
+    "dead",
+    "held",
+    "applied",
+    "refused",
+    "stale",
+    "cancelled",
+    "deferred",
+    "dropped",
+    "denied",
+    "too_slow",
+    "late",
+    "failed",
+]
 _JOB = msgspec.json.Decoder(Job)
 
 Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
@@ -235,22 +247,40 @@ class JobHistory:
             reason = {b"held": reason_of(job.refused), b"dead": "dead"}.get(state, "none")
             found.append(
                 self._record(
-                    job.key, state=state.decode(), reason=reason, claims=int(claims), model=job.model,
-                    failure=(failure or b"").decode(), empty=(empty or b"").decode(), reserved=job.reserved,
+                    job.key,
+                    state=state.decode(),
+                    reason=reason,
+                    claims=int(claims),
+                    model=job.model,
+                    failure=(failure or b"").decode(),
+                    empty=(empty or b"").decode(),
+                    reserved=job.reserved,
                     workers=tuple(sorted(running.get(text, ()))),
                     cells=tuple(f"{flat[i]} {flat[i + 1]}" for i in range(0, len(flat), 2)),
                 )
-            )  # fmt: skip
+            )
         return found
 
     def _ended_record(self, tick: int, ended: Ended, note: EndNote) -> JobRecord:
         return self._record(
-            ended.key, state=how_ended(ended, note), ended=tick, reason=ended.reason, source=note.source,
-            claims=note.attempts, **self._usage(ended, note), model=note.model or self._asked_model(ended.key, note),
+            ended.key,
+            state=how_ended(ended, note),
+            ended=tick,
+            reason=ended.reason,
+            source=note.source,
+            claims=note.attempts,
+            **self._usage(ended, note),
+            model=note.model or self._asked_model(ended.key, note),
             prompt=note.prompt,
-            failure=note.failure, empty=note.empty, because=note.because, refusal=note.refusal, effects=ended.effects,
-            appended=note.appended, tries=note.tries, late=self._late.get(ended.key),
-        )  # fmt: skip
+            failure=note.failure,
+            empty=note.empty,
+            because=note.because,
+            refusal=note.refusal,
+            effects=ended.effects,
+            appended=note.appended,
+            tries=note.tries,
+            late=self._late.get(ended.key),
+        )
 
     def _asked_model(self, key: JobKey, note: EndNote) -> str:
         """Return the model that a job without a result of one was given, if a worker had it."""
@@ -294,10 +324,16 @@ class JobHistory:
                 **facts,
             }
         return JobRecord(
-            id=self._id(key), kind=key.kind, owner=key.owner, tick=key.tick, decision=decided.decision,
-            refused=decided.refused, due=decided.due,
-            successor=self._id(decided.successor) if decided.successor is not None else "", **facts,
-        )  # fmt: skip
+            id=self._id(key),
+            kind=key.kind,
+            owner=key.owner,
+            tick=key.tick,
+            decision=decided.decision,
+            refused=decided.refused,
+            due=decided.due,
+            successor=self._id(decided.successor) if decided.successor is not None else "",
+            **facts,
+        )
 
     def _opening(self, key: JobKey) -> JobBeginning | None:
         if key not in self._openings and self.trimmed < key.tick <= self._now():
@@ -328,10 +364,18 @@ class JobHistory:
                     key=ended.key, usage=note.usage, saved=note.saved, at=line.core.tick
                 )
             self._late[ended.key] = LateAnswer(
-                tick=line.core.tick, end=ended.end, source=note.source, usage=note.usage, saved=note.saved,
-                model=note.model, prompt=note.prompt, failure=note.failure, effects=ended.effects,
-                appended=note.appended, tries=note.tries,
-            )  # fmt: skip
+                tick=line.core.tick,
+                end=ended.end,
+                source=note.source,
+                usage=note.usage,
+                saved=note.saved,
+                model=note.model,
+                prompt=note.prompt,
+                failure=note.failure,
+                effects=ended.effects,
+                appended=note.appended,
+                tries=note.tries,
+            )
 
     def _id(self, key: JobKey) -> str:
         return f"{self._run}/{key.text()}"

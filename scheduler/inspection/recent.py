@@ -97,10 +97,15 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
                 if decided.refused == TOO_SLOW:
                     failed.append(
                         Failed(
-                            id=f"{run}/{decided.key.text()}", kind=decided.key.kind, owner=decided.key.owner,
-                            tick=decided.key.tick, ended=last, failure=TOO_SLOW, attempts=0,
+                            id=f"{run}/{decided.key.text()}",
+                            kind=decided.key.kind,
+                            owner=decided.key.owner,
+                            tick=decided.key.tick,
+                            ended=last,
+                            failure=TOO_SLOW,
+                            attempts=0,
                         )
-                    )  # fmt: skip
+                    )
         notes = {note.key: note for note in line.notes.ended}
         for ended in line.core.ended:
             note = notes[ended.key]
@@ -117,11 +122,16 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
                     failures[failure] += 1
                 failed.append(
                     Failed(
-                        id=f"{run}/{ended.key.text()}", kind=ended.key.kind, owner=ended.key.owner,
-                        tick=ended.key.tick, ended=last, failure=failure, attempts=note.attempts,
+                        id=f"{run}/{ended.key.text()}",
+                        kind=ended.key.kind,
+                        owner=ended.key.owner,
+                        tick=ended.key.tick,
+                        ended=last,
+                        failure=failure,
+                        attempts=note.attempts,
                         why=format_empty_pool(note.empty) if note.empty else "",
                     )
-                )  # fmt: skip
+                )
         for spent in spending(line.notes, line.v):
             kind = kinds.setdefault(spent.key.kind, KindTally())
             kind.spent = added(kind.spent, spent.cost)
@@ -131,6 +141,12 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
         :MOST_OWNERS
     ]
     return Recent(
-        first=first, last=last, minute=minute, kinds=dict(sorted(kinds.items())), refused=dict(sorted(refused.items())),
-        owners=dict(most), failures=dict(failures.most_common()), failed=tuple(reversed(failed[-MOST_FAILURES:])),
-    )  # fmt: skip
+        first=first,
+        last=last,
+        minute=minute,
+        kinds=dict(sorted(kinds.items())),
+        refused=dict(sorted(refused.items())),
+        owners=dict(most),
+        failures=dict(failures.most_common()),
+        failed=tuple(reversed(failed[-MOST_FAILURES:])),
+    )

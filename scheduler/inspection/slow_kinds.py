@@ -47,5 +47,5 @@ def slow_kinds(store: RunStore, settings: Settings, too_slow: Mapping[str, int])
                 SlowKind(
                     kind=name, jobs=count, model=model, ticks=ticks, most=bounds.most, tick_rate=known.prior.tick_rate
                 )
-            )  # fmt: skip
+            )
     return found

@@ -53,9 +53,25 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
         listed, named = _members(store.members("jobs")), _members(store.members("windows"))
         ticks = _due_ticks(store, listed)
         (
-            jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, checkpoints, opens, view, awaited,
-            offered, charged, unsettled, corrections, *records,
-        ) = store.read_at_once(partial(_queue_accounts, store, ticks, listed, named))  # fmt: skip
+            jobs,
+            windows,
+            state,
+            unclaimed,
+            staged,
+            waiting,
+            attempts,
+            lost,
+            lines,
+            checkpoints,
+            opens,
+            view,
+            awaited,
+            offered,
+            charged,
+            unsettled,
+            corrections,
+            *records,
+        ) = store.read_at_once(partial(_queue_accounts, store, ticks, listed, named))
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # it has advanced meanwhile
         if state[0] is None:

@@ -43,10 +43,16 @@ def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringSt
             continue
         found.append(
             SteeringStep(
-                id=one.id, control=one.control, by=one.by, state="refused" if one.refused else "applied",
-                tick=one.tick, minute=minute - (tick - one.tick) * pace, refused=one.refused, job=one.job,
+                id=one.id,
+                control=one.control,
+                by=one.by,
+                state="refused" if one.refused else "applied",
+                tick=one.tick,
+                minute=minute - (tick - one.tick) * pace,
+                refused=one.refused,
+                job=one.job,
             )
-        )  # fmt: skip
+        )
     for item in read_asked(store.items("controls")):
         if item is not None:
             found.append(SteeringStep(id=item.id, control=item.control, by=item.by, state="waits"))

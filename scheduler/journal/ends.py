@@ -47,10 +47,15 @@ def ends_after_turn(run: str, core: Core, notes: Iterable[EndNote]) -> Iterator[
         if decided.decision in ("dropped", "deferred"):
             end: HowEnded = "dropped" if decided.decision == "dropped" else "deferred"
             yield JobEnd(
-                job_id(run, decided.key), decided.key.kind, decided.key.owner, end, "none",
-                reason_of(decided.refused), decided.refused,
+                job_id(run, decided.key),
+                decided.key.kind,
+                decided.key.owner,
+                end,
+                "none",
+                reason_of(decided.refused),
+                decided.refused,
                 "" if decided.successor is None else job_id(run, decided.successor),
-            )  # fmt: skip
+            )
 
 
 def ends_of(run: str, line: ReadLine) -> Iterator[JobEnd]:
@@ -67,5 +72,11 @@ def how_ended(ended: Ended, note: EndNote) -> HowEnded:
 def _end_of(run: str, ended: Ended, note: EndNote) -> JobEnd:
     why = note.refusal or note.failure + (f", since {note.because}" if note.because else "")
     return JobEnd(
-        job_id(run, ended.key), ended.key.kind, ended.key.owner, how_ended(ended, note), note.source, ended.reason, why,
-    )  # fmt: skip
+        job_id(run, ended.key),
+        ended.key.kind,
+        ended.key.owner,
+        how_ended(ended, note),
+        note.source,
+        ended.reason,
+        why,
+    )

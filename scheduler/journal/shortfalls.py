@@ -50,8 +50,13 @@ def note_shortfall(found: Shortfalls, ended: Ended, note: EndNote, model: str, t
     one = found.get(key)
     if one is None:
         one = found[key] = Shortfall(
-            model=model, failure=note.failure, because=because, first=tick, first_minute=minute, last=tick,
+            model=model,
+            failure=note.failure,
+            because=because,
+            first=tick,
+            first_minute=minute,
+            last=tick,
             last_minute=minute,
-        )  # fmt: skip
+        )
     one.last, one.last_minute = tick, minute
     one.kinds[ended.key.kind] = one.kinds.get(ended.key.kind, 0) + 1

@@ -119,9 +119,17 @@ class Steering:
             assert isinstance(wanted, Retry)
             try:
                 decided = admit_retry(
-                    streams, wanted.owner, wanted.numbers, tick=tick, minute=minute, view=self._view, rules=self._rules,
-                    offers_of=offers_of, busy=taken_or_busy, due=due,
-                )  # fmt: skip
+                    streams,
+                    wanted.owner,
+                    wanted.numbers,
+                    tick=tick,
+                    minute=minute,
+                    view=self._view,
+                    rules=self._rules,
+                    offers_of=offers_of,
+                    busy=taken_or_busy,
+                    due=due,
+                )
             except RepairRefused as error:
                 self._answers.append(ControlAnswer(item.id, tick, wanted, refused=str(error), by=item.by))
             else:

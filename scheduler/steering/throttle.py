@@ -83,9 +83,15 @@ class Throttle:
         if not auto or (factor == state.factor == FULL and not verdict.pressing):
             return None
         return Stepped(
-            kind=KIND, before=state.factor, factor=factor, ended=seen.ended, late=seen.late, failed=seen.failed,
-            oldest=seen.oldest, burn=pace,
-        )  # fmt: skip
+            kind=KIND,
+            before=state.factor,
+            factor=factor,
+            ended=seen.ended,
+            late=seen.late,
+            failed=seen.failed,
+            oldest=seen.oldest,
+            burn=pace,
+        )
 
     def sift(
         self,

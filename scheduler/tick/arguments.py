@@ -51,10 +51,21 @@ class Arguments:
 
 
 def check_arguments(
-    *, run: object, owners: object, settings: object, locations: object, brief: object, tier_of: object,
-    event_types: object, ticks: object, start_minute: object, resume: object, describe: object, inline: object,
+    *,
+    run: object,
+    owners: object,
+    settings: object,
+    locations: object,
+    brief: object,
+    tier_of: object,
+    event_types: object,
+    ticks: object,
+    start_minute: object,
+    resume: object,
+    describe: object,
+    inline: object,
     client: object,
-) -> Arguments:  # fmt: skip
+) -> Arguments:
     """Check the arguments, and return them.
 
     Raises:

@@ -100,10 +100,16 @@ class Committer:
         writes += self._history.take_writes(core, notes, state, pace.host_us)
         line, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
         return Commit(
-            tick=number, line=line, digest=digest, chain=chain, awaited=state.late.take_records(),
-            charged=state.corrections.take_records(), closed=[ended.key for ended in core.ended], windows=windows,
+            tick=number,
+            line=line,
+            digest=digest,
+            chain=chain,
+            awaited=state.late.take_records(),
+            charged=state.corrections.take_records(),
+            closed=[ended.key for ended in core.ended],
+            windows=windows,
             writes=writes,
-        )  # fmt: skip
+        )
 
     def _over(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
         """Return the first and last enqueue tick that may name a window to delete; None while the window must stay.

@@ -36,9 +36,12 @@ def tell_low_prices(run: str, settings: Settings) -> None:
         if low and price.origin == "stated":
             name, value = next(iter(low.items()))
             log.warning(
-                "price.too_low", run=run, model=price.model, prices=low,
+                "price.too_low",
+                run=run,
+                model=price.model,
+                prices=low,
                 then=f"{_UNIT}: if you mean ${value}, set {name} = {value * 1_000_000:_}",
-            )  # fmt: skip
+            )
 
 
 def tell_small_limits(run: str, rules: Rules, view: BudgetView) -> None:
@@ -49,10 +52,14 @@ def tell_small_limits(run: str, rules: Rules, view: BudgetView) -> None:
     for limit, kinds in found.items():
         least, figure = min(kinds, key=lambda one: (one.reserved, one.kind)), figure_of(limit.unit)
         log.warning(
-            "limit.too_small", run=run, limit=limit.text(), room=figure(least.room),
-            kinds=sorted(one.kind for one in kinds), reserved=f"{figure(least.reserved)} by one {least.kind}",
+            "limit.too_small",
+            run=run,
+            limit=limit.text(),
+            room=figure(least.room),
+            kinds=sorted(one.kind for one in kinds),
+            reserved=f"{figure(least.reserved)} by one {least.kind}",
             then="each of these jobs is refused: raise the limit, or lower the kind's prompt_cap or output_cap",
-        )  # fmt: skip
+        )
 
 
 def _unaffordable(rules: Rules, view: BudgetView) -> Iterator[_Unaffordable]:

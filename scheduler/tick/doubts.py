@@ -40,9 +40,13 @@ class Doubts:
         state = self._state
         if entry.minute == tick != minute:
             self._tell(
-                "observation.dated_by_tick", "", owner=owner, minute=entry.minute, now=minute,
+                "observation.dated_by_tick",
+                "",
+                owner=owner,
+                minute=entry.minute,
+                now=minute,
                 then="leave minute out, or give tick.minute",
-            )  # fmt: skip
+            )
         if entry.location and not self._is_place(entry.location):
             self._unknown("observation.unknown_location", entry.location, [one.id for one in state.facts.locations])
         for subject in entry.subjects:

@@ -39,9 +39,13 @@ class EndedJobs:
             if note.refusal and note.failure != PROMPT_FAILED and note.key.kind not in self._refused:
                 self._refused.add(note.key.kind)
                 log.warning(
-                    "job.effects_refused", run=self._run, tick=core.tick, kind=note.key.kind, owner=note.key.owner,
+                    "job.effects_refused",
+                    run=self._run,
+                    tick=core.tick,
+                    kind=note.key.kind,
+                    owner=note.key.owner,
                     why=note.refusal,
-                )  # fmt: skip
+                )
         for fault in finished.faults:
             if fault.kind not in self._failed:
                 self._failed.add(fault.kind)

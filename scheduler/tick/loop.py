@@ -144,9 +144,16 @@ class RunLoop:
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
         self._last = self.state.due.last = ticks
         self.collector = ResultCollector(
-            ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval,
-            workers_left=workers_left, pace=self.pace, awaited=self.state.latencies.awaited,
-        )  # fmt: skip
+            ledger,
+            publish,
+            apply=apply,
+            wait=wait,
+            lease=lease,
+            hint_interval=hint_interval,
+            workers_left=workers_left,
+            pace=self.pace,
+            awaited=self.state.latencies.awaited,
+        )
         self._send_commit = send_commit
         self._sent: _Sent | None = None  # the last commit, until its reply has been read
         self._next: BoundaryInput | None = None  # of the next tick, as the last commit's reply showed it

@@ -33,10 +33,16 @@ def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, 
     """
     profiles = state.profiles
     has_begun = profiles or state.retired  # else the given owners join with the first tick
-    found = [f"owners: {owner} (join it in the loop's body)" for owner in sorted(given.owners)
-             if has_begun and owner not in profiles and owner not in state.retired]  # fmt: skip
-    found += [f"owners: profile of {owner}" for owner, profile in sorted(given.owners.items())
-              if owner in profiles and profiles[owner] != profile]  # fmt: skip
+    found = [
+        f"owners: {owner} (join it in the loop's body)"
+        for owner in sorted(given.owners)
+        if has_begun and owner not in profiles and owner not in state.retired
+    ]
+    found += [
+        f"owners: profile of {owner}"
+        for owner, profile in sorted(given.owners.items())
+        if owner in profiles and profiles[owner] != profile
+    ]
     if given.locations and given.locations != state.facts.locations:
         found.append("locations")
     if given.start_minute and given.start_minute != state.facts.start_minute:
@@ -70,9 +76,12 @@ def tell_unasked(run: str, settings: Settings, given: Settings) -> None:
         names = [name for name in names if name != "base_url"]  # which embeddings may use
     if names and settings.llm == "heuristic":
         log.warning(
-            "model.unused", run=run, what=_listed(names), why='llm is "heuristic"',
+            "model.unused",
+            run=run,
+            what=_listed(names),
+            why='llm is "heuristic"',
             then='set llm = "openai" and limit_tokens or limit_usd',
-        )  # fmt: skip
+        )
 
 
 def _listed(names: list[str]) -> str:

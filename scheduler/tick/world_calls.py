@@ -139,9 +139,14 @@ class WorldCalls:
         self._check_turn()
         known = self.known(owner)
         request = Request(
-            kind=kind, owner=known, numbers=numbers, reads=reads, priority=priority, within=check_within(within),
+            kind=kind,
+            owner=known,
+            numbers=numbers,
+            reads=reads,
+            priority=priority,
+            within=check_within(within),
             params={} if params is None else params,  # type: ignore[arg-type]  # checked below
-        )  # fmt: skip
+        )
         checked = check_request(request, [kind.name for kind in self._state.rules.kinds])
         check_params(checked, self._state.rules.kind_of(checked.kind))
         for other in checked.reads:

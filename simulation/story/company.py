@@ -79,10 +79,16 @@ def _scene(scene: Scene, quest_id: str, begin: int) -> tuple[list[tuple[int, Rep
         if speaker:
             others = tuple(owner for owner in hearers if owner != speaker)
             entry = Entry(
-                type="message", text=f"{name(speaker)}: {line}", minute=minute, location=scene.place,
-                subjects=(speaker, *others), source="dialogue", source_id=f"{quest_id}:{scene.objective}",
-                importance=6 if GRAVE.search(line) else 4, quest_id=quest_id,
-            )  # fmt: skip
+                type="message",
+                text=f"{name(speaker)}: {line}",
+                minute=minute,
+                location=scene.place,
+                subjects=(speaker, *others),
+                source="dialogue",
+                source_id=f"{quest_id}:{scene.objective}",
+                importance=6 if GRAVE.search(line) else 4,
+                quest_id=quest_id,
+            )
         else:
             entry = _told(line, minute, scene.place, quest_id)
         reports += [(minute, (owner, entry)) for owner in (*hearers, WORLD)]
@@ -110,13 +116,20 @@ def _council_of_war(quest: Quest, scenes: tuple[Scene, ...], quest_id: str) -> l
         (RANGER, f"We know enough now. I want to be at {NAMES[last.place]} before dark."),
         (SOLDIER, "My shoulder hurts, but I will go in front." if scenes[1].cleared else "Then let us eat first."),
         (SCHOLAR, f"I have written down everything that we heard at {NAMES[scenes[0].place]}."),
-    )  # fmt: skip
+    )
     reports: list[tuple[int, Report]] = []
     for turn, (speaker, text) in enumerate(said):
         event = Event(
-            kind="discussion_statement", speaker=speaker, topic=quest.title, text=text, phase=PHASE,
-            stage="on the road", location="woods", group=COMPANY, subjects=tuple(o for o in TRAVELLERS if o != speaker),
-        )  # fmt: skip
+            kind="discussion_statement",
+            speaker=speaker,
+            topic=quest.title,
+            text=text,
+            phase=PHASE,
+            stage="on the road",
+            location="woods",
+            group=COMPANY,
+            subjects=tuple(o for o in TRAVELLERS if o != speaker),
+        )
         reports.append((begin + 3 * turn, Heard(event)))
     return reports
 
@@ -129,6 +142,12 @@ def _present(scene: Scene) -> tuple[str, ...]:
 def _told(text: str, minute: int, place: str, quest_id: str) -> Entry:
     named = tuple(owner for owner, profile in PEOPLE.items() if profile.name in text)
     return Entry(
-        type="observation", text=text, minute=minute, location=place, subjects=named,
-        importance=7 if GRAVE.search(text) else 5, source="social", quest_id=quest_id,
-    )  # fmt: skip
+        type="observation",
+        text=text,
+        minute=minute,
+        location=place,
+        subjects=named,
+        importance=7 if GRAVE.search(text) else 5,
+        source="social",
+        quest_id=quest_id,
+    )

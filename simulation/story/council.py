@@ -88,10 +88,19 @@ def _round(
         if final is not None:
             text, reasoning = _second_word(matter, votes[owner], final[owner], chance), ""
         said = Event(
-            kind="discussion_statement", speaker=owner, topic=matter.topic, text=text, reasoning=reasoning,
-            certainty=chance.pick(CERTAINTIES), round=number, phase=PHASE, stage="discussion", location="hall",
-            group=COUNCIL, subjects=_others(owner),
-        )  # fmt: skip
+            kind="discussion_statement",
+            speaker=owner,
+            topic=matter.topic,
+            text=text,
+            reasoning=reasoning,
+            certainty=chance.pick(CERTAINTIES),
+            round=number,
+            phase=PHASE,
+            stage="discussion",
+            location="hall",
+            group=COUNCIL,
+            subjects=_others(owner),
+        )
         reports.append((begin + 4 * turn, Heard(said, (WORLD,))))
     return reports
 
@@ -110,8 +119,14 @@ def _second_word(matter: Matter, before: int, now: int, chance: Chance) -> str:
 
 
 def _ballot(matter: Matter, votes: dict[str, int], number: int, begin: int) -> list[tuple[int, Report]]:
-    common = {"topic": matter.topic, "round": number, "phase": PHASE, "stage": "voting", "location": "hall",
-              "group": COUNCIL}  # fmt: skip
+    common = {
+        "topic": matter.topic,
+        "round": number,
+        "phase": PHASE,
+        "stage": "voting",
+        "location": "hall",
+        "group": COUNCIL,
+    }
     opened = Event(kind="voting_initiated", speaker=REEVE, subjects=_others(REEVE), **common)
     reports: list[tuple[int, Report]] = [(begin, Heard(opened))]
     for turn, (owner, side) in enumerate(votes.items(), start=1):
@@ -136,11 +151,18 @@ def _results(matter: Matter, votes: dict[str, int]) -> list[tuple[int, Report]]:
         bonus = 3 if vote == won else 0
         mine = "My side won." if vote == won else "My side lost."
         learned = Event(
-            kind="final_results", text=f"{side.outcome}{how} {mine}", topic=matter.topic, consensus=agreed,
+            kind="final_results",
+            text=f"{side.outcome}{how} {mine}",
+            topic=matter.topic,
+            consensus=agreed,
             earnings=f"{side.coins + bonus} silver",
             counterfactuals={f"had the council voted to {other.motion},": f"{other.coins + 3 - bonus} silver"},
-            phase=PHASE, stage="results", round=2, location="hall", group=COUNCIL,
-        )  # fmt: skip
+            phase=PHASE,
+            stage="results",
+            round=2,
+            location="hall",
+            group=COUNCIL,
+        )
         reports.append((RESULTS, (owner, learned)))
     return reports
 

@@ -69,9 +69,12 @@ def day_of_story(seed: int, day: int) -> Day:
         arrivals.setdefault(arrival.minute, []).append(arrival)
     arrivals.setdefault(council.OPENS - 2, []).append(Arrival(council.OPENS - 2, "hall", (), COUNCILLORS))
     return Day(
-        session, journey, evening, {at: tuple(told) for at, told in reports.items()},
+        session,
+        journey,
+        evening,
+        {at: tuple(told) for at, told in reports.items()},
         {at: tuple(all_at) for at, all_at in arrivals.items()},
-    )  # fmt: skip
+    )
 
 
 def _promise_of_yesterday(seed: int, day: int) -> tavern.Promise:

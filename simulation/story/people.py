@@ -12,8 +12,12 @@ from cogitate.memory.routing.scopes import WORLD, location_owner
 REEVE, MILLER, HEALER, SMITH, SHEPHERD = "agent:maud", "agent:tobias", "agent:ines", "agent:rolf", "agent:bettany"
 RANGER, SOLDIER, SCHOLAR = "agent:kestrel", "agent:dunstan", "agent:liesl"
 INNKEEPER, FERRYWOMAN, CHAPLAIN, PEDDLER, BURNER = (
-    "npc:oswin", "npc:hester", "npc:agnes", "npc:barnaby", "npc:wyn",
-)  # fmt: skip
+    "npc:oswin",
+    "npc:hester",
+    "npc:agnes",
+    "npc:barnaby",
+    "npc:wyn",
+)
 COUNCIL, COMPANY, REGULARS = "group:council", "group:company", "group:regulars"
 
 COUNCILLORS = (REEVE, MILLER, HEALER, SMITH, SHEPHERD)
@@ -21,42 +25,79 @@ TRAVELLERS = (RANGER, SOLDIER, SCHOLAR)
 
 PEOPLE: Mapping[str, Profile] = {
     REEVE: Profile(
-        name="Maud Fenwick", age=58, occupation="reeve", traits=("fair", "dry-humoured"), home="reeves-house",
-        work="hall", background="Maud Fenwick has chaired the council of Ellerdale for eleven years.",
+        name="Maud Fenwick",
+        age=58,
+        occupation="reeve",
+        traits=("fair", "dry-humoured"),
+        home="reeves-house",
+        work="hall",
+        background="Maud Fenwick has chaired the council of Ellerdale for eleven years.",
         currently="Maud Fenwick wants every quarrel of the valley settled before the first snow.",
     ),
     MILLER: Profile(
-        name="Tobias Crane", age=45, occupation="miller", traits=("thrifty", "quick to worry"), home="mill",
-        work="mill", background="Tobias Crane's family has ground the valley's grain for four generations.",
+        name="Tobias Crane",
+        age=45,
+        occupation="miller",
+        traits=("thrifty", "quick to worry"),
+        home="mill",
+        work="mill",
+        background="Tobias Crane's family has ground the valley's grain for four generations.",
         currently="Tobias Crane is looking for timber to mend the water wheel.",
     ),
     HEALER: Profile(
-        name="Ines Calloway", age=37, occupation="healer", traits=("kind", "outspoken"), home="infirmary",
-        work="infirmary", background="Ines Calloway learned her craft in the hospital of a river town.",
+        name="Ines Calloway",
+        age=37,
+        occupation="healer",
+        traits=("kind", "outspoken"),
+        home="infirmary",
+        work="infirmary",
+        background="Ines Calloway learned her craft in the hospital of a river town.",
         currently="Ines Calloway is drying herbs for the winter.",
     ),
     SMITH: Profile(
-        name="Rolf Harding", age=50, occupation="smith", traits=("stubborn", "generous"), home="forge", work="forge",
+        name="Rolf Harding",
+        age=50,
+        occupation="smith",
+        traits=("stubborn", "generous"),
+        home="forge",
+        work="forge",
         background="Rolf Harding lost two fingers in the flood and his brother in the mine.",
         currently="Rolf Harding is forging a new gate for the ford.",
     ),
     SHEPHERD: Profile(
-        name="Bettany Marsh", age=29, occupation="shepherd", traits=("watchful", "merry"), home="fold",
-        work="pasture", background="Bettany Marsh took over the flock of the high pasture from her father.",
+        name="Bettany Marsh",
+        age=29,
+        occupation="shepherd",
+        traits=("watchful", "merry"),
+        home="fold",
+        work="pasture",
+        background="Bettany Marsh took over the flock of the high pasture from her father.",
         currently="Bettany Marsh counts her sheep twice a day since the wolves came.",
     ),
     RANGER: Profile(
-        name="Kestrel Vane", age=31, occupation="ranger", traits=("patient", "sharp-eyed"), home="tavern",
+        name="Kestrel Vane",
+        age=31,
+        occupation="ranger",
+        traits=("patient", "sharp-eyed"),
+        home="tavern",
         background="Kestrel Vane leads a company of three that works for whoever pays fairly.",
         currently="Kestrel Vane is looking for her sister, who came through the valley in spring.",
     ),
     SOLDIER: Profile(
-        name="Dunstan Reed", age=42, occupation="guard for hire", traits=("loyal", "gruff"), home="tavern",
+        name="Dunstan Reed",
+        age=42,
+        occupation="guard for hire",
+        traits=("loyal", "gruff"),
+        home="tavern",
         background="Dunstan Reed was a soldier for nine years and never speaks of the last one.",
         currently="Dunstan Reed is saving for a small farm.",
     ),
     SCHOLAR: Profile(
-        name="Liesl Amory", age=26, occupation="scholar", traits=("curious", "talkative"), home="tavern",
+        name="Liesl Amory",
+        age=26,
+        occupation="scholar",
+        traits=("curious", "talkative"),
+        home="tavern",
         background="Liesl Amory left the university with a debt and a trunk of old maps.",
         currently="Liesl Amory is copying the inscriptions of the old chapel.",
     ),
@@ -65,7 +106,7 @@ PEOPLE: Mapping[str, Profile] = {
     CHAPLAIN: Profile(name="Mother Agnes", occupation="keeper of the old chapel"),
     PEDDLER: Profile(name="Barnaby Stout", occupation="peddler"),
     BURNER: Profile(name="Wyn Ashdown", occupation="charcoal burner"),
-}  # fmt: skip
+}
 
 PLACES = (
     Location(id="hall", name="the moot hall", type="hall", tags=("work", "social")),

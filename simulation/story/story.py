@@ -129,9 +129,13 @@ class Story:
             lines = _LINE.findall(here) if here.startswith("Recent Location Memory:") else []
             for when, text in lines[-1:]:
                 entry = Entry(
-                    type="observation", text=f"The narrator recalled {NAMES[arrival.place]} on {when}: {text}",
-                    minute=self._state.minute, location=arrival.place, source="social", importance=2,
-                )  # fmt: skip
+                    type="observation",
+                    text=f"The narrator recalled {NAMES[arrival.place]} on {when}: {text}",
+                    minute=self._state.minute,
+                    location=arrival.place,
+                    source="social",
+                    importance=2,
+                )
                 told += [(owner, entry) for owner in arrival.hearers]
                 self._state.recalled += 1
         return told

@@ -62,9 +62,15 @@ def evening(seed: int, day: int, session: Session, journey: Journey) -> Evening:
     if day % 2 == 0:
         letter = LETTERS[(Chance(seed, "letters").below(len(LETTERS)) + day // 2) % len(LETTERS)]
         read = Event(
-            kind="letter_read", speaker=PEDDLER, topic=letter.sender, text=letter.text, phase=PHASE, stage="letters",
-            location="tavern", subjects=guests,
-        )  # fmt: skip
+            kind="letter_read",
+            speaker=PEDDLER,
+            topic=letter.sender,
+            text=letter.text,
+            phase=PHASE,
+            stage="letters",
+            location="tavern",
+            subjects=guests,
+        )
         reports.append((LETTER, Heard(read, (WORLD,))))
     reports.append((CLOSES, LocationLeft("tavern", staff)))
     return Evening(guests, promise, tuple(reports), Arrival(OPENS - 5, "tavern", staff, guests))
@@ -81,9 +87,12 @@ def reckoning(promise: Promise) -> list[tuple[int, Report]]:
     """Return what became of a promise, as both remember it the next day."""
     told = PROMISES[promise.number][1 if promise.kept else 2].format(A=name(promise.giver), B=name(promise.taker))
     entry = Entry(
-        type="observation", text=told, minute=KEPT_AT, subjects=(promise.giver, promise.taker),
+        type="observation",
+        text=told,
+        minute=KEPT_AT,
+        subjects=(promise.giver, promise.taker),
         importance=6 if promise.kept else 8,
-    )  # fmt: skip
+    )
     return [(KEPT_AT, (owner, entry)) for owner in (promise.giver, promise.taker)]
 
 
@@ -123,9 +132,16 @@ def _opinions(session: Session, guests: tuple[str, ...]) -> list[tuple[int, Repo
         else:
             text = f"I voted against it, and I would do so again. But a vote is a vote, and so we {motion}."
         said = Event(
-            kind="discussion_statement", speaker=owner, topic=session.matter.topic, text=text, phase=PHASE,
-            stage="opinions", location="tavern", group=REGULARS, subjects=tuple(g for g in guests if g != owner),
-        )  # fmt: skip
+            kind="discussion_statement",
+            speaker=owner,
+            topic=session.matter.topic,
+            text=text,
+            phase=PHASE,
+            stage="opinions",
+            location="tavern",
+            group=REGULARS,
+            subjects=tuple(g for g in guests if g != owner),
+        )
         reports.append((OPINIONS + 4 * turn, Heard(said, (WORLD,))))
     return reports
 
@@ -134,17 +150,30 @@ def _tale(journey: Journey, guests: tuple[str, ...]) -> list[tuple[int, Report]]
     """Return the tale of the day's quest, which Kestrel Vane tells to everybody but her companions."""
     told = " ".join(line for scene in journey.scenes for speaker, line in scene.lines if not speaker)
     tale = Event(
-        kind="tale_told", speaker=RANGER, topic=journey.quest.title, text=f"{journey.quest.task} {told}", phase=PHASE,
-        stage="tales", location="tavern", group=REGULARS, subjects=tuple(g for g in guests if g not in TRAVELLERS),
-    )  # fmt: skip
+        kind="tale_told",
+        speaker=RANGER,
+        topic=journey.quest.title,
+        text=f"{journey.quest.task} {told}",
+        phase=PHASE,
+        stage="tales",
+        location="tavern",
+        group=REGULARS,
+        subjects=tuple(g for g in guests if g not in TRAVELLERS),
+    )
     return [(TALE, Heard(tale))]
 
 
 def _line(speaker: str, hearer: str, text: str, minute: int, talk: str, importance: int) -> list[tuple[int, Report]]:
     entry = Entry(
-        type="message", text=f"{name(speaker)}: {text}", minute=minute, location="tavern", subjects=(speaker, hearer),
-        importance=importance, source="dialogue", source_id=talk,
-    )  # fmt: skip
+        type="message",
+        text=f"{name(speaker)}: {text}",
+        minute=minute,
+        location="tavern",
+        subjects=(speaker, hearer),
+        importance=importance,
+        source="dialogue",
+        source_id=talk,
+    )
     return [(minute, (owner, entry)) for owner in (speaker, hearer, WORLD)]
 
 

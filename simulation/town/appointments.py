@@ -53,9 +53,10 @@ def _settle(setting: Setting, state: State, appointment: Meeting, minute: int) -
     if appointment.minute + GRACE != minute:
         return []
     there = [
-        o for o, b in state.bodies.items() if b.place == appointment.place and b.condition != "sleeping"
-        and o not in state.away
-    ]  # fmt: skip
+        o
+        for o, b in state.bodies.items()
+        if b.place == appointment.place and b.condition != "sleeping" and o not in state.away
+    ]
     came = [owner for owner in appointment.people if owner in there]
     missed = [owner for owner in appointment.people if owner not in there and owner not in state.away]
     where = setting.where(appointment.place)

@@ -68,16 +68,26 @@ SMALL_TALK: tuple[tuple[str, str], ...] = (
 OF_SLEEP = frozenset(_OF_SLEEP)  # not after one has said how one feels
 BETWEEN_NEIGHBOURS = frozenset(_BETWEEN_NEIGHBOURS)  # not between people who live together
 REPLIES_TO_WORK = (
-    "I can imagine.", "You always have a story to tell.", "So it goes. Do not let it worry you.",
-    "I could never do what you do.", "I could listen to you for hours.",
-)  # fmt: skip
+    "I can imagine.",
+    "You always have a story to tell.",
+    "So it goes. Do not let it worry you.",
+    "I could never do what you do.",
+    "I could listen to you for hours.",
+)
 #: what one says of somebody one likes, and of somebody one does not
 OPINIONS: tuple[tuple[str, ...], tuple[str, ...]] = (
-    ("I like {name} a lot. One can rely on {name}.", "{name} has helped me more than once.",
-     "With {name} I could talk for hours.", "{name} is the first I would ask for help."),
-    ("Between us, {name} has let me down.", "I waited for {name} in vain. I will not forget that soon.",
-     "{name} promises much and keeps little."),
-)  # fmt: skip
+    (
+        "I like {name} a lot. One can rely on {name}.",
+        "{name} has helped me more than once.",
+        "With {name} I could talk for hours.",
+        "{name} is the first I would ask for help.",
+    ),
+    (
+        "Between us, {name} has let me down.",
+        "I waited for {name} in vain. I will not forget that soon.",
+        "{name} promises much and keeps little.",
+    ),
+)
 REPLIES_TO_OPINIONS = (
     "My experience exactly.",
     "That is good to know.",
@@ -129,16 +139,26 @@ FAVOURS: tuple[tuple[str, str], ...] = (
 )
 #: what one can do together, and the kind of place it happens at
 MEETINGS: tuple[tuple[str, str], ...] = (
-    ("have coffee", "cafe"), ("take a walk", "park"), ("have a drink", "pub"), ("watch the boats come in", "harbour"),
-    ("look at the old maps", "library"), ("play dominoes", "plaza"), ("choose vegetables for a stew", "market"),
-)  # fmt: skip
+    ("have coffee", "cafe"),
+    ("take a walk", "park"),
+    ("have a drink", "pub"),
+    ("watch the boats come in", "harbour"),
+    ("look at the old maps", "library"),
+    ("play dominoes", "plaza"),
+    ("choose vegetables for a stew", "market"),
+)
 #: what one can invite to, kind of place, minutes after 00:00
 EVENTS: tuple[tuple[str, str, int], ...] = (
-    ("a birthday party", "cafe", 1050), ("a quiz night", "pub", 1170), ("an open-air supper", "plaza", 1080),
-    ("a reading of old letters", "library", 1050), ("a chess tournament", "park", 1035),
+    ("a birthday party", "cafe", 1050),
+    ("a quiz night", "pub", 1170),
+    ("an open-air supper", "plaza", 1080),
+    ("a reading of old letters", "library", 1050),
+    ("a chess tournament", "park", 1035),
     ("a rowing race", "harbour", 1050),
-    ("an evening of folk songs", "pub", 1185), ("a plant exchange", "park", 1020), ("a school concert", "school", 1065),
-)  # fmt: skip
+    ("an evening of folk songs", "pub", 1185),
+    ("a plant exchange", "park", 1020),
+    ("a school concert", "school", 1065),
+)
 SKIES: tuple[tuple[str, str, str], ...] = (  # a day in words, what one says about it, the answer
     ("a clear, cold", "My fingers are frozen, and not a cloud in the sky.", "Put your gloves on, it stays cold."),
     ("a foggy", "You can hardly see your own feet in this fog.", "The ferry will be late, I am sure."),

@@ -33,10 +33,32 @@ PUBLIC: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("plaza", "Fountain Plaza", "plaza", ("outdoors", "social")),
 )
 DISTRICTS = (
-    "Old Town", "Northgate", "Riverside", "Eastmoor", "Hillcrest", "Southbank", "Westfield", "Millbrook", "Fairview",
-    "Kingsmead", "Ashdown", "Greenway", "Stonebridge", "Lakeside", "Highmeadow", "Oakham", "Redcliff",
-    "Marketside", "Whitebridge", "Elmhurst", "Thornbury", "Seaview", "Longacre", "Birchwood", "Castle Hill",
-)  # fmt: skip
+    "Old Town",
+    "Northgate",
+    "Riverside",
+    "Eastmoor",
+    "Hillcrest",
+    "Southbank",
+    "Westfield",
+    "Millbrook",
+    "Fairview",
+    "Kingsmead",
+    "Ashdown",
+    "Greenway",
+    "Stonebridge",
+    "Lakeside",
+    "Highmeadow",
+    "Oakham",
+    "Redcliff",
+    "Marketside",
+    "Whitebridge",
+    "Elmhurst",
+    "Thornbury",
+    "Seaview",
+    "Longacre",
+    "Birchwood",
+    "Castle Hill",
+)
 STREETS = ("Lime Street", "Mill Lane", "Harbour Road", "Orchard Way", "Chapel Row")
 
 

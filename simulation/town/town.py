@@ -224,9 +224,10 @@ class Town:
             if owner in self._state.away or body.place != person.profile.work or body.condition != "activity":
                 continue
             present = [
-                o for o, b in self._state.bodies.items()
+                o
+                for o, b in self._state.bodies.items()
                 if b.place == body.place and b.condition != "sleeping" and o not in self._state.away
-            ]  # fmt: skip
+            ]
             seen += happenings.happen(self._state, owner, text, importance, minute, present)
         return seen
 

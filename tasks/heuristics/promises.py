@@ -100,9 +100,10 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
         for promise in made:
             telling = (entry.number, promise.said)
             same = (
-                at for at, p in enumerate(found)
+                at
+                for at, p in enumerate(found)
                 if promise.giver == p.giver and _alike(promise.deed, p.deed) and not p.settled
-            )  # fmt: skip
+            )
             at = next(same, None)
             if at is None:
                 found.append(replace(promise, tellings=(telling,)))

@@ -83,13 +83,26 @@ def kind(
             wrong.append(f"{body.__name__}() fails with {type(error).__name__}: {error}; it must take no arguments")
         templates, template_name, fault = _template(template, Path(file).parent)
         declared = Declaration(
-            name=called, module=module, due=due, owners=owners, reads=reads if reads is not None else newest(20),
-            ask=ask, template=templates, template_name=template_name, answer=answer, importance=importance,
-        )  # fmt: skip
+            name=called,
+            module=module,
+            due=due,
+            owners=owners,
+            reads=reads if reads is not None else newest(20),
+            ask=ask,
+            template=templates,
+            template_name=template_name,
+            answer=answer,
+            importance=importance,
+        )
         own = DeclaredKind(
-            declared, made, order=order, latency=latency, on_denied=on_denied,
-            prompt_cap=prompt_cap, output_cap=output_cap,
-        )  # fmt: skip
+            declared,
+            made,
+            order=order,
+            latency=latency,
+            on_denied=on_denied,
+            prompt_cap=prompt_cap,
+            output_cap=output_cap,
+        )
         wrong += [*fault, *_wrong_with(declared, made, on_denied), *faults_of(own)]
         at = f"{file}, line {line}: the kind {called!a} cannot be registered: "
         if wrong:

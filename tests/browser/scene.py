@@ -41,8 +41,10 @@ class Scene:
         """`cogitate status --json` of the run."""
         done = subprocess.run(
             [sys.executable, "-m", "cogitate.ops", "status", "town-1", "--json", "--data-dir", str(self.data_dir)],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return found
 

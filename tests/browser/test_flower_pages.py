@@ -22,9 +22,12 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 pytestmark = pytest.mark.system
 
 LIMITS = {
-    "tick.run.calls": 8, "day.run.calls": 120, "day.run.tokens": 120_000, "day.kind:reflect.calls": 12,
+    "tick.run.calls": 8,
+    "day.run.calls": 120,
+    "day.run.tokens": 120_000,
+    "day.kind:reflect.calls": 12,
     "day.run.jobs": 4_000,
-}  # fmt: skip
+}
 
 FAULTS = {"503": 0.1, "refusal": 0.2}
 
@@ -36,13 +39,32 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     data_dir = folder / "data"
     with FakeEndpoint(latency=0.02, faults=FAULTS) as endpoint:
         run = started(
-            "run", "--town", 5, "--days", 60, "--tick-rate", 8, "--workers", 1, "--llm", "openai",
-            *("--limit-usd", 1), data_dir=data_dir, log=folder / "run.log",
-            COGITATE_BASE_URL=endpoint.url, COGITATE_API_KEY="any", COGITATE_MODEL=MODEL,
-            COGITATE_INPUT_PRICE="150000", COGITATE_OUTPUT_PRICE="600000",
-            COGITATE_MINUTES_PER_TICK="10", COGITATE_MORNING="60", COGITATE_REFLECTION_INTERVAL="120",
-            COGITATE_ACT_INTERVAL="6", COGITATE_LIMITS=json.dumps(LIMITS), COGITATE_BREAKER_LONGEST_PAUSE="2",
-        )  # fmt: skip
+            "run",
+            "--town",
+            5,
+            "--days",
+            60,
+            "--tick-rate",
+            8,
+            "--workers",
+            1,
+            "--llm",
+            "openai",
+            *("--limit-usd", 1),
+            data_dir=data_dir,
+            log=folder / "run.log",
+            COGITATE_BASE_URL=endpoint.url,
+            COGITATE_API_KEY="any",
+            COGITATE_MODEL=MODEL,
+            COGITATE_INPUT_PRICE="150000",
+            COGITATE_OUTPUT_PRICE="600000",
+            COGITATE_MINUTES_PER_TICK="10",
+            COGITATE_MORNING="60",
+            COGITATE_REFLECTION_INTERVAL="120",
+            COGITATE_ACT_INTERVAL="6",
+            COGITATE_LIMITS=json.dumps(LIMITS),
+            COGITATE_BREAKER_LONGEST_PAUSE="2",
+        )
         with run as host:
             until(lambda: (data_dir / "server.json").exists() or host.poll() is not None, "the run to start")
             assert host.poll() is None, (folder / "run.log").read_text()
@@ -131,9 +153,10 @@ def told(status: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Return those figures that `cogitate status --json` has too."""
     today = f"day:{status['minute'] // 1440}"
     of_today = [
-        line for line in status["budget"]
+        line
+        for line in status["budget"]
         if (line["window"], line["scope"], line["unit"]) == (today, "run", "usd_micros")
-    ]  # fmt: skip
+    ]
     money = dict.fromkeys(("spent", "reserved", "held", "overrun"), 0)  # of a day that has asked for nothing yet
     for line in of_today:
         money |= {name: line[name] for name in money}

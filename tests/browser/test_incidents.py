@@ -90,9 +90,12 @@ class Incidents:
     def worker_by_hand(self, name: str) -> Iterator[subprocess.Popen[bytes]]:
         """Start a worker that nobody starts again, for a block."""
         settings = PinnedSettings(
-            data_dir=self.scene.data_dir, redis_url=SecretStr(self.server.url), model=MODEL,
-            base_url=self.scene.endpoint.url, api_key=SecretStr("any"),
-        )  # fmt: skip
+            data_dir=self.scene.data_dir,
+            redis_url=SecretStr(self.server.url),
+            model=MODEL,
+            base_url=self.scene.endpoint.url,
+            api_key=SecretStr("any"),
+        )
         with (self.scene.data_dir / "by-hand.log").open("wb") as out:
             process = subprocess.Popen(worker_command(name), env=worker_environment(settings), stdout=out, stderr=out)
         try:
@@ -108,13 +111,32 @@ def incidents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incidents]:
     data_dir = folder / "data"
     with EmbeddedServer(data_dir) as server, FakeEndpoint(latency=0.02) as endpoint:
         run = started(
-            "run", "--town", 5, "--days", 90, "--tick-rate", 4, "--workers", 1, "--llm", "openai",
-            *("--limit-usd", 1), data_dir=data_dir, log=folder / "run.log",
-            COGITATE_BASE_URL=endpoint.url, COGITATE_API_KEY="any", COGITATE_MODEL=MODEL,
-            COGITATE_INPUT_PRICE="150000", COGITATE_OUTPUT_PRICE="600000",
-            COGITATE_MINUTES_PER_TICK="10", COGITATE_MORNING="60", COGITATE_REFLECTION_INTERVAL="120",
-            COGITATE_ACT_INTERVAL="6", COGITATE_BREAKER_LONGEST_PAUSE="2", COGITATE_LIMITS=json.dumps({}),
-        )  # fmt: skip
+            "run",
+            "--town",
+            5,
+            "--days",
+            90,
+            "--tick-rate",
+            4,
+            "--workers",
+            1,
+            "--llm",
+            "openai",
+            *("--limit-usd", 1),
+            data_dir=data_dir,
+            log=folder / "run.log",
+            COGITATE_BASE_URL=endpoint.url,
+            COGITATE_API_KEY="any",
+            COGITATE_MODEL=MODEL,
+            COGITATE_INPUT_PRICE="150000",
+            COGITATE_OUTPUT_PRICE="600000",
+            COGITATE_MINUTES_PER_TICK="10",
+            COGITATE_MORNING="60",
+            COGITATE_REFLECTION_INTERVAL="120",
+            COGITATE_ACT_INTERVAL="6",
+            COGITATE_BREAKER_LONGEST_PAUSE="2",
+            COGITATE_LIMITS=json.dumps({}),
+        )
         with run as host, flower(data_dir) as address:
             yield Incidents(Scene(address, data_dir, host, endpoint), server)
 
@@ -264,9 +286,13 @@ def test_a_full_disk_of_redis_is_named(page: Any, incidents: Incidents) -> None:
 def test_names_of_any_text_stay_text(page: Any, incidents: Incidents) -> None:
     owner, foreign = "agent:<b id=bold>ann</b>", "<img src=x onerror=hacked()>"
     settings = PinnedSettings(
-        data_dir=incidents.scene.data_dir, llm="openai", base_url=incidents.scene.endpoint.url,
-        api_key=SecretStr("any"), model=MODEL, limit_tokens=100_000,
-    )  # fmt: skip
+        data_dir=incidents.scene.data_dir,
+        llm="openai",
+        base_url=incidents.scene.endpoint.url,
+        api_key=SecretStr("any"),
+        model=MODEL,
+        limit_tokens=100_000,
+    )
     client = incidents.server.client()
     owners = {owner: Profile(name="Ann")}
     with client, TickLoop(run="named", owners=owners, settings=settings, ticks=9, inline=True, client=client) as loop:

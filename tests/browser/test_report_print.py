@@ -26,13 +26,26 @@ def test_a_week_is_two_pages(browser: Any, tmp_path: Path) -> None:
     client, world = FakeRedis(), WorldChoice(agents=8, minutes_per_tick=10).open()
     with FakeEndpoint() as endpoint:
         settings = Settings(
-            data_dir=tmp_path, minutes_per_tick=10, act_interval=12, llm="openai", base_url=endpoint.url,
-            api_key=SecretStr("any"), limit_tokens=10_000_000, rate_share=0,
-        )  # fmt: skip
+            data_dir=tmp_path,
+            minutes_per_tick=10,
+            act_interval=12,
+            llm="openai",
+            base_url=endpoint.url,
+            api_key=SecretStr("any"),
+            limit_tokens=10_000_000,
+            rate_share=0,
+        )
         with TickLoop(
-            run="week", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-            ticks=DAYS * world.ticks_per_day, start_minute=world.start_minute, inline=True, client=client,
-        ) as loop:  # fmt: skip
+            run="week",
+            owners=world.owners(),
+            settings=settings,
+            locations=world.locations,
+            brief=world.brief,
+            ticks=DAYS * world.ticks_per_day,
+            start_minute=world.start_minute,
+            inline=True,
+            client=client,
+        ) as loop:
             drive(loop, world)
     page, figures, _ = run_page(client, "week", tmp_path)
     assert len(figures.spent) == DAYS

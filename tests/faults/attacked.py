@@ -45,11 +45,24 @@ Eventually = Callable[..., None]
 def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
     """Return settings of a town that asks the endpoint, with budgets and caps so wide that no fault exhausts them."""
     chosen: dict[str, Any] = {
-        "data_dir": folder / "data", "workers": 1, "concurrency": 4, "llm": "openai", "base_url": endpoint.url,
-        "api_key": "any", "limits": {}, "limit_tokens": 100_000_000, "claim_cap": 20, "minutes_per_tick": STEP,
-        "reflection_interval": 120, "lease": 2.0, "hint_interval": 0.2, "socket_timeout": 2.0,
-        "wait": 600.0, "job_deadline": 600.0, "latency": LATENCY,
-    }  # fmt: skip
+        "data_dir": folder / "data",
+        "workers": 1,
+        "concurrency": 4,
+        "llm": "openai",
+        "base_url": endpoint.url,
+        "api_key": "any",
+        "limits": {},
+        "limit_tokens": 100_000_000,
+        "claim_cap": 20,
+        "minutes_per_tick": STEP,
+        "reflection_interval": 120,
+        "lease": 2.0,
+        "hint_interval": 0.2,
+        "socket_timeout": 2.0,
+        "wait": 600.0,
+        "job_deadline": 600.0,
+        "latency": LATENCY,
+    }
     return Settings(**(chosen | more))
 
 
@@ -62,9 +75,16 @@ def live(settings: Settings, on_tick: Callable[[Tick], None] | None = None, **ho
     """Be the host of the whole run, in this process; the digest."""
     world = WorldChoice(agents=AGENTS, seed=0, recorded=None, minutes_per_tick=STEP).open()
     with TickLoop(
-        run=RUN, owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief, ticks=TICKS,
-        start_minute=world.start_minute, describe={}, **how,
-    ) as loop:  # fmt: skip
+        run=RUN,
+        owners=world.owners(),
+        settings=settings,
+        locations=world.locations,
+        brief=world.brief,
+        ticks=TICKS,
+        start_minute=world.start_minute,
+        describe={},
+        **how,
+    ) as loop:
         drive(loop, world, on_tick=on_tick)
     return loop.digest
 
@@ -124,8 +144,11 @@ class Attacked:
         with said.open("wb") as out:
             process = subprocess.Popen(
                 command(*arguments, data_dir=self.settings.data_dir),
-                env=environment, cwd=self.settings.data_dir, stdout=subprocess.DEVNULL, stderr=out,
-            )  # fmt: skip
+                env=environment,
+                cwd=self.settings.data_dir,
+                stdout=subprocess.DEVNULL,
+                stderr=out,
+            )
         self._started.append(process)
         self._said[process.pid] = said
         return process

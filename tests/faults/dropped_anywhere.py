@@ -81,9 +81,17 @@ class Visit:
         resume = bool(client.exists(incarnation_key("town")))
         self.town = Town(agents=2, seed=3, minutes_per_tick=STEP, start_minute=START)
         self.loop = TickLoop(
-            run="town", owners=self.town.owners(), settings=SETTINGS, locations=self.town.locations,
-            brief=self.town.brief, ticks=TICKS, start_minute=START, resume=resume, inline=True, client=client,
-        )  # fmt: skip
+            run="town",
+            owners=self.town.owners(),
+            settings=SETTINGS,
+            locations=self.town.locations,
+            brief=self.town.brief,
+            ticks=TICKS,
+            start_minute=START,
+            resume=resume,
+            inline=True,
+            client=client,
+        )
         self.publish = self.loop._loop.collector._publish
         if self.loop.restored is not None:
             self.town.load(self.loop.restored)

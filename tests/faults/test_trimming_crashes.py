@@ -49,13 +49,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 def live(client: Redis, folder: Path) -> TickLoop:
     """Go on to the end."""
     town = Town(agents=2, seed=3, minutes_per_tick=STEP)
-    settings = Settings(
-        minutes_per_tick=STEP, latency=LATENCY, max_observations=10, journal_keep=1, data_dir=folder
-    )  # fmt: skip
+    settings = Settings(minutes_per_tick=STEP, latency=LATENCY, max_observations=10, journal_keep=1, data_dir=folder)
     with TickLoop(
-        run="town", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief, ticks=TICKS,
-        inline=True, client=client, resume=bool(client.exists(incarnation_key("town"))),
-    ) as loop:  # fmt: skip
+        run="town",
+        owners=town.owners(),
+        settings=settings,
+        locations=town.locations,
+        brief=town.brief,
+        ticks=TICKS,
+        inline=True,
+        client=client,
+        resume=bool(client.exists(incarnation_key("town"))),
+    ) as loop:
         drive(loop, town, checkpoint_every=5)
     return loop
 

@@ -40,9 +40,22 @@ PLAIN = ("-q", "-s", "--assert", "plain", "-p", "no:cacheprovider", "-p", "no:xd
 def preload() -> None:
     """Import what tests need that is not the product, once for all trials."""
     for name in (
-        "redis", "fakeredis", "pydantic", "pydantic_settings", "msgspec", "structlog", "celery", "kombu", "aiohttp",
-        "jinja2", "typer", "rich", "snowballstemmer", "greenlet", "psutil",
-    ):  # fmt: skip
+        "redis",
+        "fakeredis",
+        "pydantic",
+        "pydantic_settings",
+        "msgspec",
+        "structlog",
+        "celery",
+        "kombu",
+        "aiohttp",
+        "jinja2",
+        "typer",
+        "rich",
+        "snowballstemmer",
+        "greenlet",
+        "psutil",
+    ):
         __import__(name)
 
 
@@ -61,9 +74,13 @@ class FirstExample:
         """Load a profile for this session."""
         phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
         hypothesis.settings.register_profile(
-            "mutation", deadline=None, derandomize=True, database=None, phases=phases,
+            "mutation",
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=phases,
             suppress_health_check=list(hypothesis.HealthCheck),
-        )  # fmt: skip
+        )
         hypothesis.settings.load_profile("mutation")
 
 

@@ -6,9 +6,20 @@ import re
 from collections.abc import Iterator
 
 _OPERATORS = (
-    ("<=", "<"), (">=", ">"), ("==", "~="), ("~=", "=="), ("<", "<="), (">", ">="), (" and ", " or "),
-    (" or ", " and "), (" + ", " - "), (" - ", " + "), ("not ", ""), ("math.min", "math.max"), ("math.max", "math.min"),
-)  # fmt: skip
+    ("<=", "<"),
+    (">=", ">"),
+    ("==", "~="),
+    ("~=", "=="),
+    ("<", "<="),
+    (">", ">="),
+    (" and ", " or "),
+    (" or ", " and "),
+    (" + ", " - "),
+    (" - ", " + "),
+    ("not ", ""),
+    ("math.min", "math.max"),
+    ("math.max", "math.min"),
+)
 _TOKEN = re.compile("|".join(re.escape(old) for old, _ in _OPERATORS) + r"|(?<![\w.'])\d+(?![\w.'])")
 _STATEMENT = re.compile(r"\s*(?:redis\.call|[a-z_]+)\(.*\)\s*|\s*if .* then .* end\s*|\s*[\w.\[\]]+ = [^{]*")
 

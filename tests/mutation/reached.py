@@ -121,9 +121,19 @@ def record(root: Path, folder: Path, tests: Sequence[str], processes: int, *, af
 def _record(root: Path, folder: Path, stale: Sequence[str], processes: int) -> None:
     raw = Path(tempfile.mkdtemp(prefix="raw-", dir=folder))
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "tests.mutation.reached", "-p", "no:cacheprovider", "--timeout",
-        "120", *(("--numprocesses", str(processes), "--dist", "worksteal") if processes > 1 else ()), *stale,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.mutation.reached",
+        "-p",
+        "no:cacheprovider",
+        "--timeout",
+        "120",
+        *(("--numprocesses", str(processes), "--dist", "worksteal") if processes > 1 else ()),
+        *stale,
+    ]
     sources = {name: _keep_source(folder, root / name) for name in _product(root)}
     environment = {**os.environ, FOLDER: str(raw), "CI": "true"}
     code = subprocess.run(command, cwd=root, env=environment, check=False, stdout=subprocess.DEVNULL).returncode

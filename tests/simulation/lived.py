@@ -127,10 +127,16 @@ def live(
 ) -> Lived:
     """Let a world live for some days in this process, checked at every tick."""
     loop = CheckedLoop(
-        run=RUN, owners=world.owners(), settings=Settings(data_dir=data_dir, **settings), locations=world.locations,
-        brief=world.brief, ticks=days * world.ticks_per_day, start_minute=world.start_minute, inline=True,
+        run=RUN,
+        owners=world.owners(),
+        settings=Settings(data_dir=data_dir, **settings),
+        locations=world.locations,
+        brief=world.brief,
+        ticks=days * world.ticks_per_day,
+        start_minute=world.start_minute,
+        inline=True,
         client=client,
-    )  # fmt: skip
+    )
     first, morning = day_of(world.start_minute), loop.settings.morning
     lived = Lived(loop, [max(world.start_minute, (first + day) * DAY + morning) for day in range(days)])
 

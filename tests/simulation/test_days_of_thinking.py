@@ -28,8 +28,12 @@ from tests.simulation.lived import RUN, live
 NOON = 720
 THOUGHTS = ("plan", "reflect", "summarise")  # kinds that ask a model and leave an entry
 MODEL: dict[str, Any] = {
-    "llm": "openai", "api_key": "any", "limit_tokens": 10_000_000, "claim_cap": 1, "minutes_per_tick": 2,
-}  # fmt: skip
+    "llm": "openai",
+    "api_key": "any",
+    "limit_tokens": 10_000_000,
+    "claim_cap": 1,
+    "minutes_per_tick": 2,
+}
 
 
 @pytest.fixture(scope="module")

@@ -41,10 +41,19 @@ from tests.simulation.lived import UNSUMMARISED, lost
 ANN, BO, CELLS, WINDOW = "agent:ann", "agent:bo", "npc:cells", "npc:window"
 OWNERS = (ANN, BO, CELLS, WINDOW)
 SETTINGS = Settings(
-    minutes_per_tick=60, latency={"plan": 1, "reflect": 2, "summarise": 3, "prune": 1, "act": 1}, llm="openai",
-    limits={"tick.run.calls": 3}, limit_tokens=10_000_000, max_observations=14, max_reflections=2, max_plans=2,
-    policies={CELLS: "cells", WINDOW: "tokens"}, cells=3, token_limit=120, retention_days=0,
-)  # fmt: skip
+    minutes_per_tick=60,
+    latency={"plan": 1, "reflect": 2, "summarise": 3, "prune": 1, "act": 1},
+    llm="openai",
+    limits={"tick.run.calls": 3},
+    limit_tokens=10_000_000,
+    max_observations=14,
+    max_reflections=2,
+    max_plans=2,
+    policies={CELLS: "cells", WINDOW: "tokens"},
+    cells=3,
+    token_limit=120,
+    retention_days=0,
+)
 ANSWERS: dict[str, Any] = {
     "plan": DailyPlan(
         activities=[Activity(time=f"{h}:00", description=f"Deed {h}", location="", priority=3) for h in range(8, 14)]
@@ -74,9 +83,7 @@ class Turn(NamedTuple):
     archived: int | None  # the host archives one of Ann's memories by itself
 
 
-written = st.builds(
-    Written, st.sampled_from(OWNERS), st.sampled_from(TEXTS), st.integers(0, 10), st.booleans()
-)  # fmt: skip
+written = st.builds(Written, st.sampled_from(OWNERS), st.sampled_from(TEXTS), st.integers(0, 10), st.booleans())
 fate: st.SearchStrategy[Fate] = st.sampled_from(["answers", "fails", "is late", "dies"])
 turns = st.lists(
     st.builds(
@@ -92,9 +99,11 @@ class Run:
 
     def __init__(self) -> None:
         self.state = RunState(
-            run="any", rules=rules_of(SETTINGS, kinds(), lambda owner: {"free": True}), facts=facts_of(SETTINGS, (), 0),
+            run="any",
+            rules=rules_of(SETTINGS, kinds(), lambda owner: {"free": True}),
+            facts=facts_of(SETTINGS, (), 0),
             view=view_of(SETTINGS),
-        )  # fmt: skip
+        )
         self.engine = RunEngine(self.state, Fallbacks(()))
         self.tick = 0
         self.digest = self.chain = ""

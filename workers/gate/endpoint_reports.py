@@ -119,12 +119,27 @@ class Reports:
             self._leave(
                 keys=endpoint_keys(one.endpoint),
                 args=[
-                    one.token, one.verdict, one.failure, one.calls, one.requests, one.tokens, one.took, one.give_back,
-                    one.retry_after, one.pace, int(one.first), one.model, int(one.tries_missing), *self._breaker,
-                    one.ahead, one.estimated, one.reasoning, ",".join(map(str, one.times)),
+                    one.token,
+                    one.verdict,
+                    one.failure,
+                    one.calls,
+                    one.requests,
+                    one.tokens,
+                    one.took,
+                    one.give_back,
+                    one.retry_after,
+                    one.pace,
+                    int(one.first),
+                    one.model,
+                    int(one.tries_missing),
+                    *self._breaker,
+                    one.ahead,
+                    one.estimated,
+                    one.reasoning,
+                    ",".join(map(str, one.times)),
                 ],
                 client=pipeline,
-            )  # fmt: skip
+            )
         answers = pipeline.execute()
         for one, answer in zip(reports, answers, strict=True):
             _log_change(one, answer)

@@ -104,10 +104,18 @@ class Gate:
             while True:
                 now = time.monotonic()
                 args: list[str | int | float] = [
-                    token, max(0, int((deadline - now) * SECOND)), pace(limits), tokens * per_token(limits),
-                    limits.concurrency or 0, *places, max(1, int((now - began) * SECOND)) if waited else 0,
-                    int(fresh), model, self._longest_pause, ahead(limits),
-                ]  # fmt: skip
+                    token,
+                    max(0, int((deadline - now) * SECOND)),
+                    pace(limits),
+                    tokens * per_token(limits),
+                    limits.concurrency or 0,
+                    *places,
+                    max(1, int((now - began) * SECOND)) if waited else 0,
+                    int(fresh),
+                    model,
+                    self._longest_pause,
+                    ahead(limits),
+                ]
                 answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)
                 match answer[0]:
                     case b"go":
@@ -115,10 +123,16 @@ class Gate:
                         if answer[2]:  # a few milliseconds at most; even a sleep of zero yields the processor
                             time.sleep(answer[2] / SECOND)
                         return Entered(
-                            endpoint=endpoint, model=model, token=token, began=leaves, left=float(answer[1]),
-                            first=fresh, tokens=tokens, tries_missing=answer[3] == b"1",
+                            endpoint=endpoint,
+                            model=model,
+                            token=token,
+                            began=leaves,
+                            left=float(answer[1]),
+                            first=fresh,
+                            tokens=tokens,
+                            tries_missing=answer[3] == b"1",
                             probes=answer[4] == b"1",
-                        )  # fmt: skip
+                        )
                     case b"open":
                         return Refused(why="breaker_open", wait=answer[1] / SECOND, because=answer[2].decode())
                     case b"late":

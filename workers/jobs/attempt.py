@@ -284,28 +284,48 @@ class Attempts:
             return AttemptOutcome(_result_of(model, prompt, asked, judged.cut), _spent(asked))
         made = self._without_model(kind, claim, named)
         result = Result(
-            effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
-            model=model.name, failure=named, because=judged.because, refusal=judged.refusal or made.refusal,
-            count=_count(answer, prompt), unreported=answer.estimated, reasoning=answer.reasoning,
-        )  # fmt: skip
+            effects=made.effects,
+            source="heuristic",
+            reason="failed",
+            usage=answer.usage,
+            saved=asked.saved,
+            model=model.name,
+            failure=named,
+            because=judged.because,
+            refusal=judged.refusal or made.refusal,
+            count=_count(answer, prompt),
+            unreported=answer.estimated,
+            reasoning=answer.reasoning,
+        )
         return AttemptOutcome(result, _spent(asked), failure=named)
 
     def _skip_call(self, kind: Kind, claim: Claim, why: str, because: str = "", refusal: str = "") -> AttemptOutcome:
         """Return the heuristic's result at once: nothing was spent, and another attempt would not help."""
         made = self._without_model(kind, claim, why)
         result = Result(
-            effects=made.effects, source="heuristic", reason="failed", model=claim.job.model, failure=why,
-            because=because, refusal=refusal or made.refusal,
-        )  # fmt: skip
+            effects=made.effects,
+            source="heuristic",
+            reason="failed",
+            model=claim.job.model,
+            failure=why,
+            because=because,
+            refusal=refusal or made.refusal,
+        )
         return AttemptOutcome(result, Cost(), failure=why)
 
     def _result_of_failed_call(self, kind: Kind, claim: Claim) -> AttemptOutcome:
         """Return the heuristic's result, and charge the full reservation: a request may have been sent."""
         made, spent = self._without_model(kind, claim, ASKING_FAILED), claim.job.reserved
         result = Result(
-            effects=made.effects, source="heuristic", reason="failed", usage=spent, model=claim.job.model,
-            failure=ASKING_FAILED, refusal=made.refusal, unreported=True,
-        )  # fmt: skip
+            effects=made.effects,
+            source="heuristic",
+            reason="failed",
+            usage=spent,
+            model=claim.job.model,
+            failure=ASKING_FAILED,
+            refusal=made.refusal,
+            unreported=True,
+        )
         return AttemptOutcome(result, spent, failure=ASKING_FAILED)
 
     def _heuristic_result(self, kind: Kind, claim: Claim) -> AttemptOutcome:
@@ -380,10 +400,16 @@ def _effects_when_cut(kind: Kind, claim: Claim, prompt: Prompt, answer: BaseMode
 def _result_of(model: Model, prompt: Prompt, asked: CallResult, effects: tuple[Effect, ...]) -> Result:
     """Return the result of an answer that was used."""
     return Result(
-        effects=effects, source="cached" if asked.saved else "llm", usage=asked.answer.usage, saved=asked.saved,
-        model=model.name, prompt=prompt.version, count=_count(asked.answer, prompt),
-        unreported=asked.answer.estimated, reasoning=asked.answer.reasoning,
-    )  # fmt: skip
+        effects=effects,
+        source="cached" if asked.saved else "llm",
+        usage=asked.answer.usage,
+        saved=asked.saved,
+        model=model.name,
+        prompt=prompt.version,
+        count=_count(asked.answer, prompt),
+        unreported=asked.answer.estimated,
+        reasoning=asked.answer.reasoning,
+    )
 
 
 def _spent(asked: CallResult) -> Cost:

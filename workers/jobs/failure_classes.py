@@ -15,10 +15,20 @@ UNMET = "unmet"  # the precondition of a result did not hold at its boundary
 OTHER = "other"  # a text that no version of this product writes
 FAILURE_CLASSES: frozenset[str] = frozenset(
     {
-        "", *FAILURE_KINDS, *get_args(Why), *get_args(DayRefused),
-        "unknown_endpoint", "prompt_too_long", PROMPT_FAILED, ASKING_FAILED, UNUSABLE, EFFECTS_REFUSED, UNMET, OTHER,
+        "",
+        *FAILURE_KINDS,
+        *get_args(Why),
+        *get_args(DayRefused),
+        "unknown_endpoint",
+        "prompt_too_long",
+        PROMPT_FAILED,
+        ASKING_FAILED,
+        UNUSABLE,
+        EFFECTS_REFUSED,
+        UNMET,
+        OTHER,
     }
-)  # fmt: skip
+)
 
 
 def failure_class(failure: str) -> str:

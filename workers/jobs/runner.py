@@ -145,9 +145,15 @@ class Runner:
             model = result.model if result is not None and result.model else claim.job.model
             attempted(kind, source, failure, time.monotonic() - began, model, used.tokens)
             log.info(
-                "job.settled", job=job_id, kind=kind, owner=claim.job.key.owner, attempt=claim.number,
-                settled=settled, source=source, tokens=used.tokens,
-            )  # fmt: skip
+                "job.settled",
+                job=job_id,
+                kind=kind,
+                owner=claim.job.key.owner,
+                attempt=claim.number,
+                settled=settled,
+                source=source,
+                tokens=used.tokens,
+            )
             if settled != "freed" or self._stopping.wait(pause):
                 return Outcome(settled, source, failure)
 

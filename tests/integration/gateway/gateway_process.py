@@ -67,9 +67,11 @@ def gateway(
     start = ["-m", "cogitate.ops"] if dies is None else ["-c", DYING, dies[0], str(dies[1])]
     process = subprocess.Popen(
         [sys.executable, *start, "gateway", "--port", str(port), "--workers", "1", "--data-dir", str(data_dir)],
-        env=clean | ({"COGITATE_GATEWAY_TOKEN": token} if token else {}), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        env=clean | ({"COGITATE_GATEWAY_TOKEN": token} if token else {}),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         assert process.stderr is not None
         line = process.stderr.readline()

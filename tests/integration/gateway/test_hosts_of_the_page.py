@@ -39,9 +39,12 @@ def environment(**more: str) -> dict[str, str]:
 
 def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually: Eventually) -> None:
     with TickLoop(
-        run="forge", owners={"agent:ada": Profile(name="Ada Smith", occupation="smith")}, settings=Settings(),
-        ticks=LAST, inline=True,
-    ) as loop:  # fmt: skip
+        run="forge",
+        owners={"agent:ada": Profile(name="Ada Smith", occupation="smith")},
+        settings=Settings(),
+        ticks=LAST,
+        inline=True,
+    ) as loop:
         for tick in loop:
             if tick.number == 300:
                 seen = Observation(text="Ben Cole asked for a ploughshare.", minute=tick.minute, importance=6)
@@ -52,8 +55,11 @@ def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually
     with (tmp_path / "said").open("w") as said, gateway(data_dir, token=token, port=port) as (_, first):
         host = subprocess.Popen(
             [str(NODE), "--disable-warning=ExperimentalWarning", "village.mts"],
-            cwd=tmp_path, env=variables, stdout=said, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            cwd=tmp_path,
+            env=variables,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
         try:
             eventually(lambda: tick_of(data_dir, "forge") > 20 or host.poll() is not None, "some ticks have passed")
             first.kill()
@@ -75,9 +81,14 @@ def test_a_host_in_javascript_on_a_pipe(tmp_path: Path) -> None:
     assert len(block("javascript").strip().splitlines()) <= 24
     for _ in range(2):
         done = subprocess.run(
-            [str(NODE), "host.mjs"], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120,
+            [str(NODE), "host.mjs"],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=120,
             check=False,
-        )  # fmt: skip
+        )
         assert done.returncode == 0, done.stderr
         *changes, digest = done.stdout.splitlines()
         assert any(line.startswith("agent:ada plan ") for line in changes)
@@ -107,8 +118,11 @@ def test_a_host_in_typescript_says_where_it_waits_and_who_is_no_gateway(tmp_path
     with (tmp_path / "said").open("w") as said:
         host = subprocess.Popen(
             [str(NODE), "--disable-warning=ExperimentalWarning", "village.mts"],
-            cwd=tmp_path, env=environment(GATEWAY=where), stdout=said, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            cwd=tmp_path,
+            env=environment(GATEWAY=where),
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
         try:
             eventually(lambda: (tmp_path / "said").read_text() != "", "it says something")
             with HTTPServer(("127.0.0.1", port), Elsewhere) as server:

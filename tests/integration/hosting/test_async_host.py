@@ -23,7 +23,7 @@ def test_a_cancelled_wait_for_results_leaves_a_run_that_goes_on(
     """Nobody works on the job: its boundary would wait for ten minutes."""
     given = Settings(
         data_dir=tmp_path, redis_url=valkey.url, workers=0, wait=600, latency={"reflect": DUE}, morning=1439
-    )  # fmt: skip
+    )
     turns = 0
 
     async def host(loop: TickLoop) -> None:

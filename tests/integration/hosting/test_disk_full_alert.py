@@ -32,9 +32,12 @@ def test_a_full_disk_fires_an_alert_and_the_run_goes_on(tmp_path: Path, eventual
         prometheus(tmp_path, {"cogitate-host": port}) as ask,
         started(
             *("run", "--town", 2, "--ticks", 200_000, "--tick-rate", 5, "--workers", 1, "--run", "full"),
-            data_dir=data_dir, log=tmp_path / "run.log", COGITATE_METRICS_PORT=str(port), COGITATE_OUTAGE_WAIT="600",
+            data_dir=data_dir,
+            log=tmp_path / "run.log",
+            COGITATE_METRICS_PORT=str(port),
+            COGITATE_OUTAGE_WAIT="600",
         ) as host,
-    ):  # fmt: skip
+    ):
 
         def tick() -> int:
             return RunStore.open(client, "full").tick() if "full" in run_names(client) else 0

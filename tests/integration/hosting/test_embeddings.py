@@ -86,11 +86,13 @@ def endpoint() -> Iterator[Endpoint]:
 def settings(folder: Path, endpoint: Endpoint | None) -> Settings:
     if endpoint is None:
         return Settings(data_dir=folder)
-    return Settings.model_validate({
-        "data_dir": folder,
-        "endpoints": {"near": {"base_url": endpoint.url, "api_key_variable": "NEAR_KEY"}},
-        "embeddings": {"endpoint": "near", "model": "sea-words"},
-    })  # fmt: skip
+    return Settings.model_validate(
+        {
+            "data_dir": folder,
+            "endpoints": {"near": {"base_url": endpoint.url, "api_key_variable": "NEAR_KEY"}},
+            "embeddings": {"endpoint": "near", "model": "sea-words"},
+        }
+    )
 
 
 @contextmanager

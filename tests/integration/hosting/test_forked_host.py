@@ -64,8 +64,12 @@ def lived(folder: Path, way: str) -> dict[str, object]:
     script.write_text(HOST)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(script), str(data_dir), way],
-        cwd=folder, capture_output=True, text=True, timeout=150, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert not left_behind(data_dir)
     (line,) = done.stdout.splitlines()

@@ -68,12 +68,14 @@ def test_what_is_put_off_has_so_much_less_time_left(client: Redis) -> None:
     host.turn(("muse", OWNER), within=25)
     host.turn(("muse", OTHER))
     assert [(waiting.at, waiting.request.within, waiting.request.trial) for waiting in host.loop.state.deferred] == [
-        (11, 15, 1), (12, 0, 1)
-    ]  # fmt: skip
+        (11, 15, 1),
+        (12, 0, 1),
+    ]
     host.until(12)
     assert [(waiting.at, waiting.request.within, waiting.request.trial) for waiting in host.loop.state.deferred] == [
-        (12, 0, 1), (21, 5, 2)
-    ]  # fmt: skip
+        (12, 0, 1),
+        (21, 5, 2),
+    ]
 
 
 def test_only_agents_have_names_that_others_know_and_facts_change_with_who_joins(client: Redis) -> None:
@@ -98,7 +100,7 @@ def test_what_came_due_while_a_run_was_drained_is_asked_for_once_that_is_called_
     settings = Settings(data_dir=tmp_path, limits={}, guarantees={}, act_interval=0)
     with TickLoop(
         run="r", owners=OWNERS, ticks=40, settings=settings, inline=True, client=client, start_minute=350
-    ) as loop:  # fmt: skip
+    ) as loop:
         for tick in loop:
             if tick.number == 2:
                 loop.request("reflect", "agent:ann")

@@ -89,19 +89,33 @@ def watched(tmp_path: Path, eventually: Callable[..., None]) -> Iterator[Watched
     paced = ("run", "--town", 3, "--days", 90, "--tick-rate", 4, "--workers", 0, "--llm", "openai", "--limit-usd", 1)
     with EmbeddedServer(data_dir) as server, FakeEndpoint(latency=0.02) as endpoint:
         thinks = {
-            "COGITATE_BASE_URL": endpoint.url, "COGITATE_API_KEY": "any", "COGITATE_MODEL": MODEL,
-            "COGITATE_INPUT_PRICE": "150000", "COGITATE_OUTPUT_PRICE": "600000",
-            "COGITATE_MINUTES_PER_TICK": "10", "COGITATE_MORNING": "60", "COGITATE_REFLECTION_INTERVAL": "120",
-            "COGITATE_ACT_INTERVAL": "6", "COGITATE_SOCKET_TIMEOUT": "0.3", "COGITATE_BREAKER_FAILURES": "4",
-            "COGITATE_BREAKER_PAUSE": "1", "COGITATE_OUTAGE_WAIT": "600", "COGITATE_LIMITS": json.dumps({}),
-        }  # fmt: skip
+            "COGITATE_BASE_URL": endpoint.url,
+            "COGITATE_API_KEY": "any",
+            "COGITATE_MODEL": MODEL,
+            "COGITATE_INPUT_PRICE": "150000",
+            "COGITATE_OUTPUT_PRICE": "600000",
+            "COGITATE_MINUTES_PER_TICK": "10",
+            "COGITATE_MORNING": "60",
+            "COGITATE_REFLECTION_INTERVAL": "120",
+            "COGITATE_ACT_INTERVAL": "6",
+            "COGITATE_SOCKET_TIMEOUT": "0.3",
+            "COGITATE_BREAKER_FAILURES": "4",
+            "COGITATE_BREAKER_PAUSE": "1",
+            "COGITATE_OUTAGE_WAIT": "600",
+            "COGITATE_LIMITS": json.dumps({}),
+        }
         targets = {"cogitate-host": ports, "cogitate-worker": ports + 1}
 
         def run(name: str, port: int) -> Any:
             return started(
-                *paced, "--run", name, data_dir=data_dir, log=tmp_path / f"{name}.log",
-                COGITATE_METRICS_PORT=str(port), **thinks,
-            )  # fmt: skip
+                *paced,
+                "--run",
+                name,
+                data_dir=data_dir,
+                log=tmp_path / f"{name}.log",
+                COGITATE_METRICS_PORT=str(port),
+                **thinks,
+            )
 
         with (
             prometheus(tmp_path, targets) as ask,

@@ -101,13 +101,23 @@ def test_prometheus_scrapes_a_live_run(tmp_path: Path, eventually: Eventually) -
         FakeEndpoint() as endpoint,
         prometheus(tmp_path, {"cogitate-host": port, "cogitate-worker": port + 1}) as ask,
         TickLoop(
-            run="seen", owners=world.owners(), locations=world.locations, brief=world.brief, ticks=500,
-            start_minute=world.start_minute, settings=Settings(
-                data_dir=tmp_path / "data", workers=1, metrics_port=port, llm="openai", base_url=endpoint.url,
-                api_key=SecretStr("any"), limit_tokens=10_000_000,
+            run="seen",
+            owners=world.owners(),
+            locations=world.locations,
+            brief=world.brief,
+            ticks=500,
+            start_minute=world.start_minute,
+            settings=Settings(
+                data_dir=tmp_path / "data",
+                workers=1,
+                metrics_port=port,
+                llm="openai",
+                base_url=endpoint.url,
+                api_key=SecretStr("any"),
+                limit_tokens=10_000_000,
             ),
         ) as loop,
-    ):  # fmt: skip
+    ):
         drive(loop, world)
         ended = sum(loop.ended.values())
         assert ended
@@ -332,10 +342,16 @@ def test_what_the_alerts_need_is_exported(tmp_path: Path, client: Redis, monkeyp
     monkeypatch.setattr(InlinePublisher, "publish", lambda publisher, jobs: len(jobs))  # nobody takes them
     owners = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
     settings = Settings(
-        data_dir=tmp_path, llm="openai", base_url="http://127.0.0.1:9/v1", api_key=SecretStr("any"), wait=0,
-        adaptive_latency=False, rate_share=0, metrics_port=free_ports(1),
+        data_dir=tmp_path,
+        llm="openai",
+        base_url="http://127.0.0.1:9/v1",
+        api_key=SecretStr("any"),
+        wait=0,
+        adaptive_latency=False,
+        rate_share=0,
+        metrics_port=free_ports(1),
         limits={"run.run.tokens": 6_000, "tick.run.jobs": 9},
-    )  # fmt: skip
+    )
     found: dict[int, dict[str, float]] = {}
     claims = Claims(client, worker="w")
     with TickLoop(run="town", owners=owners, settings=settings, ticks=21, inline=True, client=client) as loop:
@@ -397,8 +413,10 @@ def test_a_damaged_run_hides_no_other(client: Redis) -> None:
         heads = run_heads(client)
         assert [(head.run, head.status) for head in heads] == [("good", "running"), ("bad", "unreadable")]
         assert [(one.grade, one.what) for one in examine_runs(heads)] == [
-            ("warning", "run good"), ("failed", "run bad"), ("ok", "runs")
-        ]  # fmt: skip
+            ("warning", "run good"),
+            ("failed", "run bad"),
+            ("ok", "runs"),
+        ]
 
 
 def test_a_port_that_is_taken_is_said_before_anything_runs(tmp_path: Path) -> None:

@@ -29,9 +29,14 @@ def test_ctrl_c_leaves_a_run_that_says_it_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "host.py").write_text(HOST)
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     host = subprocess.Popen(
-        [sys.executable, "host.py", str(data_dir)], cwd=tmp_path, env=clean, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        [sys.executable, "host.py", str(data_dir)],
+        cwd=tmp_path,
+        env=clean,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         assert host.stdout is not None
         assert host.stdout.readline() == "in the body of tick 4\n"

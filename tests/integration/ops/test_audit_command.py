@@ -54,9 +54,17 @@ def test_an_audited_run_outlasts_an_outage_as_any_other(tmp_path: Path, policy: 
         os.kill(before, signal.SIGKILL)
 
     with EmbeddedServer(tmp_path) as server, server.client() as client:
-        with TickLoop(
-            run="r", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=20, inline=True, client=client
-        ) as loop, ServerKeeper(server):  # fmt: skip
+        with (
+            TickLoop(
+                run="r",
+                owners={"agent:ada": Profile(name="Ada")},
+                settings=settings,
+                ticks=20,
+                inline=True,
+                client=client,
+            ) as loop,
+            ServerKeeper(server),
+        ):
             outage = loop.ledger.outage = outage_of(settings, "r", client.ping)
             check = tick_auditor(loop)
             for tick in loop:

@@ -20,9 +20,22 @@ from tests.integration.command import cogitate, command, left_behind, summary, t
 Eventually = Callable[..., None]
 
 NAMES = [
-    "run", "days", "ticks", "agents", "digest", "chain", "wall_s", "jobs", "late_answers", "shortfalls",
-    "prices", "budget", "memories", "tick_ms", "warnings",
-]  # fmt: skip
+    "run",
+    "days",
+    "ticks",
+    "agents",
+    "digest",
+    "chain",
+    "wall_s",
+    "jobs",
+    "late_answers",
+    "shortfalls",
+    "prices",
+    "budget",
+    "memories",
+    "tick_ms",
+    "warnings",
+]
 SMALL = Path(next(iter(recordings.__path__))) / "small"
 
 
@@ -45,8 +58,17 @@ def test_a_run_ends_with_one_json_object_of_stable_names(finished: tuple[Path, d
     assert set(report["memories"]["plan"]) == {"live", "archived"}
     for line in report["budget"]:
         assert list(line) == [
-            "window", "scope", "unit", "limit", "reserved", "spent", "overrun", "for_retries", "retried", "held",
-        ]  # fmt: skip
+            "window",
+            "scope",
+            "unit",
+            "limit",
+            "reserved",
+            "spent",
+            "overrun",
+            "for_retries",
+            "retried",
+            "held",
+        ]
     everybody = [line for line in report["budget"] if (line["window"], line["scope"]) == ("day:0", "run")]
     assert everybody[0]["spent"] == sum(sum(facts["decision"].values()) for facts in report["jobs"].values())
 
@@ -138,8 +160,21 @@ def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, even
     data_dir = tmp_path / "data"
     with EmbeddedServer(tmp_path / "server") as server:
         away = {"COGITATE_REDIS_URL": server.url, "COGITATE_OUTAGE_WAIT": "0.1"}
-        host = _start("run", "--town", 3, "--tick-rate", 50, "--wait", 60, "--workers", 1, "--run", "mine",
-                      data_dir=data_dir, **away)  # fmt: skip
+        host = _start(
+            "run",
+            "--town",
+            3,
+            "--tick-rate",
+            50,
+            "--wait",
+            60,
+            "--workers",
+            1,
+            "--run",
+            "mine",
+            data_dir=data_dir,
+            **away,
+        )
         try:
             eventually(lambda: tick_of(tmp_path / "server", "mine") > 0, "the run to have begun")
             os.kill(int(json.loads((tmp_path / "server" / "server.json").read_text())["pid"]), signal.SIGKILL)
@@ -196,6 +231,10 @@ def test_a_key_in_the_environment_is_not_used_unless_asked_for(tmp_path: Path) -
 def _start(*arguments: object, data_dir: Path, **environment: str) -> subprocess.Popen[str]:
     """The command while it runs; its standard output is buffered as in a pipe."""
     return subprocess.Popen(
-        command(*arguments, data_dir=data_dir), cwd=data_dir.parent, text=True, env={**os.environ, **environment},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        command(*arguments, data_dir=data_dir),
+        cwd=data_dir.parent,
+        text=True,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )

@@ -48,9 +48,13 @@ def test_python_m_ops_is_the_same_program(tmp_path: Path) -> None:
 
 def test_config_shows_what_is_in_force_and_no_secret(tmp_path: Path) -> None:
     done = typed(
-        "config", "--json", data_dir=tmp_path / "data", COGITATE_WORKERS="4", COGITATE_API_KEY="sk-secret",
+        "config",
+        "--json",
+        data_dir=tmp_path / "data",
+        COGITATE_WORKERS="4",
+        COGITATE_API_KEY="sk-secret",
         COGITATE_REDIS_URL="redis://me:secret@localhost/0",
-    )  # fmt: skip
+    )
     shown = json.loads(done.stdout)
     assert shown["workers"] == {"value": 4, "from": "COGITATE_WORKERS"}
     assert shown["data_dir"] == {"value": str(tmp_path / "data"), "from": "flag"}

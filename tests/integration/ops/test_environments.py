@@ -24,22 +24,35 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     """Run a line of the shell, in which $C is the command."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     return subprocess.run(
-        ["bash", "-c", script], cwd=folder, capture_output=True, encoding="utf-8", errors="replace", timeout=120,
-        env=clean | {"C": f"{sys.executable} -m cogitate.ops", "PYTHONPATH": str(ROOT)} | environment, check=False,
-    )  # fmt: skip
+        ["bash", "-c", script],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=120,
+        env=clean | {"C": f"{sys.executable} -m cogitate.ops", "PYTHONPATH": str(ROOT)} | environment,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
     ("script", "environment"),
     [
-        ("$C run --help", ASCII), ("$C run --help", {"PYTHONIOENCODING": "latin-1"}), ("$C config", ASCII | PLAIN_C),
-        ("$C --help", {"COLUMNS": "9" * 30}), ("$C config", {"COLUMNS": "0", "LINES": "-1", "TERM": "dumb"}),
+        ("$C run --help", ASCII),
+        ("$C run --help", {"PYTHONIOENCODING": "latin-1"}),
+        ("$C config", ASCII | PLAIN_C),
+        ("$C --help", {"COLUMNS": "9" * 30}),
+        ("$C config", {"COLUMNS": "0", "LINES": "-1", "TERM": "dumb"}),
         ("$C config", {"TZ": "Mars/Olympus:::99", "HOME": "", "TMPDIR": "/nonexistent"}),
-        ("unset HOME USER LANG; $C config", {}), ("$C config >&- 2>&- <&-", {}), ("$C --version <&- 2>&-", {}),
-        ("mkdir gone; cd gone; rmdir ../gone; $C config", {}), ("ulimit -n 16; $C config", {}),
-        ("$C config --json | head -c 1", {}), ("set -o pipefail; $C --version | cat", {}),
+        ("unset HOME USER LANG; $C config", {}),
+        ("$C config >&- 2>&- <&-", {}),
+        ("$C --version <&- 2>&-", {}),
+        ("mkdir gone; cd gone; rmdir ../gone; $C config", {}),
+        ("ulimit -n 16; $C config", {}),
+        ("$C config --json | head -c 1", {}),
+        ("set -o pipefail; $C --version | cat", {}),
     ],
-)  # fmt: skip
+)
 def test_a_command_works(script: str, environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "cogitate.toml").write_text('model = "modèle"\nworkers = 1\n', encoding="utf-8")
     done = run(script, tmp_path, **environment)
@@ -49,14 +62,16 @@ def test_a_command_works(script: str, environment: dict[str, str], tmp_path: Pat
 @pytest.mark.parametrize(
     ("script", "says"),
     [
-        ("$C config > /dev/full", "No space left on device"), ("$C --help > /dev/full", "No space left on device"),
+        ("$C config > /dev/full", "No space left on device"),
+        ("$C --help > /dev/full", "No space left on device"),
         ("touch f; $C run --data-dir f", "cannot make the data folder"),
         ("mkdir d; $C status $'\\xff' --data-dir d", "is not UTF-8"),
         ("mkdir gone; cd gone; rmdir ../gone; $C run --ticks 1", "the folder that this command was started in is gone"),
-        ("printf '\\xff\\xfew\\0' > cogitate.toml; $C config", "is not UTF-8"), ("$C $'\\e[2J'", r"\x1b[2J"),
+        ("printf '\\xff\\xfew\\0' > cogitate.toml; $C config", "is not UTF-8"),
+        ("$C $'\\e[2J'", r"\x1b[2J"),
         ("$C run --data-dir /proc/none", "cannot make the data folder"),
     ],
-)  # fmt: skip
+)
 def test_what_makes_it_impossible_is_said_in_one_line(script: str, says: str, tmp_path: Path) -> None:
     done = run(script, tmp_path)
     assert done.returncode in (1, 2)

@@ -22,13 +22,28 @@ def test_what_repairs_and_other_attempts_cost_is_in_the_next_estimate(tmp_path: 
     client, town = FakeRedis(), Town(AGENTS, start_minute=0)
     with FakeEndpoint(faults={"not_json": 0.5}) as endpoint:
         settings = Settings(
-            data_dir=tmp_path, llm="openai", base_url=endpoint.url, api_key="any", limits={}, limit_tokens=50_000_000,
-            retry_share=0.5, reflection_interval=480, throttle_auto=False, repair_from=1440, rate_share=0.0,
-        )  # fmt: skip
+            data_dir=tmp_path,
+            llm="openai",
+            base_url=endpoint.url,
+            api_key="any",
+            limits={},
+            limit_tokens=50_000_000,
+            retry_share=0.5,
+            reflection_interval=480,
+            throttle_auto=False,
+            repair_from=1440,
+            rate_share=0.0,
+        )
         with TickLoop(
-            run="town-1", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief,
-            ticks=DAY, inline=True, client=client,
-        ) as loop:  # fmt: skip
+            run="town-1",
+            owners=town.owners(),
+            settings=settings,
+            locations=town.locations,
+            brief=town.brief,
+            ticks=DAY,
+            inline=True,
+            client=client,
+        ) as loop:
             drive(loop, town)
         served = endpoint.stats()
     found = estimate(settings, kinds(), demand_of(client, settings), agents=AGENTS, days=1)

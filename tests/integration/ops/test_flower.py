@@ -35,8 +35,10 @@ def flower(
         process = subprocess.Popen(
             [sys.executable, "-m", "celery", "-A", "cogitate", "flower", "--address=127.0.0.1", f"--port={port}"],
             env=worker_environment(worker_settings) | {"FLOWER_UNAUTHENTICATED_API": "true"},
-            cwd=worker_settings.data_dir, stdout=out, stderr=out,
-        )  # fmt: skip
+            cwd=worker_settings.data_dir,
+            stdout=out,
+            stderr=out,
+        )
     address = f"http://127.0.0.1:{port}"
     try:
         eventually(lambda: process.poll() is not None or knows_the_worker(address), "Flower to know the worker")
@@ -73,9 +75,13 @@ def test_the_task_list_reads_like_the_simulations_log(
     flower: str, worker_settings: Settings, eventually: Callable[..., None]
 ) -> None:
     one = Job(
-        run="nowhere", key=JobKey(420, "reflect", "agent:isabella", 0, 0), minute=420, due=425, reads=(),
+        run="nowhere",
+        key=JobKey(420, "reflect", "agent:isabella", 0, 0),
+        minute=420,
+        due=425,
+        reads=(),
         reserved=Cost(calls=1, tokens=1800),
-    )  # fmt: skip
+    )
     publisher = Publisher(worker_settings)
     assert publisher.publish([one]) == 1
     publisher.close()
@@ -127,9 +133,14 @@ def test_a_port_that_is_taken_is_named_in_one_line(
             "cogitate": ["-m", "cogitate.ops", "flower"],
         }
         done = subprocess.run(
-            [sys.executable, *ours[program], f"--port={port}"], env=worker_environment(worker_settings),
-            cwd=worker_settings.data_dir, capture_output=True, text=True, timeout=100, check=False,
-        )  # fmt: skip
+            [sys.executable, *ours[program], f"--port={port}"],
+            env=worker_environment(worker_settings),
+            cwd=worker_settings.data_dir,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
     assert done.returncode == 1
     (line,) = [line for line in done.stderr.splitlines() if "cogitate: " in line]
     assert f"127.0.0.1:{port}" in line

@@ -59,11 +59,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
     """A data folder with one finished run that reached its limits."""
     with EmbeddedServer(tmp_path_factory.mktemp("pages") / "data") as started, FakeEndpoint() as endpoint:
         done = cogitate(
-            "run", "--town", 4, "--ticks", 100, "--workers", 1, "--llm", "openai", "--limit-tokens", 1_000_000,
-            data_dir=started.data_dir, COGITATE_MINUTES_PER_TICK="10", COGITATE_BASE_URL=endpoint.url,
-            OPENAI_API_KEY="any", COGITATE_INPUT_PRICE="150000", COGITATE_OUTPUT_PRICE="600000",
+            "run",
+            "--town",
+            4,
+            "--ticks",
+            100,
+            "--workers",
+            1,
+            "--llm",
+            "openai",
+            "--limit-tokens",
+            1_000_000,
+            data_dir=started.data_dir,
+            COGITATE_MINUTES_PER_TICK="10",
+            COGITATE_BASE_URL=endpoint.url,
+            OPENAI_API_KEY="any",
+            COGITATE_INPUT_PRICE="150000",
+            COGITATE_OUTPUT_PRICE="600000",
             COGITATE_LIMITS='{"tick.run.jobs": 2, "day.run.calls": 12, "day.owner:*.calls": 9}',
-        )  # fmt: skip
+        )
         assert done.returncode == 0, done.stderr
         yield started
 
@@ -119,17 +133,19 @@ def test_the_cards_say_what_the_status_says(server: EmbeddedServer, address: str
     status = figures(server)
     cards = {card["name"]: card for card in reading(address, "overview")["cards"]}
     (today,) = [
-        line for line in status["budget"]
+        line
+        for line in status["budget"]
         if (line["window"], line["scope"], line["unit"]) == ("day:0", "run", "usd_micros")
-    ]  # fmt: skip
+    ]
     money = cards["money"]["figures"]
     names = ("spent", "reserved", "held", "overrun")
     assert [money[name] for name in names] == [today[name] for name in names]
     assert money["spent"] > 0
     limited = [
-        line for line in status["budget"]
+        line
+        for line in status["budget"]
         if line["scope"] == "run" and line["limit"] and not line["window"].startswith("tick:")
-    ]  # fmt: skip
+    ]
     fullest = max(limited, key=lambda line: (line["spent"] + line["reserved"]) / line["limit"])
     counted = fullest["spent"] + fullest["reserved"] - fullest["retried"] + fullest["held"]
     assert (fullest["unit"], money["limit"]) == ("calls", 12)
@@ -183,9 +199,12 @@ def test_what_was_refused_and_degraded_is_counted_as_in_the_status(server: Embed
     status = figures(server)
     found = reading(address, "budgets", "?run=town-1")
     assert found["limits"] == {
-        "day.owner:*.calls": "8 + 1 for retries", "day.run.calls": "10 + 2 for retries", "tick.run.jobs": "2",
-        "run.run.tokens": "800,000 + 200,000 for retries", "tick.kind:act.calls": "4 + 1 for retries",
-    }  # fmt: skip
+        "day.owner:*.calls": "8 + 1 for retries",
+        "day.run.calls": "10 + 2 for retries",
+        "tick.run.jobs": "2",
+        "run.run.tokens": "800,000 + 200,000 for retries",
+        "tick.kind:act.calls": "4 + 1 for retries",
+    }
     (day,) = [x for x in found["windows"] if (x["window"], x["scope"], x["unit"]) == ("day:0", "run", "calls")]
     assert (day["limit_words"], day["for_retries"]) == ("10 + 2 for retries", 2)
     recent = found["recent"]
@@ -215,8 +234,11 @@ def test_cadence_names_every_queue_and_worker(address: str) -> None:
     assert found["status"] == "finished"
     steering = found["steering"]
     assert (steering["mode"], steering["cadence"], steering["interval"], steering["by"]) == (
-        "running", 1.0, 720, "controller",
-    )  # fmt: skip
+        "running",
+        1.0,
+        720,
+        "controller",
+    )
     (worker,) = found["workers"]
     assert worker["running"] == 0
 
@@ -391,8 +413,9 @@ def test_who_logged_in_may_ask_and_the_history_says_who(
     assert lower.control == SetLimit("day.run.tokens", 70)
     history = reading(address, "steering")["history"]
     assert [(one["asked"], one["by"], one["state"]) for one in history] == [
-        ("limit day.run.tokens 70", "operator in Flower", "waits"), ("pause", "operator in Flower", "waits"),
-    ]  # fmt: skip
+        ("limit day.run.tokens 70", "operator in Flower", "waits"),
+        ("pause", "operator in Flower", "waits"),
+    ]
 
 
 def test_a_job_without_its_answer_can_be_retried_from_its_page(
@@ -436,7 +459,7 @@ def test_a_job_without_its_answer_can_be_retried_from_its_page(
         "origin",
         "hidden",
     ],
-)  # fmt: skip
+)
 def test_what_no_page_of_this_flower_sends_is_refused(
     address: str, asked: Callable[[], list[ControlRequest | None]], login: str, headers: dict[str, str]
 ) -> None:

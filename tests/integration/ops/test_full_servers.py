@@ -31,10 +31,22 @@ from tests.ports import free_ports
 OWNER = "agent:ada"
 SERVERS = ["valkey", pytest.param("redis-server", marks=pytest.mark.system)]
 READS = (
-    "runs", "status", "status r", f"memory r {OWNER}", f"plan r {OWNER}", "jobs r", "report r",
-    "export r --what memories", "export r --what jobs", "export r --what journal", "budget r", "throttle r", "audit r",
-    "replay r --verify", "estimate",
-)  # fmt: skip
+    "runs",
+    "status",
+    "status r",
+    f"memory r {OWNER}",
+    f"plan r {OWNER}",
+    "jobs r",
+    "report r",
+    "export r --what memories",
+    "export r --what jobs",
+    "export r --what journal",
+    "budget r",
+    "throttle r",
+    "audit r",
+    "replay r --verify",
+    "estimate",
+)
 
 
 @contextmanager

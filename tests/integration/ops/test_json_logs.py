@@ -19,10 +19,26 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[st
     data_dir: Path = tmp_path_factory.mktemp("logged") / "data"
     with FakeEndpoint(faults={"401": 1.0}) as endpoint:
         done = cogitate(
-            "run", "--town", 2, "--ticks", 60, "--workers", 1, "--llm", "openai", "--limit-tokens", 100_000, "-v",
-            data_dir=data_dir, COGITATE_MINUTES_PER_TICK="10", COGITATE_LOG="json", COGITATE_MODEL=MODEL,
-            COGITATE_BASE_URL=endpoint.url, OPENAI_API_KEY="any-secret", PYTHONWARNINGS="ignore",
-        )  # fmt: skip
+            "run",
+            "--town",
+            2,
+            "--ticks",
+            60,
+            "--workers",
+            1,
+            "--llm",
+            "openai",
+            "--limit-tokens",
+            100_000,
+            "-v",
+            data_dir=data_dir,
+            COGITATE_MINUTES_PER_TICK="10",
+            COGITATE_LOG="json",
+            COGITATE_MODEL=MODEL,
+            COGITATE_BASE_URL=endpoint.url,
+            OPENAI_API_KEY="any-secret",
+            PYTHONWARNINGS="ignore",
+        )
     assert done.returncode == 0, done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("{")]
     return said, (data_dir / "worker-1.log").read_text().splitlines()

@@ -24,9 +24,19 @@ from tests.integration.command import summary, typed
 
 def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path: Path) -> None:
     found = summary(
-        "load", "--profile", "outage", "--workers", 1, "--out", tmp_path / "load.html",
-        "--assert", "lost_reflections==0", "--assert", "outage.failed_share>0.9", data_dir=tmp_path / "data",
-    )  # fmt: skip
+        "load",
+        "--profile",
+        "outage",
+        "--workers",
+        1,
+        "--out",
+        tmp_path / "load.html",
+        "--assert",
+        "lost_reflections==0",
+        "--assert",
+        "outage.failed_share>0.9",
+        data_dir=tmp_path / "data",
+    )
     assert found["intervals_to_half"] <= 2
     assert found["intervals_to_base"] <= 4
     assert found["reversals_most"] <= 1
@@ -38,18 +48,36 @@ def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path:
     assert found["tokens"] == found["endpoint_tokens"] > sum(one["tokens"] for one in found["phases"].values()) > 0
     page = (tmp_path / "load.html").read_text()
     for title in (
-        "Queue age", "Cadence of reflections", "Late and failed", "Budget burn", "Host time per tick", "Throughput",
+        "Queue age",
+        "Cadence of reflections",
+        "Late and failed",
+        "Budget burn",
+        "Host time per tick",
+        "Throughput",
         "Results by source",
-    ):  # fmt: skip
+    ):
         assert f">{title}</tspan>" in page
     assert "<script" not in page
 
 
 def test_the_people_of_the_story_think_under_load(tmp_path: Path) -> None:
     found = summary(
-        "load", "--story", "--profile", "steady", "--tick-rate", 30, "--workers", 1, "--out", tmp_path / "load.html",
-        "--assert", "lost_reflections==0", "--assert", "failed_share==0", data_dir=tmp_path / "data",
-    )  # fmt: skip
+        "load",
+        "--story",
+        "--profile",
+        "steady",
+        "--tick-rate",
+        30,
+        "--workers",
+        1,
+        "--out",
+        tmp_path / "load.html",
+        "--assert",
+        "lost_reflections==0",
+        "--assert",
+        "failed_share==0",
+        data_dir=tmp_path / "data",
+    )
     assert found["agents"] == len(AGENTS)
     assert found["jobs"] > len(AGENTS)
 
@@ -57,10 +85,23 @@ def test_the_people_of_the_story_think_under_load(tmp_path: Path) -> None:
 def test_an_endpoint_of_ones_own_is_asked_within_a_limit_in_money(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         found = summary(
-            "load", "--against", endpoint.url, "--model", MODEL, "--limit-usd", 0.002, "--agents", 4, "--tick-rate", 12,
-            *("--workers", 1, "--out", tmp_path / "load.html"), data_dir=tmp_path / "data", COGITATE_API_KEY="any",
-            COGITATE_INPUT_PRICE=str(INPUT_PRICE), COGITATE_OUTPUT_PRICE=str(OUTPUT_PRICE),
-        )  # fmt: skip
+            "load",
+            "--against",
+            endpoint.url,
+            "--model",
+            MODEL,
+            "--limit-usd",
+            0.002,
+            "--agents",
+            4,
+            "--tick-rate",
+            12,
+            *("--workers", 1, "--out", tmp_path / "load.html"),
+            data_dir=tmp_path / "data",
+            COGITATE_API_KEY="any",
+            COGITATE_INPUT_PRICE=str(INPUT_PRICE),
+            COGITATE_OUTPUT_PRICE=str(OUTPUT_PRICE),
+        )
         stats = endpoint.stats()
     assert found["endpoint_tokens"] is None, "it may be anybody's"
     assert found["tokens"] == stats.prompt_tokens + stats.completion_tokens > 0
@@ -87,9 +128,28 @@ def test_a_run_of_ones_own_is_a_profile(tmp_path: Path) -> None:
 def test_a_search_runs_each_load_with_the_controller_and_without_it(tmp_path: Path) -> None:
     out = tmp_path / "find.html"
     done = typed(
-        "load", "--find", "--agents", 3, "--up-to", 1, "--minutes", 60, "--tick-rate", 12, "--workers", 1, "--out", out,
-        "--level", "late_share<=1", "--level", "failed_share<=1", "--json", data_dir=None, cwd=tmp_path,
-    )  # fmt: skip
+        "load",
+        "--find",
+        "--agents",
+        3,
+        "--up-to",
+        1,
+        "--minutes",
+        60,
+        "--tick-rate",
+        12,
+        "--workers",
+        1,
+        "--out",
+        out,
+        "--level",
+        "late_share<=1",
+        "--level",
+        "failed_share<=1",
+        "--json",
+        data_dir=None,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["off"]["holds"] == found["on"]["holds"] == "3 agents"

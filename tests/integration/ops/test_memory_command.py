@@ -22,9 +22,17 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     data_dir = tmp_path_factory.mktemp("memory") / "data"
     with EmbeddedServer(data_dir):
         summary(
-            "run", "--town", 3, "--ticks", 800, "--workers", 1, data_dir=data_dir, COGITATE_MAX_OBSERVATIONS="15",
+            "run",
+            "--town",
+            3,
+            "--ticks",
+            800,
+            "--workers",
+            1,
+            data_dir=data_dir,
+            COGITATE_MAX_OBSERVATIONS="15",
             COGITATE_LIMITS='{"tick.run.jobs": 1}',
-        )  # fmt: skip
+        )
         yield data_dir
 
 

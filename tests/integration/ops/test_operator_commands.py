@@ -38,9 +38,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 def lived(server: EmbeddedServer) -> Path:
     """A data folder with a finished run in which one plan of three was in the budget."""
     summary(
-        "run", "--town", 3, "--ticks", TICKS, "--workers", 1, data_dir=server.data_dir,
+        "run",
+        "--town",
+        3,
+        "--ticks",
+        TICKS,
+        "--workers",
+        1,
+        data_dir=server.data_dir,
         COGITATE_LIMITS='{"tick.run.jobs": 1}',
-    )  # fmt: skip
+    )
     return server.data_dir
 
 

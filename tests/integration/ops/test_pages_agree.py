@@ -98,10 +98,18 @@ def test_three_moments(tmp_path: Path, eventually: Eventually) -> None:
     data_dir = tmp_path / "data"
     with FakeEndpoint() as endpoint:
         settings = Settings(
-            data_dir=data_dir, workers=1, llm="openai", base_url=endpoint.url, api_key=SecretStr("any"), wait=0,
-            adaptive_latency=False, rate_share=0, input_price=150_000, output_price=600_000,
+            data_dir=data_dir,
+            workers=1,
+            llm="openai",
+            base_url=endpoint.url,
+            api_key=SecretStr("any"),
+            wait=0,
+            adaptive_latency=False,
+            rate_share=0,
+            input_price=150_000,
+            output_price=600_000,
             limits={"run.run.tokens": 1_000_000, "day.run.calls": 40},
-        )  # fmt: skip
+        )
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, ticks=60) as loop, flower(data_dir) as address:
             store = loop.ledger.store
 

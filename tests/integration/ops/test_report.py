@@ -32,9 +32,19 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reported") / "data"
     with EmbeddedServer(folder):
         summary(
-            "run", "--town", 3, "--ticks", TICKS, "--workers", 1, "--run", "town", data_dir=folder,
-            COGITATE_MINUTES_PER_TICK="10", COGITATE_LIMITS='{"tick.run.jobs": 1}',
-        )  # fmt: skip
+            "run",
+            "--town",
+            3,
+            "--ticks",
+            TICKS,
+            "--workers",
+            1,
+            "--run",
+            "town",
+            data_dir=folder,
+            COGITATE_MINUTES_PER_TICK="10",
+            COGITATE_LIMITS='{"tick.run.jobs": 1}',
+        )
     return folder
 
 
@@ -63,9 +73,16 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
     assert not re.search(r"https?://", page)
     headings = re.findall(r"<h2>(.*?)</h2>", page)
     assert headings == [
-        "At a glance", "Budget", "Results by source", "Latency", "Cadence", "Memory", "Most expensive", "Warnings",
+        "At a glance",
+        "Budget",
+        "Results by source",
+        "Latency",
+        "Cadence",
+        "Memory",
+        "Most expensive",
+        "Warnings",
         "Estimate and actual amounts",
-    ]  # fmt: skip
+    ]
     assert page.count("<svg class") >= 4
     assert "tick.run.jobs = 1" in parts.words, "what refused is named"
     assert "when the run began" in page
@@ -89,9 +106,22 @@ def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
 
 def test_an_estimate_fits_80_columns_where_limits_refuse_and_ticks_are_paced(tmp_path: Path) -> None:
     said = cogitate(
-        "estimate", "--agents", 100, "--days", 3, "--llm", "openai", "--limit-usd", 0.05, "--tick-rate", 20,
-        data_dir=tmp_path / "none", COLUMNS="80", OPENAI_API_KEY="any", COGITATE_LIMITS='{"tick.run.jobs": 9}',
-    ).stdout  # fmt: skip
+        "estimate",
+        "--agents",
+        100,
+        "--days",
+        3,
+        "--llm",
+        "openai",
+        "--limit-usd",
+        0.05,
+        "--tick-rate",
+        20,
+        data_dir=tmp_path / "none",
+        COLUMNS="80",
+        OPENAI_API_KEY="any",
+        COGITATE_LIMITS='{"tick.run.jobs": 9}',
+    ).stdout
     assert "would be refused by" in " ".join(said.split())
     assert [line for line in said.splitlines() if len(line) > 80] == []
 
@@ -101,9 +131,17 @@ def test_names_are_escaped_and_no_memory_is_told(tmp_path: Path) -> None:
     owners = {ODD: Profile(name="<b>Odd</b>"), "agent:ada": Profile(name="Ada")}
     with FakeEndpoint() as endpoint:
         settings = Settings(
-            data_dir=tmp_path, minutes_per_tick=10, reflection_interval=60, limits={}, max_observations=50,
-            llm="openai", limit_tokens=10_000_000, base_url=endpoint.url, api_key=SecretStr("any"), rate_share=0,
-        )  # fmt: skip
+            data_dir=tmp_path,
+            minutes_per_tick=10,
+            reflection_interval=60,
+            limits={},
+            max_observations=50,
+            llm="openai",
+            limit_tokens=10_000_000,
+            base_url=endpoint.url,
+            api_key=SecretStr("any"),
+            rate_share=0,
+        )
         with TickLoop(run="odd", owners=owners, settings=settings, ticks=150, inline=True, client=client) as loop:
             for tick in loop:
                 for owner in owners:

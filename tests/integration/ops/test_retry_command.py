@@ -38,17 +38,39 @@ def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.
     """A paced run that asks that model; its people plan from 00:30 on, and no plan comes too late."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     told = {
-        "COGITATE_BASE_URL": endpoint.url, "OPENAI_API_KEY": "any", "COGITATE_MORNING": "30",
-        "COGITATE_LATENCY": '{"plan": 600}', "COGITATE_APPLY": "ready",
-    }  # fmt: skip
+        "COGITATE_BASE_URL": endpoint.url,
+        "OPENAI_API_KEY": "any",
+        "COGITATE_MORNING": "30",
+        "COGITATE_LATENCY": '{"plan": 600}',
+        "COGITATE_APPLY": "ready",
+    }
     with (server.data_dir / "host.log").open("wb") as log:
         started = subprocess.Popen(
             command(
-                "run", "--run", RUN, "--town", 2, "--ticks", 20_000, "--workers", 1, "--tick-rate", 20, "--wait", 60,
-                "--llm", "openai", "--limit-tokens", 10_000_000, data_dir=server.data_dir,
+                "run",
+                "--run",
+                RUN,
+                "--town",
+                2,
+                "--ticks",
+                20_000,
+                "--workers",
+                1,
+                "--tick-rate",
+                20,
+                "--wait",
+                60,
+                "--llm",
+                "openai",
+                "--limit-tokens",
+                10_000_000,
+                data_dir=server.data_dir,
             ),
-            env={**clean, **told}, cwd=server.data_dir.parent, stdout=log, stderr=log,
-        )  # fmt: skip
+            env={**clean, **told},
+            cwd=server.data_dir.parent,
+            stdout=log,
+            stderr=log,
+        )
         yield started
         started.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -30,9 +30,11 @@ def small(client: Redis) -> Host:
 
 def _watching(valkey: EmbeddedServer) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command("status", "small", "--watch", data_dir=valkey.data_dir), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        command("status", "small", "--watch", data_dir=valkey.data_dir),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def test_watching_says_a_line_per_change_and_ends_with_the_run(

@@ -36,10 +36,14 @@ def host(server: EmbeddedServer, eventually: Eventually) -> Iterator[subprocess.
     log = server.data_dir / "host.log"
     with log.open("wb") as out:
         started = subprocess.Popen(
-            command("run", "--run", RUN, *which, "--workers", 1, "--tick-rate", 20, "--wait", 60,
-                    data_dir=server.data_dir),
-            env=clean, cwd=server.data_dir.parent, stdout=out, stderr=out,
-        )  # fmt: skip
+            command(
+                "run", "--run", RUN, *which, "--workers", 1, "--tick-rate", 20, "--wait", 60, data_dir=server.data_dir
+            ),
+            env=clean,
+            cwd=server.data_dir.parent,
+            stdout=out,
+            stderr=out,
+        )
     with server.client() as client:
 
         def runs() -> bool:

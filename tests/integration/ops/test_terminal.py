@@ -75,9 +75,14 @@ def live(folder: Path, client: Redis) -> None:
     registry.register(Shout())
     try:
         with TickLoop(
-            run=RUN, owners={OWNER: Profile(name=TEXT, occupation=TEXT)}, settings=Settings(data_dir=folder),
-            start_minute=400, ticks=12, inline=True, client=client,
-        ) as loop:  # fmt: skip
+            run=RUN,
+            owners={OWNER: Profile(name=TEXT, occupation=TEXT)},
+            settings=Settings(data_dir=folder),
+            start_minute=400,
+            ticks=12,
+            inline=True,
+            client=client,
+        ) as loop:
             for tick in loop:
                 if tick.number == 2:
                     loop.observe(OWNER, {"text": TEXT, "minute": tick.minute, "importance": 8})

@@ -14,10 +14,22 @@ from tests.integration.command import typed
 
 OWNER = "agent:ada"
 READS = (
-    "runs", "status r", f"memory r {OWNER}", f"plan r {OWNER}", "jobs r", "job r/1/plan/agent:ada/0/0", "report r",
-    "export r --what memories", "export r --what jobs", "export r --what journal", "budget r", "throttle r", "audit r",
-    "replay r --verify", "status r --watch",
-)  # fmt: skip
+    "runs",
+    "status r",
+    f"memory r {OWNER}",
+    f"plan r {OWNER}",
+    "jobs r",
+    "job r/1/plan/agent:ada/0/0",
+    "report r",
+    "export r --what memories",
+    "export r --what jobs",
+    "export r --what journal",
+    "budget r",
+    "throttle r",
+    "audit r",
+    "replay r --verify",
+    "status r --watch",
+)
 
 
 @pytest.fixture(scope="module")

@@ -36,8 +36,12 @@ def compose(given: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         pytest.skip("no docker-compose on this machine")
     return subprocess.run(
         ["docker-compose", "--profile", "town", "--profile", "operator", "config"],
-        cwd=ROOT, env={"PATH": os.environ["PATH"], **given}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **given},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_compose_takes_the_file_and_hands_on_what_an_operator_sets() -> None:
@@ -59,10 +63,14 @@ class Services:
         first = free_ports(5)
         self.redis, self.flower, self.prometheus, self.worker, self.host = range(first, first + 5)
         self._places = {
-            "redis:6379": f"127.0.0.1:{self.redis}", "--port=5555": f"--port={self.flower}", "0.0.0.0": "127.0.0.1",
-            "/acl/": f"{ROOT}/ops/acl/", "/etc/prometheus": f"{ROOT}/ops/prometheus",
-            "=/prometheus": f"={folder}/prometheus", "/run/secrets": str(folder / "secrets"),
-        }  # fmt: skip
+            "redis:6379": f"127.0.0.1:{self.redis}",
+            "--port=5555": f"--port={self.flower}",
+            "0.0.0.0": "127.0.0.1",
+            "/acl/": f"{ROOT}/ops/acl/",
+            "/etc/prometheus": f"{ROOT}/ops/prometheus",
+            "=/prometheus": f"={folder}/prometheus",
+            "/run/secrets": str(folder / "secrets"),
+        }
         (folder / "secrets").mkdir()
         for name, text in SECRETS.items():
             (folder / "secrets" / name).write_text(f"{text}\n")

@@ -20,9 +20,14 @@ def test_every_command_of_the_story_prints_what_the_page_says(tmp_path: Path) ->
     path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
     script = "\n".join(["set -eu", *(f"{body}echo '{END}'" for language, body in BLOCKS if language == "sh")])
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env={**clean, "PATH": path, "COLUMNS": "80"}, capture_output=True,
-        text=True, timeout=180, check=False,
-    )  # fmt: skip
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env={**clean, "PATH": path, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     printed = iter(done.stdout.split(f"{END}\n"))
     said = ""

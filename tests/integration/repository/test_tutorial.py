@@ -55,11 +55,18 @@ def test_every_step_prints_what_the_page_says(tmp_path: Path) -> None:
     clone = tmp_path / "cogitate"
     clone.mkdir()
     errors = tmp_path / "stderr"
-    with errors.open("w") as stderr, subprocess.Popen(
-        ["bash", "-c", script(port)],
-        cwd=clone, env={**clean, "PATH": path, "COLUMNS": "80"}, text=True,
-        stdout=subprocess.PIPE, stderr=stderr, start_new_session=True,
-    ) as shell:  # fmt: skip
+    with (
+        errors.open("w") as stderr,
+        subprocess.Popen(
+            ["bash", "-c", script(port)],
+            cwd=clone,
+            env={**clean, "PATH": path, "COLUMNS": "80"},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,
+        ) as shell,
+    ):
         try:
             out, _ = shell.communicate(timeout=180)
         finally:

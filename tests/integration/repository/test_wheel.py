@@ -20,9 +20,21 @@ from tests.ports import free_ports
 from tests.repository import ROOT
 
 BUILT_FROM = (
-    "cogitate", "hosting", "memory", "ops", "prompts", "scheduler", "simulation", "tasks", "workers",
-    "celeryconfig.py", "cogitate_pytest.py", "pyproject.toml", "README.md", "LICENSE",
-)  # fmt: skip
+    "cogitate",
+    "hosting",
+    "memory",
+    "ops",
+    "prompts",
+    "scheduler",
+    "simulation",
+    "tasks",
+    "workers",
+    "celeryconfig.py",
+    "cogitate_pytest.py",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 
 WORLD = """
 import json, sys
@@ -76,9 +88,14 @@ def clean_environment(**variables: str) -> dict[str, str]:
 def ran(*command: object, cwd: Path, **variables: str) -> str:
     """Return what a command prints; it must succeed."""
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=clean_environment(**variables),
-        capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
+        [str(part) for part in command],
+        cwd=cwd,
+        env=clean_environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -93,9 +110,19 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy(ROOT / name, folder / name)
     ran(
-        sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
-        "--wheel-dir", folder / "dist", folder, cwd=folder,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-build-isolation",
+        "--no-deps",
+        "--no-index",
+        "--wheel-dir",
+        folder / "dist",
+        folder,
+        cwd=folder,
+    )
     (built,) = (folder / "dist").glob("*.whl")
     return built
 
@@ -111,9 +138,19 @@ def bin_folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # the repository, are not read.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     ran(
-        sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index",
-        "--no-compile", wheel, cwd=folder,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-compile",
+        wheel,
+        cwd=folder,
+    )
     placed = {name.name for name in site.iterdir()} - {"dependencies.pth", "__pycache__"}
     assert {name for name in placed if not name.endswith(".dist-info")} == {"cogitate", "cogitate_pytest.py"}
     return folder / "bin"
@@ -238,8 +275,13 @@ def test_a_type_checker_follows_the_imports_of_the_package(bin_folder: Path, tmp
     )
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--python-executable", str(bin_folder / "python"), "typed.py"],
-        cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
     assert 'Argument "minute" to "Observation" has incompatible type "str"' in done.stdout, done.stdout + done.stderr
     assert "Found 1 error in 1 file" in done.stdout
 

@@ -300,8 +300,9 @@ def test_who_drops_or_defers_what_budget_refuses_drops_or_guesses_what_is_too_sl
     host.turn(("doze", OWNER), ("muse", OWNER))
     (line,) = read_journal(host.ledger.store, tick, tick)
     assert {(one.key.kind, one.decision, one.refused) for one in line.core.decided} == {
-        ("doze", "dropped", "too_slow"), ("muse", "heuristic", "too_slow"),
-    }  # fmt: skip
+        ("doze", "dropped", "too_slow"),
+        ("muse", "heuristic", "too_slow"),
+    }
 
 
 def test_a_kind_that_is_too_slow_is_tried_again_and_believed_when_it_is_fast(client: Redis) -> None:

@@ -80,7 +80,7 @@ def must_find(client: Redis, run: str, finding: str) -> None:
         (lambda c, p, k: c.hset(p + "state", "tick", "two"), "the ledger cannot be read"),
         (lambda c, p, k: (c.delete(p + "view"), c.set(p + "view", "x")), "the ledger cannot be read"),
     ],
-)  # fmt: skip
+)
 def test_the_auditor_finds(client: FakeRedis, harm: Harm, finding: str) -> None:
     host = Host(client, limits={"day.run.calls": 50})
     jobs = {job.key.kind + job.key.owner: job for job in host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER))}
@@ -153,7 +153,7 @@ def first(client: Any, key: str) -> bytes:
         (lambda c, p: c.rpush(p + "ready:12", "1"), "ready:12' belongs to nothing"),
         (lambda c, p: c.hset("cogitate:{written}:0123456789abcdef:state", "tick", 1), "cdef:state' belongs to nothing"),
     ],
-)  # fmt: skip
+)
 def test_the_auditor_finds_in_memory_journal_and_keys(
     client: FakeRedis, harm: Callable[[Any, str], object], finding: str
 ) -> None:
@@ -199,7 +199,7 @@ def forged(client: Redis, run: str, tick: int, forge: Forge) -> None:
         (4, lambda core: each(core, lambda one: replace(one, effects=())), "changes what is not there"),
         (4, lambda core: each(core, lambda one: twice(one)), "are not what the journal says"),
     ],
-)  # fmt: skip
+)
 def test_the_auditor_finds_in_a_forged_journal(
     client: FakeRedis, tick: int, changes: Callable[[Core], dict[str, Any]], finding: str
 ) -> None:

@@ -84,9 +84,16 @@ def lived(tmp_path_factory: pytest.TempPathFactory, eventually: Eventually) -> I
     data_dir = tmp_path_factory.mktemp("charged") / "data"
     with FakeEndpoint() as endpoint:
         settings = Settings(
-            data_dir=data_dir, workers=1, llm="openai", base_url=endpoint.url, api_key=SecretStr("any"), wait=0,
-            adaptive_latency=False, rate_share=0, limits={"run.run.tokens": 1_000_000, "run.kind:reflect.calls": 2},
-        )  # fmt: skip
+            data_dir=data_dir,
+            workers=1,
+            llm="openai",
+            base_url=endpoint.url,
+            api_key=SecretStr("any"),
+            wait=0,
+            adaptive_latency=False,
+            rate_share=0,
+            limits={"run.run.tokens": 1_000_000, "run.kind:reflect.calls": 2},
+        )
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, ticks=60) as loop:
             live(loop, endpoint, eventually)
             yield Lived(loop.ledger.client, data_dir, endpoint.stats())
@@ -102,9 +109,11 @@ def test_everybody_tells_the_same_sum(lived: Lived, tmp_path: Path) -> None:
     asked = {(one["kind"], one["owner"]): one for one in jobs}
     facts = {owner: (one["reason"], one["claims"]) for (_, owner), one in asked.items()}
     assert facts == {
-        "agent:ann": ("none", 1), "agent:ben": ("failed", 2), "agent:cid": ("dead", 1),
+        "agent:ann": ("none", 1),
+        "agent:ben": ("failed", 2),
+        "agent:cid": ("dead", 1),
         "agent:dora": ("late", 1),
-    }  # fmt: skip
+    }
     assert asked["plan", "agent:ben"]["retried"]["tokens"] > 0, "the attempt before the last"
     assert asked["plan", "agent:dora"]["late"] is not None
     assert {one["model"] for one in jobs} == {"default"}
@@ -122,7 +131,7 @@ def test_everybody_tells_the_same_sum(lived: Lived, tmp_path: Path) -> None:
         alone = told("job", one["id"], data_dir=data_dir)
         assert {name: alone[name] for name in ("usage", "retried", "spent")} == {
             name: one[name] for name in ("usage", "retried", "spent")
-        }  # fmt: skip
+        }
     assert Counter({owner: cost.tokens for owner, cost in usage_by_owner(client, RUN).items()}) == by_owner
 
     lines = told("status", RUN, data_dir=data_dir)["budget"]

@@ -37,9 +37,16 @@ def live(
 ) -> TickLoop:
     chosen = {"act_interval": INTERVAL, "limits": {}, **settings}
     loop = TickLoop(
-        run="town", owners=world.owners(), settings=Settings(data_dir=data_dir, **chosen), locations=world.locations,
-        brief=world.brief, ticks=ticks, start_minute=world.start_minute, inline=True, client=FakeRedis(),
-    )  # fmt: skip
+        run="town",
+        owners=world.owners(),
+        settings=Settings(data_dir=data_dir, **chosen),
+        locations=world.locations,
+        brief=world.brief,
+        ticks=ticks,
+        start_minute=world.start_minute,
+        inline=True,
+        client=FakeRedis(),
+    )
     with loop:
         drive(loop, world, on_tick=on_tick)
     return loop
@@ -51,9 +58,13 @@ def journal(loop: TickLoop) -> Iterator[ReadLine]:
 
 def chosen(loop: TickLoop) -> list[Tell]:
     return [
-        effect for line in journal(loop) for ended in line.core.ended if ended.key.kind == "act"
-        for effect in ended.effects if isinstance(effect, Tell)
-    ]  # fmt: skip
+        effect
+        for line in journal(loop)
+        for ended in line.core.ended
+        if ended.key.kind == "act"
+        for effect in ended.effects
+        if isinstance(effect, Tell)
+    ]
 
 
 def test_actions_refer_to_plan_items_and_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

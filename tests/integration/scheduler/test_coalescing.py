@@ -37,9 +37,14 @@ def live(
     tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = False, also: str = "", **settings: object
 ) -> TickLoop:
     loop = TickLoop(
-        run="seen", owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")}, ticks=until, resume=resume,
-        settings=Settings(data_dir=tmp_path, minutes_per_tick=LONG, **settings), inline=True, client=client,
-    )  # fmt: skip
+        run="seen",
+        owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")},
+        ticks=until,
+        resume=resume,
+        settings=Settings(data_dir=tmp_path, minutes_per_tick=LONG, **settings),
+        inline=True,
+        client=client,
+    )
     with loop:
         for tick in loop:
             for owner, entry in seen(tick.number, tick.minute):
@@ -105,9 +110,13 @@ def test_a_resumed_world_that_sees_something_else_is_found_out(tmp_path: Path) -
 
 def test_what_matters_more_than_before_is_stored(tmp_path: Path) -> None:
     loop = TickLoop(
-        run="fire", owners={ANN: Profile(name="Ann")}, ticks=3, settings=Settings(data_dir=tmp_path), inline=True,
+        run="fire",
+        owners={ANN: Profile(name="Ann")},
+        ticks=3,
+        settings=Settings(data_dir=tmp_path),
+        inline=True,
         client=FakeRedis(),
-    )  # fmt: skip
+    )
     for tick in loop:
         importance = (2, 8, 5)[tick.number - 1]
         loop.observe(ANN, Entry(type="observation", text="The stove burns.", minute=tick.minute, importance=importance))

@@ -52,9 +52,10 @@ def corrected(host: Host) -> list[tuple[int, Correction]]:
 def shown(host: Host) -> BudgetLine:
     """The run's tokens as a person is shown them."""
     return next(
-        line for line in summarise_run(host.client, "r").budget
+        line
+        for line in summarise_run(host.client, "r").budget
         if (line.window, line.scope, line.unit) == ("run:0", "run", "tokens")
-    )  # fmt: skip
+    )
 
 
 def held(host: Host, window: str = "run:0") -> int:

@@ -20,9 +20,13 @@ def test_the_others_are_listed_and_it_is_named(
     with valkey.client() as client:
         for run in ("bad", "good"):
             with TickLoop(
-                run=run, owners={"agent:ada": Profile(name="Ada")}, settings=Settings(), ticks=3, inline=True,
+                run=run,
+                owners={"agent:ada": Profile(name="Ada")},
+                settings=Settings(),
+                ticks=3,
+                inline=True,
                 client=client,
-            ) as loop:  # fmt: skip
+            ) as loop:
                 assert len([*loop]) == 3
         damage(client, harm)
         show_runs(client, Settings(), as_json=True)

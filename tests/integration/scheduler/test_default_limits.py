@@ -27,9 +27,12 @@ TICKS = 42  # of ten minutes: until what everybody plans in the morning is due
 def model() -> Iterator[dict[str, Any]]:
     with FakeEndpoint() as endpoint:
         yield {
-            "llm": "openai", "base_url": endpoint.url, "api_key": SecretStr("any"), "limit_tokens": 100_000_000,
+            "llm": "openai",
+            "base_url": endpoint.url,
+            "api_key": SecretStr("any"),
+            "limit_tokens": 100_000_000,
             "repair_from": 1440,
-        }  # fmt: skip
+        }
 
 
 def plans(tmp_path: Path, agents: int, **settings: Any) -> tuple[FakeRedis, Counter[tuple[str, str]]]:

@@ -73,9 +73,18 @@ def live(recordings: Path, folder: Path, seed: int) -> tuple[Stats, dict[str, in
     with FakeEndpoint(faults=RATES, seed=seed) as endpoint:
         (folder / "cogitate.toml").write_text(configured(endpoint.url))
         done = summary(
-            "run", "--recorded", recordings / "smallville" / "july1", "--run", "day", "--audit", "--workers", 2,
-            "--llm", "openai", data_dir=data_dir,
-        )  # fmt: skip
+            "run",
+            "--recorded",
+            recordings / "smallville" / "july1",
+            "--run",
+            "day",
+            "--audit",
+            "--workers",
+            2,
+            "--llm",
+            "openai",
+            data_dir=data_dir,
+        )
         served = endpoint.stats()
     with EmbeddedServer(data_dir) as server, server.client() as client:
         assert audit(client, "day") == [], "each job has one end, among others"

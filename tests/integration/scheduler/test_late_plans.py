@@ -74,14 +74,28 @@ def live(
 ) -> tuple[TickLoop, list[tuple[int, str, str]]]:
     """The run, and the plans that the world was handed: when, whose, by whom."""
     settings = Settings(
-        data_dir=data_dir, llm="openai", base_url=model.url, api_key="any", limit_tokens=1_000_000, wait=0,
-        lease=1e9, act_interval=0, limits={}, guarantees={},
-    )  # fmt: skip
+        data_dir=data_dir,
+        llm="openai",
+        base_url=model.url,
+        api_key="any",
+        limit_tokens=1_000_000,
+        wait=0,
+        lease=1e9,
+        act_interval=0,
+        limits={},
+        guarantees={},
+    )
     handed: list[tuple[int, str, str]] = []
     with TickLoop(
-        run=run, owners=OWNERS, settings=settings, inline=True, client=client, start_minute=START, ticks=TICKS,
+        run=run,
+        owners=OWNERS,
+        settings=settings,
+        inline=True,
+        client=client,
+        start_minute=START,
+        ticks=TICKS,
         resume=resume,
-    ) as loop:  # fmt: skip
+    ) as loop:
         for tick in loop:
             handed += [(tick.number, c.owner, c.source) for c in tick.applied if c.kind == "plan" and c.entry]
             if tick.number == COMES and not tick.replayed:

@@ -55,9 +55,16 @@ def settings_of(tmp_path: Path, near: FakeEndpoint, far: FakeEndpoint, **more: A
 def lived(settings: Settings, client: Redis, *, resume: bool = False, ticks: int = 12, **more: Any) -> TickLoop:
     """Everybody plans once, at tick 1."""
     with TickLoop(
-        run="mixed", owners=OWNERS, settings=settings, ticks=ticks, start_minute=500, inline=True, client=client,
-        resume=resume, **more,
-    ) as loop:  # fmt: skip
+        run="mixed",
+        owners=OWNERS,
+        settings=settings,
+        ticks=ticks,
+        start_minute=500,
+        inline=True,
+        client=client,
+        resume=resume,
+        **more,
+    ) as loop:
         for _ in loop:
             pass
     return loop

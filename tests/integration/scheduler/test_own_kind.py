@@ -76,10 +76,18 @@ def test_a_declared_kind_from_its_file_to_flower(tmp_path: Path, dreams: str, mo
         flower(data_dir, COGITATE_KINDS='["dreams"]', FLOWER_UNAUTHENTICATED_API="true") as address,
     ):
         settings = Settings(
-            data_dir=data_dir, redis_url=SecretStr(server.url), kinds=(dreams,), workers=1, minutes_per_tick=10,
-            llm="openai", base_url=endpoint.url, limit_tokens=1_000_000,
-            limits={"day.kind:dream.calls": 3, "day.run.calls": 30}, guarantees={"dream": 0.1}, retry_share=0.34,
-        )  # fmt: skip
+            data_dir=data_dir,
+            redis_url=SecretStr(server.url),
+            kinds=(dreams,),
+            workers=1,
+            minutes_per_tick=10,
+            llm="openai",
+            base_url=endpoint.url,
+            limit_tokens=1_000_000,
+            limits={"day.kind:dream.calls": 3, "day.run.calls": 30},
+            guarantees={"dream": 0.1},
+            retry_share=0.34,
+        )
 
         def flower_shows_them(dreamed: list[Change]) -> None:
             jobs = {f"night/156/dream/{change.owner}/0/0": "SUCCESS" for change in dreamed}
@@ -179,10 +187,15 @@ def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(
     with TickLoop(run="night", owners={}, settings=settings, ticks=20, resume=True) as loop:
         assert {tick.number for tick in loop if not tick.replayed} == {*range(13, 21)}
     commands: list[tuple[object, ...]] = [
-        ("memory", "night", "agent:ada"), ("status", "night"), ("jobs", "night"), ("replay", "night", "--verify"),
-        ("export", "night", "--what", "memories"), ("export", "night", "--what", "journal"), ("audit", "night"),
+        ("memory", "night", "agent:ada"),
+        ("status", "night"),
+        ("jobs", "night"),
+        ("replay", "night", "--verify"),
+        ("export", "night", "--what", "memories"),
+        ("export", "night", "--what", "journal"),
+        ("audit", "night"),
         ("report", "night", "--out", tmp_path / "night.html"),
-    ]  # fmt: skip
+    ]
     done = {command: typed(*command, data_dir=data_dir) for command in commands}
     assert {command: one.stderr for command, one in done.items() if one.returncode} == {}
     assert "job.effects_refused" in done["status", "night"].stdout

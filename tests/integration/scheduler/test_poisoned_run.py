@@ -86,9 +86,14 @@ def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
 def live(client: Redis, data_dir: Path, kind: Dream, ticks: int, *, resume: bool = False) -> TickLoop:
     register(kind)
     with TickLoop(
-        run="town", owners=OWNERS, settings=Settings(data_dir=data_dir), ticks=ticks, inline=True, client=client,
+        run="town",
+        owners=OWNERS,
+        settings=Settings(data_dir=data_dir),
+        ticks=ticks,
+        inline=True,
+        client=client,
         resume=resume,
-    ) as loop:  # fmt: skip
+    ) as loop:
         for _ in loop:
             pass
     return loop
@@ -121,9 +126,12 @@ def test_every_command_reads_it_and_tells_what_is_left_out(poisoned: tuple[Path,
     assert len(wrong) == 5
     told = [f"Warning: entry {number} of {ADA} cannot be read and is left out: " for number in wrong]
     for command in (
-        ("memory", "town", ADA, "--json"), ("replay", "town", "--verify", "--json"), ("audit", "town", "--json"),
-        ("export", "town", "--what", "memories"), ("report", "town", "--out", data_dir.parent / "town.html"),
-    ):  # fmt: skip
+        ("memory", "town", ADA, "--json"),
+        ("replay", "town", "--verify", "--json"),
+        ("audit", "town", "--json"),
+        ("export", "town", "--what", "memories"),
+        ("report", "town", "--out", data_dir.parent / "town.html"),
+    ):
         done = typed(*command, data_dir=data_dir)
         assert done.returncode == 0, done.stderr
         assert all(line in done.stderr for line in told), (command, done.stderr)
@@ -229,10 +237,15 @@ def test_other_effects_that_cannot_be_read_are_told_and_left_out(fidgety: tuple[
     data_dir, _ = fidgety
     told = ("counter 'naps' is 1.5", "counter 'mood' is 'high'", "plan item '1-0' is 'done'", "marks of entry 1")
     for command in (
-        ("memory", "town", ADA), ("replay", "town", "--verify"), ("audit", "town"), ("status", "town"),
-        ("export", "town", "--what", "memories"), ("export", "town", "--what", "journal"),
-        ("export", "town", "--what", "jobs"), ("report", "town", "--out", data_dir.parent / "town.html"),
-    ):  # fmt: skip
+        ("memory", "town", ADA),
+        ("replay", "town", "--verify"),
+        ("audit", "town"),
+        ("status", "town"),
+        ("export", "town", "--what", "memories"),
+        ("export", "town", "--what", "journal"),
+        ("export", "town", "--what", "jobs"),
+        ("report", "town", "--out", data_dir.parent / "town.html"),
+    ):
         done = typed(*command, data_dir=data_dir)
         assert done.returncode == 0, (command, done.stderr, done.stdout)
         if command[0] in ("memory", "replay", "audit", "report"):

@@ -51,9 +51,7 @@ def settings(tmp_path: Path, **more: Any) -> Settings:
 
 def run(client: FakeRedis, chosen: Settings, ticks: int, *, stop: int | None = None, resume: bool = False) -> TickLoop:
     """Run a synthetic world, and look at the limits as they were after each of its ticks."""
-    loop = TickLoop(
-        run="heath", owners=OWNERS, settings=chosen, ticks=ticks, inline=True, client=client, resume=resume
-    )  # fmt: skip
+    loop = TickLoop(run="heath", owners=OWNERS, settings=chosen, ticks=ticks, inline=True, client=client, resume=resume)
     with loop:
         for tick in loop:
             for owner in OWNERS:
@@ -125,9 +123,15 @@ def test_a_resumed_run_comes_to_the_same_digest(policy: str, tmp_path: Path) -> 
 def test_the_town_lives_within_either_policy(policy: str, tmp_path: Path) -> None:
     chosen, client, town = settings(tmp_path, **POLICIES[policy]), FakeRedis(), Town(agents=3, seed=3)
     loop = TickLoop(
-        run="town", owners=town.owners(), settings=chosen, locations=town.locations, brief=town.brief, ticks=700,
-        inline=True, client=client,
-    )  # fmt: skip
+        run="town",
+        owners=town.owners(),
+        settings=chosen,
+        locations=town.locations,
+        brief=town.brief,
+        ticks=700,
+        inline=True,
+        client=client,
+    )
     with loop:
         drive(loop, town)
     check_ticks(client, "town", loop)
@@ -140,9 +144,16 @@ def test_the_town_lives_within_either_policy(policy: str, tmp_path: Path) -> Non
 
 def with_model(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
     return settings(
-        tmp_path, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000, claim_cap=1,
-        latency={"summarise": 1}, limits={}, **more,
-    )  # fmt: skip
+        tmp_path,
+        llm="openai",
+        base_url=endpoint.url,
+        api_key="any",
+        limit_tokens=10_000_000,
+        claim_cap=1,
+        latency={"summarise": 1},
+        limits={},
+        **more,
+    )
 
 
 @pytest.mark.parametrize("policy", ["cells", "tokens"])
@@ -166,7 +177,7 @@ def test_summarize_memory_real_llm(tmp_path: Path) -> None:
         settings(
             tmp_path, llm="openai", limit_tokens=50_000, latency={"summarise": 1}, limits={}, policy="cells", cells=3
         )
-    )  # fmt: skip
+    )
 
 
 def summarized_and_shifted(chosen: Settings) -> None:
@@ -270,9 +281,7 @@ def test_character_not_in_simulation_is_refused_and_nobody_else_affected(tmp_pat
 
 
 def test_more_than_can_be_kept_of_a_character_is_refused_at_the_edge(tmp_path: Path) -> None:
-    with TickLoop(
-        run="heath", owners=OWNERS, settings=settings(tmp_path), ticks=1, inline=True
-    ) as loop:  # fmt: skip
+    with TickLoop(run="heath", owners=OWNERS, settings=settings(tmp_path), ticks=1, inline=True) as loop:
         for _ in loop:
             with pytest.raises(InputError, match="at most 4000 fit"):
                 loop.ask(SetCharacter(OGILVY, Character(inventory=("a lantern",) * 1_000)))
@@ -281,9 +290,13 @@ def test_more_than_can_be_kept_of_a_character_is_refused_at_the_edge(tmp_path: P
 def test_an_owner_that_leaves_takes_along_what_waits(tmp_path: Path) -> None:
     client = FakeRedis()
     loop = TickLoop(
-        run="heath", owners=OWNERS, settings=settings(tmp_path, policy="cells", cells=1), ticks=4, inline=True,
+        run="heath",
+        owners=OWNERS,
+        settings=settings(tmp_path, policy="cells", cells=1),
+        ticks=4,
+        inline=True,
         client=client,
-    )  # fmt: skip
+    )
     with loop:
         for tick in loop:
             if tick.number < 3:

@@ -24,13 +24,26 @@ PRICES = {"input_price": 150_000, "output_price": 600_000}
 def lived(tmp_path: Path, client: Redis, endpoint: FakeEndpoint, **given: Any) -> RunSummary:
     """A morning on which twelve agents plan."""
     usual: dict[str, Any] = {
-        "data_dir": tmp_path, "llm": "openai", "base_url": endpoint.url, "api_key": "any", "model": "m", "limits": {},
-        "act_interval": 0, "rate_share": 0.0, "repair_from": 1440, "guarantees": {},
-    }  # fmt: skip
+        "data_dir": tmp_path,
+        "llm": "openai",
+        "base_url": endpoint.url,
+        "api_key": "any",
+        "model": "m",
+        "limits": {},
+        "act_interval": 0,
+        "rate_share": 0.0,
+        "repair_from": 1440,
+        "guarantees": {},
+    }
     with TickLoop(
-        run="town", owners=OWNERS, settings=Settings(**usual | given), ticks=10, start_minute=500, inline=True,
+        run="town",
+        owners=OWNERS,
+        settings=Settings(**usual | given),
+        ticks=10,
+        start_minute=500,
+        inline=True,
         client=client,
-    ) as loop:  # fmt: skip
+    ) as loop:
         for _ in loop:
             pass
     return summarise_run(client, "town")

@@ -36,9 +36,15 @@ def seen(tick: int, minute: int) -> Iterator[tuple[str, Entry]]:
 
 def live(tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = False, **settings: Any) -> TickLoop:
     loop = TickLoop(
-        run="rated", owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")}, ticks=until, resume=resume,
-        settings=Settings(data_dir=tmp_path, **settings), inline=True, client=client, start_minute=600,
-    )  # fmt: skip
+        run="rated",
+        owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")},
+        ticks=until,
+        resume=resume,
+        settings=Settings(data_dir=tmp_path, **settings),
+        inline=True,
+        client=client,
+        start_minute=600,
+    )
     with loop:
         for tick in loop:
             for owner, entry in seen(tick.number, tick.minute):
@@ -55,9 +61,13 @@ def model() -> Iterator[dict[str, Any]]:
     """Settings of a run that asks a model about three entries in ten."""
     with FakeEndpoint() as endpoint:
         yield {
-            "llm": "openai", "base_url": endpoint.url, "api_key": "any", "limit_tokens": 10_000_000, "rate_share": 0.3,
+            "llm": "openai",
+            "base_url": endpoint.url,
+            "api_key": "any",
+            "limit_tokens": 10_000_000,
+            "rate_share": 0.3,
             "limits": {},
-        }  # fmt: skip
+        }
 
 
 def test_without_a_model_everything_is_rated_at_once(tmp_path: Path) -> None:
@@ -77,9 +87,13 @@ def test_a_model_is_asked_about_a_share_in_batches(tmp_path: Path, model: dict[s
     loop = live(tmp_path, client, **model)
     lines = journal(loop)
     paid = [
-        (ended.key.owner, effect) for line in lines for ended in line.core.ended if ended.end == "applied"
-        for effect in ended.effects if isinstance(effect, Rate) and effect.paid
-    ]  # fmt: skip
+        (ended.key.owner, effect)
+        for line in lines
+        for ended in line.core.ended
+        if ended.end == "applied"
+        for effect in ended.effects
+        if isinstance(effect, Rate) and effect.paid
+    ]
     asked = sum(len(effect.numbers) for _, effect in paid)
     at_once = sum(len(line.core.rated) for line in lines)
     assert asked > len(paid) > 1, "in batches"
@@ -126,9 +140,16 @@ def test_a_batch_that_no_model_can_rate_is_halved_and_predicted_in_the_end(tmp_p
     client = FakeRedis()
     with FakeEndpoint(faults={"wrong_types": 1.0}) as endpoint:
         loop = live(
-            tmp_path, client, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000,
-            rate_share=1.0, limits={}, coalesce=False,
-        )  # fmt: skip
+            tmp_path,
+            client,
+            llm="openai",
+            base_url=endpoint.url,
+            api_key="any",
+            limit_tokens=10_000_000,
+            rate_share=1.0,
+            limits={},
+            coalesce=False,
+        )
     ended = [end for line in journal(loop) for end in line.core.ended if end.key.kind == "rate"]
     assert {end.reason for end in ended} == {"failed"}
     halved = [effect.value for end in ended for effect in end.effects if isinstance(effect, SetCounter)]

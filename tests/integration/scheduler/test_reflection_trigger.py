@@ -28,9 +28,16 @@ def test_recorded_reflections_are_lived_again(tmp_path: Path) -> None:
     (trigger,) = {record["trigger_max"] for record in recorded}
     settings = Settings(data_dir=tmp_path / "data", reflection_trigger="importance", reflection_trigger_max=trigger)
     loop = TickLoop(
-        run="recorded", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-        ticks=DAYS * world.ticks_per_day, start_minute=world.start_minute, inline=True, client=client,
-    )  # fmt: skip
+        run="recorded",
+        owners=world.owners(),
+        settings=settings,
+        locations=world.locations,
+        brief=world.brief,
+        ticks=DAYS * world.ticks_per_day,
+        start_minute=world.start_minute,
+        inline=True,
+        client=client,
+    )
     drive(loop, world)
     asked: dict[str, list[int]] = {owner: [] for owner in world.owners()}
     for line in read_journal(RunStore.open(client, "recorded"), 1, loop.tick):

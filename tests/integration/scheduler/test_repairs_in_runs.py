@@ -40,9 +40,15 @@ def live(
 ) -> TickLoop:
     kept = {"limits": ONE_A_TICK, "guarantees": {}, "act_interval": 0, **settings}
     loop = TickLoop(
-        run="repaired", owners=OWNERS, ticks=until, resume=resume, settings=Settings(data_dir=tmp_path, **kept),
-        inline=True, client=client, start_minute=start,
-    )  # fmt: skip
+        run="repaired",
+        owners=OWNERS,
+        ticks=until,
+        resume=resume,
+        settings=Settings(data_dir=tmp_path, **kept),
+        inline=True,
+        client=client,
+        start_minute=start,
+    )
     with loop:
         for tick in loop:
             if tick.number < ASKED and tick.number % 10 == 0:

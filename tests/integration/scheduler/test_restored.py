@@ -31,10 +31,29 @@ CONTROLS: dict[int, Control] = {
 
 #: What a resumed host finds out anew, was given by its settings, or has written already.
 LEFT_OUT = {
-    "rules", "cadence", "_remembering", "_rules", "_names", "_kept", "_needs", "_told", "_rest", "_changes", "_tick",
-    "_flight", "_oldest", "_bounds_of", "_models_of", "_timed", "_fixed", "_changed", "_oldest_line",
-    "_world", "_worlds", "warnings",
-}  # fmt: skip
+    "rules",
+    "cadence",
+    "_remembering",
+    "_rules",
+    "_names",
+    "_kept",
+    "_needs",
+    "_told",
+    "_rest",
+    "_changes",
+    "_tick",
+    "_flight",
+    "_oldest",
+    "_bounds_of",
+    "_models_of",
+    "_timed",
+    "_fixed",
+    "_changed",
+    "_oldest_line",
+    "_world",
+    "_worlds",
+    "warnings",
+}
 
 
 def shown(value: Any, seen: frozenset[int] = frozenset()) -> Any:
@@ -74,15 +93,31 @@ def live(
 ) -> TickLoop:
     """A crowded hour: a model and limits that bind, owners that leave and join, a cadence that operators slow down."""
     settings = Settings(
-        data_dir=tmp_path, llm="openai", base_url=url, api_key="any", limit_tokens=10_000_000, rate_share=0.3,
-        act_interval=7, reflection_interval=40, reflection_trigger="either", reflection_trigger_max=60,
-        limits={"day.kind:plan.calls": 2, "tick.run.calls": 2, "day.owner:*.calls": 40}, wait=0.0, max_observations=30,
+        data_dir=tmp_path,
+        llm="openai",
+        base_url=url,
+        api_key="any",
+        limit_tokens=10_000_000,
+        rate_share=0.3,
+        act_interval=7,
+        reflection_interval=40,
+        reflection_trigger="either",
+        reflection_trigger_max=60,
+        limits={"day.kind:plan.calls": 2, "tick.run.calls": 2, "day.owner:*.calls": 40},
+        wait=0.0,
+        max_observations=30,
         adaptive_latency=True,
-    )  # fmt: skip
+    )
     with TickLoop(
-        run="crowded", owners=OWNERS, settings=settings, ticks=5_000, start_minute=480, inline=True, client=client,
+        run="crowded",
+        owners=OWNERS,
+        settings=settings,
+        ticks=5_000,
+        start_minute=480,
+        inline=True,
+        client=client,
         resume=resume,
-    ) as loop:  # fmt: skip
+    ) as loop:
         for tick in loop if until else ():
             if tick.number == until:
                 loop.stop()
@@ -129,11 +164,17 @@ def test_the_run_has_been_through_all_of_it(tmp_path: Path, url: str, lost: list
     def look(state: RunState) -> None:
         steering = state.steering
         parts = {
-            "retired": state.retired, "open": state.open, "held": state.view.held, "profiles": state.profiles,
-            "learned": state.estimates._seen, "texts": state.rater._ratings.state.texts,
-            "postponed": steering.throttle.postponing.waiting, "pinned": steering.throttle.state.pinned,
-            "limits": steering._limits.changes, "latencies": state.latencies._known,
-        }  # fmt: skip
+            "retired": state.retired,
+            "open": state.open,
+            "held": state.view.held,
+            "profiles": state.profiles,
+            "learned": state.estimates._seen,
+            "texts": state.rater._ratings.state.texts,
+            "postponed": steering.throttle.postponing.waiting,
+            "pinned": steering.throttle.state.pinned,
+            "limits": steering._limits.changes,
+            "latencies": state.latencies._known,
+        }
         seen.update({name: seen.get(name, False) or bool(part) for name, part in parts.items()})
 
     for stopped in (9, 37, 62):

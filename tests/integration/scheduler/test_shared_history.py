@@ -169,8 +169,9 @@ def test_a_broadcast_reaches_the_speaker_its_group_and_whoever_is_named() -> Non
 
     streams = played(script, ticks=6).state.streams
     assert told == [
-        {ALICE: "simple", GROUP: "simple", BOB: "simple", WORLD: "simple"}, {ALICE: "integrate", BOB: "integrate"},
-    ]  # fmt: skip
+        {ALICE: "simple", GROUP: "simple", BOB: "simple", WORLD: "simple"},
+        {ALICE: "integrate", BOB: "integrate"},
+    ]
     texts = {owner: [e.text for e in stream.live("message", "observation")] for owner, stream in streams.items()}
     assert texts[GROUP] == texts[WORLD] == ["Alice discussed: It is fair."]
     assert texts[ALICE] == texts[BOB] == ["Alice discussed: It is fair.", "Final results: It won."]
@@ -185,8 +186,10 @@ def test_equal_votes_are_memories_of_their_own_and_what_is_seen_again_is_counted
 
     alice = played(script, ticks=3).state.streams[ALICE]
     assert [e.text for e in alice.live()] == [
-        "Voting confirmed by Bob.", "The hall is full.", "Voting confirmed by Bob.",
-    ]  # fmt: skip
+        "Voting confirmed by Bob.",
+        "The hall is full.",
+        "Voting confirmed by Bob.",
+    ]
 
 
 def test_an_older_run_repeats_its_ticks_with_the_names_it_was_told() -> None:

@@ -41,11 +41,17 @@ def live(
 ) -> tuple[RunSummary, list[str], list[MutableMapping[str, Any]]]:
     """Everybody plans at tick 1 and reflects at tick 3; the summary, its sentences, and the warnings meanwhile."""
     given: dict[str, Any] = {
-        "data_dir": folder, "llm": "openai", "limit_tokens": 10_000_000, "limits": {}, "breaker_failures": 5,
-        "breaker_pause": 600.0, "breaker_longest_pause": 600.0,
+        "data_dir": folder,
+        "llm": "openai",
+        "limit_tokens": 10_000_000,
+        "limits": {},
+        "breaker_failures": 5,
+        "breaker_pause": 600.0,
+        "breaker_longest_pause": 600.0,
         "endpoints": {"home": Endpoint(base_url=url, api_key="any")},
-        "models": {"small": {"endpoint": "home", "model": "m"}}, "tiers": {"routine": "small"},
-    }  # fmt: skip
+        "models": {"small": {"endpoint": "home", "model": "m"}},
+        "tiers": {"routine": "small"},
+    }
     settings = Settings(**(given | more))
     with (
         capture_logs() as logs,
@@ -70,8 +76,9 @@ def test_an_endpoint_that_is_not_there_is_named_with_what_it_cost(client: Redis,
     connection, breaker = sorted(summary.shortfalls, key=lambda one: one.because)
     assert (connection.endpoint, connection.failure, breaker.because) == ("home", "connection", "connection")
     assert {kind: connection.kinds.get(kind, 0) + breaker.kinds.get(kind, 0) for kind in breaker.kinds} == {
-        "plan": 4, "reflect": 4,
-    }  # fmt: skip
+        "plan": 4,
+        "reflect": 4,
+    }
     said = next(line for line in lines if line.startswith("Endpoint home"))
     assert nobody.replace("user:pass@", "") in said
     assert "user:pass" not in said

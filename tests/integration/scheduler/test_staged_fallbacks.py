@@ -91,14 +91,30 @@ def live(
 ) -> str:
     """Return the digest of the run, which the auditor and a replay agree with."""
     settings = Settings(
-        data_dir=folder, llm="openai", api_key="any", limit_tokens=10_000_000, wait=0, tick_rate=rate, limits={},
-        adaptive_latency=False, lease=1e9, guarantees={}, act_interval=0, reflection_trigger="either",
+        data_dir=folder,
+        llm="openai",
+        api_key="any",
+        limit_tokens=10_000_000,
+        wait=0,
+        tick_rate=rate,
+        limits={},
+        adaptive_latency=False,
+        lease=1e9,
+        guarantees={},
+        act_interval=0,
+        reflection_trigger="either",
         reflection_trigger_max=40,
-    )  # fmt: skip
+    )
     with TickLoop(
-        run=run, owners=OWNERS, settings=settings, inline=True, client=client, start_minute=START, ticks=TICKS,
+        run=run,
+        owners=OWNERS,
+        settings=settings,
+        inline=True,
+        client=client,
+        start_minute=START,
+        ticks=TICKS,
         resume=resume,
-    ) as loop:  # fmt: skip
+    ) as loop:
         for tick in loop:
             for owner in OWNERS:
                 seen = Observation(text=f"The bell of house {tick.number} rang.", minute=tick.minute, importance=6)
@@ -176,9 +192,18 @@ def test_a_worker_process_stages_what_its_host_takes(
     monkeypatch.setattr(Fallbacks, "read", reading)
     with FakeEndpoint(latency=600.0) as endpoint:
         settings = Settings(
-            data_dir=tmp_path, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000, wait=0,
-            limits={}, adaptive_latency=False, act_interval=0, workers=1, stage_fallbacks=True,
-        )  # fmt: skip
+            data_dir=tmp_path,
+            llm="openai",
+            base_url=endpoint.url,
+            api_key="any",
+            limit_tokens=10_000_000,
+            wait=0,
+            limits={},
+            adaptive_latency=False,
+            act_interval=0,
+            workers=1,
+            stage_fallbacks=True,
+        )
         with TickLoop(run="hangs", owners=OWNERS, settings=settings, start_minute=START, ticks=30) as loop:
             for _ in loop:
                 for item in loop.state.open.values():

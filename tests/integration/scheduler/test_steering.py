@@ -61,9 +61,15 @@ def live(
     """Four agents that are asked to reflect at tick 30 and 40."""
     kept = {"limits": {}, "guarantees": {}, "act_interval": 0, **settings}
     with TickLoop(
-        run=RUN, owners=OWNERS, ticks=until, resume=resume, settings=Settings(data_dir=tmp_path, **kept),
-        inline=True, client=client, start_minute=1080,
-    ) as loop:  # fmt: skip
+        run=RUN,
+        owners=OWNERS,
+        ticks=until,
+        resume=resume,
+        settings=Settings(data_dir=tmp_path, **kept),
+        inline=True,
+        client=client,
+        start_minute=1080,
+    ) as loop:
         begun(loop)
         for tick in loop:
             if tick.number in (ASKED, ASKED + 10):
@@ -99,8 +105,9 @@ def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path)
     loop = live(tmp_path, client, LOWER)
     lines = journal(client, loop)
     assert {line.core.tick: line.core.controls for line in lines if line.core.controls} == {
-        6: (SetLimit("day.run.jobs", 7),), 34: (SetLimit("day.run.jobs", 40),),
-    }  # fmt: skip
+        6: (SetLimit("day.run.jobs", 7),),
+        34: (SetLimit("day.run.jobs", 40),),
+    }
     decisions = {tick: {d.decision for d in lines[tick - 1].core.decided} for tick in (ASKED, ASKED + 10)}
     assert decisions == {ASKED: {"admitted", "heuristic"}, ASKED + 10: {"admitted"}}
     limits = limits_of(RunStore.open(client, RUN))
@@ -192,8 +199,9 @@ def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_goo
     lost = Retry("1/plan/agent:ann/0/0", "agent:ann", (1,))
     loop = live(tmp_path, client, {ASKED: [lost, SetMode("cancelled")]})
     assert {answer.control: answer.refused for answer in answers(client, loop)} == {
-        lost: "the run is cancelled: nothing is admitted any more", SetMode("cancelled"): "",
-    }  # fmt: skip
+        lost: "the run is cancelled: nothing is admitted any more",
+        SetMode("cancelled"): "",
+    }
     assert loop.tick == ASKED + 1
     summary = summarise_run(client, RUN)
     assert summary.status == "cancelled"
@@ -307,8 +315,9 @@ def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Pa
     assert loop.tick == TICKS, "it was not left: jobs were open until it was called off"
     lines = journal(client, loop)
     assert {line.core.tick: line.core.controls for line in lines if line.core.controls} == {
-        ASKED + 1: (SetMode("draining"),), ASKED + 4: (SetMode("running"),),
-    }  # fmt: skip
+        ASKED + 1: (SetMode("draining"),),
+        ASKED + 4: (SetMode("running"),),
+    }
     decided = {line.core.tick: {d.decision for d in line.core.decided} for line in lines}
     assert decided[ASKED + 10] == {"admitted"}
     assert steering_of(RunStore.open(client, RUN)).mode == "running"

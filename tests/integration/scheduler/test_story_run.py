@@ -44,9 +44,17 @@ def opened(
 ) -> TickLoop:
     settings = settings_for(world, Settings(data_dir=Path("/nowhere"), minutes_per_tick=STEP, **given))
     return TickLoop(
-        run="valley", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-        ticks=ticks, inline=True, client=client, event_types=event_types_of(world), resume=resume,
-    )  # fmt: skip
+        run="valley",
+        owners=world.owners(),
+        settings=settings,
+        locations=world.locations,
+        brief=world.brief,
+        ticks=ticks,
+        inline=True,
+        client=client,
+        event_types=event_types_of(world),
+        resume=resume,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +76,13 @@ def test_workers_pace_and_hash_seed_leave_the_digest(workers: int, pace: tuple[o
     latencies = ", ".join(f"{kind} = {ticks}" for kind, ticks in LATENCY.items())  # by default they depend on the pace
     (tmp_path / "cogitate.toml").write_text(f"minutes_per_tick = {STEP}\nlatency = {{ {latencies} }}\n")
     ran = summary(
-        *STORY, "--workers", workers, *pace, data_dir=tmp_path / "data", PYTHONHASHSEED=str(workers),
-    )  # fmt: skip
+        *STORY,
+        "--workers",
+        workers,
+        *pace,
+        data_dir=tmp_path / "data",
+        PYTHONHASHSEED=str(workers),
+    )
     world = Story(1, STEP)
     with opened(FakeRedis(), world, latency=LATENCY) as loop:
         drive(loop, world)
@@ -103,8 +116,10 @@ def test_events_of_every_type_are_routed_to_all_whom_they_concern(
     statements = [e for e in streams[REEVE].live("message") if "stage:discussion" in e.tags]
     assert all(re.match(r"[A-Z]\w+ [A-Z]\w+ discussed the ", e.text) for e in statements), "by the profile's name"
     assert {tag for e in statements for tag in e.tags if tag.startswith(("phase:", "round:"))} == {
-        "phase:council", "round:1", "round:2",
-    }  # fmt: skip
+        "phase:council",
+        "round:1",
+        "round:2",
+    }
 
 
 def test_consensus_and_results_are_integrated(lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]) -> None:

@@ -33,9 +33,16 @@ def live(folder: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = 
     world, away = Town(AGENTS, seed=5, minutes_per_tick=LONG), False
     published = InlinePublisher.publish
     settings = Settings(
-        data_dir=folder, minutes_per_tick=LONG, limits={}, act_interval=HOUR // LONG, act_per_tick=AGENTS, wait=0,
-        hint_interval=1e6, reflection_interval=120, latency=dict.fromkeys(("plan", "reflect", "act", "summarise"), 1),
-    )  # fmt: skip
+        data_dir=folder,
+        minutes_per_tick=LONG,
+        limits={},
+        act_interval=HOUR // LONG,
+        act_per_tick=AGENTS,
+        wait=0,
+        hint_interval=1e6,
+        reflection_interval=120,
+        latency=dict.fromkeys(("plan", "reflect", "act", "summarise"), 1),
+    )
 
     def outage(tick: Tick) -> None:
         nonlocal away
@@ -44,9 +51,16 @@ def live(folder: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(InlinePublisher, "publish", lambda self, jobs: 0 if away else published(self, jobs))
         with TickLoop(
-            run=RUN, owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-            ticks=until, inline=True, client=client, resume=resume,
-        ) as loop:  # fmt: skip
+            run=RUN,
+            owners=world.owners(),
+            settings=settings,
+            locations=world.locations,
+            brief=world.brief,
+            ticks=until,
+            inline=True,
+            client=client,
+            resume=resume,
+        ) as loop:
             drive(loop, world, on_tick=outage)
     return loop
 

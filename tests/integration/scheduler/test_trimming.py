@@ -62,13 +62,22 @@ def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: 
     """Live until a tick, or go on until then."""
     world = WorldChoice(agents=2, seed=1, recorded=None, minutes_per_tick=STEP).open()
     with TickLoop(
-        run=RUN, owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief, ticks=TICKS,
-        inline=True, client=client, resume=bool(client.exists(f"cogitate:{{{RUN}}}:incarnation")),
-    ) as loop:  # fmt: skip
+        run=RUN,
+        owners=world.owners(),
+        settings=settings,
+        locations=world.locations,
+        brief=world.brief,
+        ticks=TICKS,
+        inline=True,
+        client=client,
+        resume=bool(client.exists(f"cogitate:{{{RUN}}}:incarnation")),
+    ) as loop:
         drive(
-            loop, world, checkpoint_every=checkpoint_every,
+            loop,
+            world,
+            checkpoint_every=checkpoint_every,
             on_tick=lambda tick: loop.stop() if tick.number == upto < TICKS else None,
-        )  # fmt: skip
+        )
     folder = journal_folder(settings.data_dir, RUN, loop.ledger.incarnation)
     return Lived(loop.ledger.store, loop.digest, ExportedJournal(folder), loop._loop.unexported)
 
@@ -236,11 +245,17 @@ def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
     world = WorldChoice(agents=2, seed=1, recorded=None, minutes_per_tick=STEP).open()
     hosts = [
         TickLoop(
-            run=RUN, owners={}, settings=settings_of(tmp_path, 1), brief=world.brief, ticks=TICKS, inline=True,
-            client=client, resume=True,
+            run=RUN,
+            owners={},
+            settings=settings_of(tmp_path, 1),
+            brief=world.brief,
+            ticks=TICKS,
+            inline=True,
+            client=client,
+            resume=True,
         )
         for _ in range(2)
-    ]  # fmt: skip
+    ]
     first, second = hosts
     with second, pytest.raises(Fenced), first:
         first.ledger.checkpoint(2 * DAY, {"agent:x": b"{}"})
@@ -251,9 +266,15 @@ def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
 def test_the_view_of_days_long_over_is_no_finding(tmp_path: Path) -> None:
     world = WorldChoice(agents=1, seed=1, recorded=None, minutes_per_tick=STEP).open()
     with TickLoop(
-        run=RUN, owners=world.owners(), settings=settings_of(tmp_path, None), locations=world.locations,
-        brief=world.brief, ticks=10 * DAY, inline=True, client=FakeRedis(),
-    ) as loop:  # fmt: skip
+        run=RUN,
+        owners=world.owners(),
+        settings=settings_of(tmp_path, None),
+        locations=world.locations,
+        brief=world.brief,
+        ticks=10 * DAY,
+        inline=True,
+        client=FakeRedis(),
+    ) as loop:
         drive(loop, world)
     assert "day:0" not in {window.decode() for window in loop.ledger.client.smembers(loop.ledger.store.key("windows"))}
     assert audit(loop.ledger.client, RUN) == []

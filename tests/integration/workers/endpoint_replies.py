@@ -25,8 +25,10 @@ PLAN = {
 }
 GOOD = json.dumps(PLAN)
 USAGE: dict[str, Any] = {
-    "prompt_tokens": PROMPT_TOKENS, "completion_tokens": OUTPUT_TOKENS, "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
-}  # fmt: skip
+    "prompt_tokens": PROMPT_TOKENS,
+    "completion_tokens": OUTPUT_TOKENS,
+    "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
+}
 
 
 def raw(status: int, body: bytes, **headers: str) -> bytes:

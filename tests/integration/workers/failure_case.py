@@ -67,13 +67,22 @@ class Outcome(NamedTuple):
 def think(tmp_path: Path, client: Redis, url: str, *, deadline: float = 60.0) -> dict[str, Outcome]:
     """Run it; the outcomes by kind. The auditor finds nothing, and a replay comes to the same."""
     settings = Settings(
-        data_dir=tmp_path, llm="openai", limits=_limits(), limit_tokens=ROOM, retry_share=0.5, act_interval=0,
-        reflection_interval=100_000, repair_from=1440, latency=dict.fromkeys(KINDS, 2), job_deadline=deadline,
-        claim_cap=CLAIMS, api_key="any",
+        data_dir=tmp_path,
+        llm="openai",
+        limits=_limits(),
+        limit_tokens=ROOM,
+        retry_share=0.5,
+        act_interval=0,
+        reflection_interval=100_000,
+        repair_from=1440,
+        latency=dict.fromkeys(KINDS, 2),
+        job_deadline=deadline,
+        claim_cap=CLAIMS,
+        api_key="any",
         endpoints={kind: Endpoint(base_url=url) for kind in KINDS},
         models={kind: ModelSettings(endpoint=kind, model=kind, input_price=0, output_price=0) for kind in KINDS},
         kind_tiers={kind: {"routine": kind} for kind in KINDS},
-    )  # fmt: skip
+    )
     logs.configure(1)  # failed calls are told of with -v
     loop = TickLoop(run="town", owners=OWNERS, settings=settings, ticks=6, inline=True, client=client)
     with capture_logs() as told, loop:

@@ -35,8 +35,12 @@ FRAMES = (
     *(
         _broken(f"chunks with {what}", _chunk(size))
         for what, size in (
-            ("a sign", b"+32"), ("a sign below zero", b"-32"), ("a prefix", b"0x32"), ("a space before", b" 32"),
-            ("an underscore", b"3_2"), ("a size too small", b"31"),
+            ("a sign", b"+32"),
+            ("a sign below zero", b"-32"),
+            ("a prefix", b"0x32"),
+            ("a space before", b" 32"),
+            ("an underscore", b"3_2"),
+            ("a size too small", b"31"),
         )
     ),
     row("chunks with zeros before", _chunk(b"0" * 30 + b"32")),
@@ -51,7 +55,9 @@ FRAMES = (
     row("chunks named twice", _head(_CHUNKED, _CHUNKED, body=_CHUNKS)),
     _broken("an encoding of identity", _head(b"Transfer-Encoding: identity", _LENGTH)),
     failed(
-        "an unknown encoding of the transfer", "no_completion", "none",
+        "an unknown encoding of the transfer",
+        "no_completion",
+        "none",
         _head(b"Transfer-Encoding: xchunked", body=_CHUNKS),
     ),
     # lengths
@@ -93,4 +99,4 @@ FRAMES = (
     _broken("no content by its status, and a body", _head(_LENGTH, status=b"HTTP/1.1 204 No Content")),
     failed("not modified", "no_completion", "none", _head(body=b"", status=b"HTTP/1.1 304 Not Modified")),
     failed("accepted", "no_completion", "none", _head(b"Content-Length: 2", body=b"{}", status=b"HTTP/1.1 202")),
-)  # fmt: skip
+)

@@ -19,15 +19,43 @@ local redis = {call = function(command, ...)
 end}
 """
 ENTER = {
-    "token": "t", "patience": 60 * SECOND, "pace": 0, "cost": 0, "cap": 0, "place": "", "token_place": "", "waited": 0,
-    "fresh": 0, "model": "m", "missing_pause": 5 * SECOND, "ahead": 0,
-}  # fmt: skip
+    "token": "t",
+    "patience": 60 * SECOND,
+    "pace": 0,
+    "cost": 0,
+    "cap": 0,
+    "place": "",
+    "token_place": "",
+    "waited": 0,
+    "fresh": 0,
+    "model": "m",
+    "missing_pause": 5 * SECOND,
+    "ahead": 0,
+}
 LEAVE = {
-    "token": "t", "verdict": "fine", "failure": "", "calls": 1, "requests": 1, "tokens": 10, "took": 1_000,
-    "give_back": 0, "retry_after": -1, "pace": 0, "first": 0, "model": "m", "tried_missing": 0, "in_a_row": 3,
-    "share": 0.5, "window": 10, "first_pause": SECOND, "longest_pause": 8 * SECOND, "ahead": 0, "estimated": 0,
-    "reasoning": 0, "times": "",
-}  # fmt: skip
+    "token": "t",
+    "verdict": "fine",
+    "failure": "",
+    "calls": 1,
+    "requests": 1,
+    "tokens": 10,
+    "took": 1_000,
+    "give_back": 0,
+    "retry_after": -1,
+    "pace": 0,
+    "first": 0,
+    "model": "m",
+    "tried_missing": 0,
+    "in_a_row": 3,
+    "share": 0.5,
+    "window": 10,
+    "first_pause": SECOND,
+    "longest_pause": 8 * SECOND,
+    "ahead": 0,
+    "estimated": 0,
+    "reasoning": 0,
+    "times": "",
+}
 
 
 def ran(client: Redis, name: str, args: list[Any], keys: list[str] = KEYS, now: int = NOW) -> Any:

@@ -44,12 +44,21 @@ SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # w
 def settings_of(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
     return Settings(
         **{
-            "data_dir": tmp_path, "llm": "openai", "limits": {}, "limit_tokens": 1_000_000, "act_interval": 0,
-            "rate_share": 0.0, "repair_from": 1440, "base_url": endpoint.url, "api_key": "any",
-            "reflection_interval": 100_000, "input_price": 150_000, "output_price": 600_000,
+            "data_dir": tmp_path,
+            "llm": "openai",
+            "limits": {},
+            "limit_tokens": 1_000_000,
+            "act_interval": 0,
+            "rate_share": 0.0,
+            "repair_from": 1440,
+            "base_url": endpoint.url,
+            "api_key": "any",
+            "reflection_interval": 100_000,
+            "input_price": 150_000,
+            "output_price": 600_000,
         }
         | more
-    )  # fmt: skip
+    )
 
 
 def planned(settings: Settings, client: Redis, *, run: str = "town", owners: Any = None) -> TickLoop:
@@ -143,9 +152,15 @@ def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
     with FakeEndpoint() as endpoint:
         settings = settings_of(tmp_path, endpoint)
     with TickLoop(
-        run="town", owners=SAME, settings=settings, ticks=10, start_minute=500, inline=True, client=client,
+        run="town",
+        owners=SAME,
+        settings=settings,
+        ticks=10,
+        start_minute=500,
+        inline=True,
+        client=client,
         locations=[Location(id="cafe", name="Hobbs Cafe")],
-    ) as loop:  # fmt: skip
+    ) as loop:
         for _ in loop:
             pass
     assert {(note.source, note.attempts) for note in notes(client).values()} == {("llm", 2)}
@@ -196,11 +211,15 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pyt
     tokens = served.prompt_tokens + served.completion_tokens
     found = notes(client)
     assert sorted((note.source, note.saved, note.usage.tokens) for note in found.values()) == [
-        ("cached", True, tokens), ("llm", False, tokens),
-    ]  # fmt: skip
+        ("cached", True, tokens),
+        ("llm", False, tokens),
+    ]
     assert spent(client) == {
-        "calls": 1, "tokens": tokens, "usd_micros": spent(client)["usd_micros"], "jobs": 2,
-    }  # fmt: skip
+        "calls": 1,
+        "tokens": tokens,
+        "usd_micros": spent(client)["usd_micros"],
+        "jobs": 2,
+    }
     assert loop.state.view.get(Cell("run:0", "run"), "tokens") == 2 * tokens
     assert replay(client, "town", FakeRedis()).digest == loop.digest
 

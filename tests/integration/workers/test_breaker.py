@@ -172,9 +172,14 @@ def test_of_all_who_find_the_breaker_open_one_tries_the_endpoint(
     ],
 )
 def test_what_an_endpoint_says_when_it_is_tried(
-    gate_of: MakeGate, client: Redis, eventually: Callable[..., None], opened: FailureKind, found: FailureKind | None,
-    after: str, why: str,
-) -> None:  # fmt: skip
+    gate_of: MakeGate,
+    client: Redis,
+    eventually: Callable[..., None],
+    opened: FailureKind,
+    found: FailureKind | None,
+    after: str,
+    why: str,
+) -> None:
     gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0})
     call(gate, opened)
     eventually(lambda: vitals(client).breaker == "open", "the breaker to open")

@@ -36,9 +36,14 @@ OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben",
 def think(tmp_path: Path, client: Redis, run: str, url: str, **settings: object) -> Counter[tuple[str, str, int]]:
     """Ask for a plan of everybody, in one process; the ends by source, failure and attempts' calls."""
     kept = Settings(
-        data_dir=tmp_path, llm="openai", limit_tokens=10_000_000, limits={}, breaker_failures=2,
-        endpoints={"default": Endpoint(base_url=url, api_key="any")}, **settings,
-    )  # fmt: skip
+        data_dir=tmp_path,
+        llm="openai",
+        limit_tokens=10_000_000,
+        limits={},
+        breaker_failures=2,
+        endpoints={"default": Endpoint(base_url=url, api_key="any")},
+        **settings,
+    )
     with TickLoop(run=run, owners=OWNERS, settings=kept, ticks=12, inline=True, client=client) as loop:
         for tick in loop:
             if tick.number == 1:
@@ -91,10 +96,18 @@ def test_the_next_run_finds_a_server_that_was_down(
     monkeypatch.setattr(readiness, "OWN", 120.0)
     port = free_ports()
     settings = Settings(
-        data_dir=tmp_path, redis_url=valkey.url, workers=2, llm="openai", limit_tokens=10_000_000, limits={},
-        base_url=f"http://127.0.0.1:{port}/v1", api_key="any", breaker_failures=3, breaker_pause=600.0,
+        data_dir=tmp_path,
+        redis_url=valkey.url,
+        workers=2,
+        llm="openai",
+        limit_tokens=10_000_000,
+        limits={},
+        base_url=f"http://127.0.0.1:{port}/v1",
+        api_key="any",
+        breaker_failures=3,
+        breaker_pause=600.0,
         breaker_longest_pause=600.0,
-    )  # fmt: skip
+    )
 
     def live(run: str) -> Counter[tuple[str, str, str]]:
         with TickLoop(run=run, owners=OWNERS, settings=settings, ticks=12) as loop:

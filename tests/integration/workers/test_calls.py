@@ -23,9 +23,14 @@ from cogitate.workers.llm.connections.http import PooledRequest
 from tests.integration.workers.llm_case import CAP, KEY, MODEL, PROMPT, claim_of
 
 JOB = Job(
-    run="town", key=JobKey(420, "plan", "agent:ada", 0, 0), minute=420, due=425, reads=(), model="default",
+    run="town",
+    key=JobKey(420, "plan", "agent:ada", 0, 0),
+    minute=420,
+    due=425,
+    reads=(),
+    model="default",
     output_cap=CAP,
-)  # fmt: skip
+)
 
 
 def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(

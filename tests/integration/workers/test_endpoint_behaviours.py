@@ -41,16 +41,30 @@ def test_every_behaviour_has_a_name_of_its_own() -> None:
 @pytest.mark.parametrize("one", ALL.values(), ids=[*ALL])
 def test_a_job_comes_to_what_its_endpoint_deserves(one: Behaviour, endpoint: ManyWays, tmp_path: Path) -> None:
     settings = Settings(
-        data_dir=tmp_path, llm="openai", base_url=endpoint.url(one.name), api_key="any", limits={},
-        limit_tokens=10_000_000, retry_share=0.5, act_interval=0, rate_share=0.0, repair_from=1440,
-        claim_cap=one.claims, job_deadline=one.deadline,
-    )  # fmt: skip
+        data_dir=tmp_path,
+        llm="openai",
+        base_url=endpoint.url(one.name),
+        api_key="any",
+        limits={},
+        limit_tokens=10_000_000,
+        retry_share=0.5,
+        act_interval=0,
+        rate_share=0.0,
+        repair_from=1440,
+        claim_cap=one.claims,
+        job_deadline=one.deadline,
+    )
     client = FakeRedis()
     logs.configure(1)
     loop = TickLoop(
-        run="town", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=8, start_minute=360,
-        inline=True, client=client,
-    )  # fmt: skip
+        run="town",
+        owners={"agent:ada": Profile(name="Ada")},
+        settings=settings,
+        ticks=8,
+        start_minute=360,
+        inline=True,
+        client=client,
+    )
     with capture_logs() as told, loop:
         for _ in loop:
             pass

@@ -36,9 +36,11 @@ def test_the_least_cost_is_kept_too(client: Redis) -> None:
 def test_what_may_come_ahead_shortens_what_a_request_has_to_pay(client: Redis) -> None:
     enter(client, pace=SECOND, cost=2 * SECOND, ahead=300)
     assert gate(client) == {
-        "requests.next": str(NOW + SECOND), "requests.free": str(NOW + SECOND - 300),
-        "tokens.next": str(NOW + 2 * SECOND), "tokens.free": str(NOW + 2 * SECOND),
-    }  # fmt: skip
+        "requests.next": str(NOW + SECOND),
+        "requests.free": str(NOW + SECOND - 300),
+        "tokens.next": str(NOW + 2 * SECOND),
+        "tokens.free": str(NOW + 2 * SECOND),
+    }
 
 
 def test_both_clocks_give_a_place_and_the_later_one_says_when(client: Redis) -> None:
@@ -47,8 +49,11 @@ def test_both_clocks_give_a_place_and_the_later_one_says_when(client: Redis) -> 
     assert gate(client)["requests.next"] == str(NOW + 7_100)
     assert gate(client)["tokens.next"] == str(NOW + 9_200)
     assert enter(client, pace=100, place=NOW + 7_000, cost=200, token_place=NOW + 1, waited=1) == [
-        "wait", 8_000, str(NOW + 7_000), str(NOW + 1),
-    ]  # fmt: skip
+        "wait",
+        8_000,
+        str(NOW + 7_000),
+        str(NOW + 1),
+    ]
     assert counters(client) == {"waits": 1}, "who comes again was counted"
 
 
@@ -75,8 +80,10 @@ def test_who_has_a_place_leaves_when_it_is_due_and_delays_those_behind(
     answer = enter(client, pace=100, place=place, waited=1_234_999, ahead=ahead)
     assert answer == ["go", leaves, leaves - NOW, "0", "0"]
     assert gate(client) == {
-        "requests.next": str(NOW + 9_999), "requests.drift": str(became), "requests.free": str(leaves + 100 - ahead),
-    }  # fmt: skip
+        "requests.next": str(NOW + 9_999),
+        "requests.drift": str(became),
+        "requests.free": str(leaves + 100 - ahead),
+    }
     assert counters(client) == {"waited_ms": 1_234}
 
 

@@ -148,7 +148,7 @@ def test_a_missing_model_is_told_once_and_forgotten_when_it_answers(client: Redi
         (0, "0", {"window": 4, "calls": 9, "in_a_row": 99}, True, ("9", "1111")),
         (0, "", {"verdict": "hopeless"}, True, ("1", "1")),
     ],
-)  # fmt: skip
+)
 def test_failures_in_a_row_or_a_share_of_the_latest_open_the_breaker(
     client: Redis, streak: int, latest: str, changed: dict[str, Any], opens: bool, became: tuple[str, str]
 ) -> None:
@@ -161,9 +161,14 @@ def test_failures_in_a_row_or_a_share_of_the_latest_open_the_breaker(
     assert answer == (["opened", "http", pause] if opens else [""])
     if opens:
         assert {name: found[name] for name in found.keys() - {"streak", "latest", "usual", "fastest"}} == {
-            "state": "open", "why": "http", "probe": "", "probe_at": str(NOW + pause), "openings": "1",
-            "lasting": str(int(lasting)), "since": str(NOW),
-        }  # fmt: skip
+            "state": "open",
+            "why": "http",
+            "probe": "",
+            "probe_at": str(NOW + pause),
+            "openings": "1",
+            "lasting": str(int(lasting)),
+            "since": str(NOW),
+        }
         assert counters(client)["openings"] == 1
     else:
         assert "state" not in found
@@ -191,9 +196,16 @@ def test_a_probe_that_fails_opens_the_breaker_for_twice_as_long(
     assert leave(client, **failure) == ["opened", why, pause]
     lasting = str(int(failure["verdict"] == "hopeless"))
     assert gate(client) == {
-        "state": "open", "why": why, "probe": "", "probe_at": str(NOW + pause), "openings": str(openings + 1),
-        "lasting": lasting, "since": "7", "streak": "5", "latest": "1",
-    }  # fmt: skip
+        "state": "open",
+        "why": why,
+        "probe": "",
+        "probe_at": str(NOW + pause),
+        "openings": str(openings + 1),
+        "lasting": lasting,
+        "since": "7",
+        "streak": "5",
+        "latest": "1",
+    }
 
 
 @pytest.mark.parametrize("changed", [{}, {"verdict": "silent", "failure": "rate_limited"}])

@@ -21,8 +21,12 @@ def test_an_endpoint_is_tried_only_while_its_breaker_is_open(client: Redis) -> N
     given(client, hold=NOW)
     assert begin(client) == ["go"]
     assert gate(client) == {
-        "state": "open", "why": "http", "hold": str(NOW), "probe": "t", "probe_until": str(NOW + 900),
-    }  # fmt: skip
+        "state": "open",
+        "why": "http",
+        "hold": str(NOW),
+        "probe": "t",
+        "probe_until": str(NOW + 900),
+    }
     assert begin(client) == ["busy", 900]
 
 
@@ -66,10 +70,14 @@ def test_who_tries_keeps_the_pace(client: Redis) -> None:
         ({}, "silent", ["open", "http"], {"probe": ""}),
         ({}, "hopeless", ["open", "unauthorized"], {"probe": "", "why": "unauthorized"}),
         ({"why": "quota_exhausted"}, "fine", ["tries"], {"why": "quota_exhausted", "probe": "", "probe_at": str(NOW)}),
-        ({}, "fine", ["closed", 42], {"state": "", "since": str(NOW), "why": "", "probe": "", "openings": "0",
-                                      "latest": "", "streak": "2"}),
+        (
+            {},
+            "fine",
+            ["closed", 42],
+            {"state": "", "since": str(NOW), "why": "", "probe": "", "openings": "0", "latest": "", "streak": "2"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_trial_came_to_is_written(
     client: Redis, fields: dict[str, Any], verdict: str, answer: list[Any], became: dict[str, str]
 ) -> None:

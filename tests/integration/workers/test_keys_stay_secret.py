@@ -24,9 +24,16 @@ BY_ENVIRONMENT, BY_FILE, PASSWORD = "sk-environment-4711-abcdef", "SK_File_0815_
 ENCODED = base64.b64encode(f"someone:{PASSWORD}".encode()).decode()
 SECRETS = (BY_ENVIRONMENT, BY_FILE, PASSWORD, ENCODED)
 SHOWING = (
-    "config", "config --json", "status town", "status town --json", "jobs town", "audit town",
-    "export town --what journal", "export town --what jobs", "export town --what memories",
-)  # fmt: skip
+    "config",
+    "config --json",
+    "status town",
+    "status town --json",
+    "jobs town",
+    "audit town",
+    "export town --what journal",
+    "export town --what jobs",
+    "export town --what memories",
+)
 # The first reflection is asked for at tick 423 and due ten ticks later: a run that ends before waits for no answer.
 RUN = ("run", "--town", 3, "--ticks", 440, "--run", "town", "--workers", 0, "--llm", "openai", "-vv")
 LOGIN = "me:flower"

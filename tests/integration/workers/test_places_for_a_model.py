@@ -24,11 +24,21 @@ def test_waiting_for_a_rate_limit_takes_no_slot_from_what_asks_no_model(tmp_path
     """Two places for a model, and six plans for an endpoint that takes one in half a minute."""
     with FakeEndpoint() as endpoint:
         settings = Settings(
-            data_dir=tmp_path / "data", workers=1, concurrency=2, wait=0, adaptive_latency=False, rate_share=0,
-            llm="openai", limit_tokens=1_000_000, limits={}, latency={"plan": 50, "prune": 50}, job_deadline=200,
+            data_dir=tmp_path / "data",
+            workers=1,
+            concurrency=2,
+            wait=0,
+            adaptive_latency=False,
+            rate_share=0,
+            llm="openai",
+            limit_tokens=1_000_000,
+            limits={},
+            latency={"plan": 50, "prune": 50},
+            job_deadline=200,
             endpoints={"slow": Endpoint(base_url=endpoint.url, api_key="any", requests_per_minute=2, burst=0)},
-            models={"m": {"endpoint": "slow", "model": "m"}}, tiers={"routine": "m"},
-        )  # fmt: skip
+            models={"m": {"endpoint": "slow", "model": "m"}},
+            tiers={"routine": "m"},
+        )
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, ticks=60) as loop:
             client, store = loop.ledger.client, loop.ledger.store
 

@@ -82,8 +82,13 @@ def test_workers_import_what_lies_beside_the_hosts_script(tmp_path: Path) -> Non
     clean = {name: value for name, value in os.environ.items() if not name.startswith("COGITATE_")}
     ended = subprocess.run(
         [sys.executable, str(scripts / "night.py"), str(tmp_path / "data")],
-        cwd=elsewhere, env=clean, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=elsewhere,
+        env=clean,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert ended.returncode == 0, ended.stderr
     assert "{('dream', 'heuristic', 'none'): 1}" in ended.stdout
     assert "worker." not in ended.stderr
@@ -155,9 +160,12 @@ def test_a_run_whose_workers_are_missing_says_so_and_goes_on(
 
 @pytest.mark.parametrize("tick_rate", [None, 50.0])
 def test_a_kind_that_no_worker_of_ones_own_knows_is_named(
-    tmp_path: Path, registered: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
-    eventually: Callable[..., None], tick_rate: float | None,
-) -> None:  # fmt: skip
+    tmp_path: Path,
+    registered: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    eventually: Callable[..., None],
+    tick_rate: float | None,
+) -> None:
     monkeypatch.setattr("cogitate.hosting.tick_loop.PATIENT", 2.0)
     known = {hint.key for hint in trial_hints("night", kind_names())}
     registered("dream")
@@ -172,9 +180,12 @@ def test_a_kind_that_no_worker_of_ones_own_knows_is_named(
 
 
 def test_a_kind_that_no_worker_of_others_knows_is_named(
-    tmp_path: Path, valkey: EmbeddedServer, worker_log: Callable[[], str], registered: Callable[[str], None],
+    tmp_path: Path,
+    valkey: EmbeddedServer,
+    worker_log: Callable[[], str],
+    registered: Callable[[str], None],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(readiness, "OTHERS", 60.0)
     registered("dream")
     settings = Settings(data_dir=tmp_path, redis_url=valkey.url, workers=0, tick_rate=1000.0)

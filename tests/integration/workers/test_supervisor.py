@@ -108,8 +108,11 @@ def test_no_worker_outlives_its_host(
 ) -> None:
     host = subprocess.Popen(
         [sys.executable, "-c", HOST, str(settings.data_dir), valkey.url],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     assert host.stdout is not None
     worker = int(host.stdout.readline())
     ready()
@@ -125,9 +128,16 @@ def test_workers_get_exactly_the_hosts_settings(
     monkeypatch.setenv("COGITATE_TICK_RATE", "5")
     monkeypatch.chdir(tmp_path)
     host = Settings(
-        data_dir=Path("data"), redis_url=valkey.url, llm="openai", api_key="sk-1", limits={"day.run.calls": 7},
-        guarantees={}, latency={"plan": 9}, tick_rate=None, limit_usd=1.5,
-    )  # fmt: skip
+        data_dir=Path("data"),
+        redis_url=valkey.url,
+        llm="openai",
+        api_key="sk-1",
+        limits={"day.run.calls": 7},
+        guarantees={},
+        latency={"plan": 9},
+        tick_rate=None,
+        limit_usd=1.5,
+    )
     environment = worker_environment(host)
     assert not any(name.startswith("CELERY_") for name in environment)
     for name in [name for name in os.environ if name.startswith("COGITATE_")]:

@@ -76,8 +76,11 @@ def test_a_busy_worker_survives_the_loss_of_its_broker(tmp_path: Path, eventuall
     with log.open("wb") as out:
         worker = subprocess.Popen(
             [sys.executable, str(Path(__file__).parent / "busy_worker.py"), str(tmp_path)],
-            env=worker_environment(settings), cwd=tmp_path, stdout=out, stderr=out,
-        )  # fmt: skip
+            env=worker_environment(settings),
+            cwd=tmp_path,
+            stdout=out,
+            stderr=out,
+        )
     publisher = Publisher(settings)
     try:
         # More jobs than threads: some wait in the worker's hands, unacknowledged.

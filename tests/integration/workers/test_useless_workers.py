@@ -33,9 +33,13 @@ Claims.claim = claim
 def run_worker(settings: Settings, name: str, *options: str) -> subprocess.Popen[str]:
     environment = worker_environment(settings) | {"PYTHONPATH": f"{settings.data_dir}:{Path.cwd()}"}
     return subprocess.Popen(
-        [*worker_command(name), *options], env=environment, cwd=settings.data_dir, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [*worker_command(name), *options],
+        env=environment,
+        cwd=settings.data_dir,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def ended(worker: subprocess.Popen[str]) -> tuple[int, str]:

@@ -33,10 +33,23 @@ def test_a_worker_leaves_jobs_for_which_it_has_no_place_to_other_workers(
 
         def thinking(run: str, agents: int) -> TickLoop:
             settings = Settings(
-                data_dir=tmp_path / run, redis_url=server.url, workers=1, concurrency=PLACES, wait=0, limits={},
-                llm="openai", base_url=endpoint.url, api_key="any", model="m", limit_tokens=10**9, rate_share=0,
-                adaptive_latency=False, latency={"plan": 50}, job_deadline=200, batch=batch,
-            )  # fmt: skip
+                data_dir=tmp_path / run,
+                redis_url=server.url,
+                workers=1,
+                concurrency=PLACES,
+                wait=0,
+                limits={},
+                llm="openai",
+                base_url=endpoint.url,
+                api_key="any",
+                model="m",
+                limit_tokens=10**9,
+                rate_share=0,
+                adaptive_latency=False,
+                latency={"plan": 50},
+                job_deadline=200,
+                batch=batch,
+            )
             owners = {f"agent:a{number}": Profile(name=f"A{number}") for number in range(agents)}
             loop = stack.enter_context(TickLoop(run=run, owners=owners, settings=settings, ticks=60))
             with loop.tick():

@@ -56,8 +56,12 @@ def envelope(**changes: Any) -> dict[str, Any]:
         "body_encoding": "base64",
     }
     headers: dict[str, Any] = {
-        "task": "plan", "id": "r/1/plan/a/0/0", "timelimit": [None, None], "argsrepr": "", "kwargsrepr": ""
-    }  # fmt: skip
+        "task": "plan",
+        "id": "r/1/plan/a/0/0",
+        "timelimit": [None, None],
+        "argsrepr": "",
+        "kwargsrepr": "",
+    }
     return {
         "body": changes.get("body", body("r/1/plan/a/0/0")),
         "content-type": changes.get("content_type", "application/json"),
@@ -131,8 +135,13 @@ def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.Comp
     clean = {name: value for name, value in os.environ.items() if not name.startswith("COGITATE_")}
     return subprocess.run(
         [sys.executable, "-m", "celery", "-A", "cogitate", *arguments],
-        cwd=folder, env=clean | environment, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("command", ["worker", "flower"])

@@ -28,9 +28,17 @@ def test_a_warm_shutdown_waits_for_calls_in_flight(
     with FakeEndpoint() as endpoint:
         endpoint.hold()
         settings = Settings(
-            data_dir=tmp_path, redis_url=valkey.url, llm="openai", base_url=endpoint.url, api_key="any",
-            limit_tokens=10_000_000, workers=0, wait=0.0, concurrency=4, latency={"reflect": 50},
-        )  # fmt: skip
+            data_dir=tmp_path,
+            redis_url=valkey.url,
+            llm="openai",
+            base_url=endpoint.url,
+            api_key="any",
+            limit_tokens=10_000_000,
+            workers=0,
+            wait=0.0,
+            concurrency=4,
+            latency={"reflect": 50},
+        )
         with TickLoop(run="town", owners=OWNERS, settings=settings, ticks=9) as loop:
             for tick in loop:
                 if tick.number == 3:

@@ -14,10 +14,21 @@ from tests.simulation.seeded.scene import RUN
 
 #: Between two steps: weight of each, when its kind is on in a seed.
 BETWEEN = {
-    "host killed": 3, "host stopped": 2, "second host": 2, "worker killed": 4, "worker stopped": 4,
-    "message lost": 5, "message doubled": 5, "message delayed": 5, "messages reordered": 2, "broker wiped": 2,
-    "server stalled": 2, "server restarted": 2, "wall clock jumped": 2, "older worker": 2,
-}  # fmt: skip
+    "host killed": 3,
+    "host stopped": 2,
+    "second host": 2,
+    "worker killed": 4,
+    "worker stopped": 4,
+    "message lost": 5,
+    "message doubled": 5,
+    "message delayed": 5,
+    "messages reordered": 2,
+    "broker wiped": 2,
+    "server stalled": 2,
+    "server restarted": 2,
+    "wall clock jumped": 2,
+    "older worker": 2,
+}
 #: Of one call to the server.
 OF_CALLS = ("call refused", "call delayed", "call landed late", "reply lost")
 #: Of one request to the model.

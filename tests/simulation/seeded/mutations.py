@@ -238,11 +238,21 @@ def corrections_forgotten_on_resume() -> AbstractContextManager[Any]:
 def corrections_of_the_attempt_before() -> Iterator[None]:
     """Of a job whose further attempt is not over, the usage of the one before is taken for what it came to."""
     with (
-        in_script("claim", ("'claims', claims, 'last', cjson.encode(reserved))",
-                            "'claims', claims, 'last', claims > 1 and usage or cjson.encode(reserved))")),
-        in_script("advance", ("elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or",
-                              "elseif claims == '1' and redis.call('HEXISTS', run .. 'attempts', latest) == 1 or")),
-    ):  # fmt: skip
+        in_script(
+            "claim",
+            (
+                "'claims', claims, 'last', cjson.encode(reserved))",
+                "'claims', claims, 'last', claims > 1 and usage or cjson.encode(reserved))",
+            ),
+        ),
+        in_script(
+            "advance",
+            (
+                "elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or",
+                "elseif claims == '1' and redis.call('HEXISTS', run .. 'attempts', latest) == 1 or",
+            ),
+        ),
+    ):
         yield
 
 
@@ -421,8 +431,11 @@ MUTATIONS: dict[str, Mutation] = {
     ),
     "a claimed job is handed out again": script("claim", ("if running ~= '' then return {'claimed'} end", "")),
     "refused claims count as attempts": script(
-        "claim", ("if running ~= '' then return {'claimed'} end",
-                  "if running ~= '' then redis.call('HINCRBY', name, 'claims', 1) return {'claimed'} end")
+        "claim",
+        (
+            "if running ~= '' then return {'claimed'} end",
+            "if running ~= '' then redis.call('HINCRBY', name, 'claims', 1) return {'claimed'} end",
+        ),
     ),
     "hints are limited": hints_without_repeat,
     "a tick is written in two steps": steps_by_two,
@@ -467,7 +480,7 @@ MUTATIONS: dict[str, Mutation] = {
         "present", (" or (status ~= 'running' and status ~= 'paused')", "")
     ),
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
-}  # fmt: skip
+}
 
 #: Faults that are to be frequent, so that few seeds are enough.
 FOCUS: dict[str, tuple[str, ...]] = {

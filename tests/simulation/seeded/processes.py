@@ -85,15 +85,29 @@ class HostProcess(Process):
         resume = bool(cluster.client.exists(incarnation_key(RUN)))
         world = world_of(scene)
         loop = TickLoop(
-            run=RUN, owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-            ticks=scene.ticks, start_minute=scene.start, event_types=world.event_types, resume=resume,
-            inline=True, client=cluster.client,
-        )  # fmt: skip
+            run=RUN,
+            owners=world.owners(),
+            settings=settings,
+            locations=world.locations,
+            brief=world.brief,
+            ticks=scene.ticks,
+            start_minute=scene.start,
+            event_types=world.event_types,
+            resume=resume,
+            inline=True,
+            client=cluster.client,
+        )
         waiting = ResultCollector(
-            loop.ledger, cluster.broker.publish, apply=settings.apply, wait=settings.wait_seconds(), lease=LEASE,
-            hint_interval=settings.hint_interval, pace=loop._loop.pace, awaited=loop.state.latencies.awaited,
+            loop.ledger,
+            cluster.broker.publish,
+            apply=settings.apply,
+            wait=settings.wait_seconds(),
+            lease=LEASE,
+            hint_interval=settings.hint_interval,
+            pace=loop._loop.pace,
+            awaited=loop.state.latencies.awaited,
             clock=cluster.clock,
-        )  # fmt: skip
+        )
         waiting._leases = WatchedLeases(cluster)
         loop._loop.collector = waiting
         loop._loop.engine._fallbacks = CountedFallbacks(cluster)

@@ -93,8 +93,14 @@ def scene_of(number: int) -> Scene:
         "retry_share": draw.choice((0.0, 0.2, 0.5, 0.5)),
         "claim_cap": draw.choice((2, 3, 4, 6)),
         "latency": {
-            "plan": 1 + draw.randrange(3), "act": 1, "reflect": 1 + draw.randrange(2), "summarise": 2, "prune": 2,
-            "rate": 1, "integrate": 2, "recount": 2,
+            "plan": 1 + draw.randrange(3),
+            "act": 1,
+            "reflect": 1 + draw.randrange(2),
+            "summarise": 2,
+            "prune": 2,
+            "rate": 1,
+            "integrate": 2,
+            "recount": 2,
         },
         "act_interval": draw.choice((1, 1, 2)),
         "act_per_tick": draw.choice((2, 3)),
@@ -116,7 +122,7 @@ def scene_of(number: int) -> Scene:
         "tick_rate": None if number % 2 else PACE,
         "collect_garbage": "python",  # idle time is simulated, and a collection of all that tests have left is not
         "stage_fallbacks": number % 3 != 1,
-    }  # fmt: skip
+    }
     if chosen["tick_rate"] is not None:
         chosen["adaptive_latency"] = False
     adapts = asks and number % 4 == 3  # patient ones among them: that may be had however long ticks wait

@@ -80,10 +80,17 @@ def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = (
     world = world_of(scene)
     settings = scene.settings.model_copy(update={"wait": 0.0, "lease": 1e9, "tick_rate": None})
     loop = TickLoop(
-        run=RUN, owners=world.owners(), settings=settings, locations=world.locations,
-        brief=world.brief, ticks=scene.ticks, start_minute=scene.start, event_types=world.event_types, inline=True,
+        run=RUN,
+        owners=world.owners(),
+        settings=settings,
+        locations=world.locations,
+        brief=world.brief,
+        ticks=scene.ticks,
+        start_minute=scene.start,
+        event_types=world.event_types,
+        inline=True,
         client=client,
-    )  # fmt: skip
+    )
     loop.state.rules = replace(loop.state.rules, waits=scene.settings.wait_seconds() > 0)
     steered = Steered(client, loop, dict(ends), times, last=scene.ticks)
     for tick in loop:

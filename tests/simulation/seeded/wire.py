@@ -130,7 +130,13 @@ def client_of(kind: type[UnixDomainSocketConnection], socket: Path, db: int = 0)
     """Return a client of the server on that socket, with connections of that class."""
     return Redis(
         connection_pool=PlainPool(
-            connection_class=kind, path=str(socket), db=db, socket_timeout=SOCKET_TIMEOUT,
-            retry=Retry(NoBackoff(), RETRIES), driver_info=None, protocol=2, command_packer=Packer(),
+            connection_class=kind,
+            path=str(socket),
+            db=db,
+            socket_timeout=SOCKET_TIMEOUT,
+            retry=Retry(NoBackoff(), RETRIES),
+            driver_info=None,
+            protocol=2,
+            command_packer=Packer(),
         )
-    )  # fmt: skip
+    )

@@ -29,9 +29,13 @@ TURN = 0.05  # seconds that an owner's turn takes: meanwhile others go on, and w
 JOINS, GONE = 2, 2  # the tick at which the guest comes, and for how many of the last ones it is gone
 PLACES = (Location(id="inn", name="The Inn", type="inn"), Location(id="mill", name="The Mill", type="work"))
 DEEDS = (
-    "swept the floor of the inn", "found a silver ring under the bridge", "is idle", "repaired the mill's wheel",
-    "argued with the miller about 12 sacks of flour", "saw the river rise above the meadow",
-)  # fmt: skip
+    "swept the floor of the inn",
+    "found a silver ring under the bridge",
+    "is idle",
+    "repaired the mill's wheel",
+    "argued with the miller about 12 sacks of flour",
+    "saw the river rise above the meadow",
+)
 LINES = ("The bridge will not hold.", "Meet me at the mill at noon.", "I owe you 3 coins.")
 
 
@@ -100,12 +104,28 @@ class World:
         kind = draw.random()
         if kind < 0.5:
             text = f"{owner.partition(':')[2].title()} {draw.choice(DEEDS)}"
-            loop.observe(owner, Entry(type="observation", text=text, minute=tick.minute, location="inn",
-                                      subjects=(owner,), importance=draw.choice((0, 1, 3, 8))))  # fmt: skip
+            loop.observe(
+                owner,
+                Entry(
+                    type="observation",
+                    text=text,
+                    minute=tick.minute,
+                    location="inn",
+                    subjects=(owner,),
+                    importance=draw.choice((0, 1, 3, 8)),
+                ),
+            )
         elif kind < 0.8:
             other = draw.choice(AGENTS)
-            said = Entry(type="message", text=draw.choice(LINES), minute=tick.minute, location="inn",
-                         subjects=(owner, other), importance=draw.choice((2, 6)), source="dialogue")  # fmt: skip
+            said = Entry(
+                type="message",
+                text=draw.choice(LINES),
+                minute=tick.minute,
+                location="inn",
+                subjects=(owner, other),
+                importance=draw.choice((2, 6)),
+                source="dialogue",
+            )
             for hearer in dict.fromkeys((owner, other, "world")):
                 loop.observe(hearer, said)
         elif kind < 0.86:

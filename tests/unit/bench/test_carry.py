@@ -27,8 +27,9 @@ def told(memories: list[Asked], kind: str) -> list[tuple[str, list[str]]]:
 def test_a_question_counts_by_the_share_of_its_evidence() -> None:
     lines = [Entry(type="observation", text=f"the cake number{n}", minute=n, number=n) for n in range(1, 13)]
     lines.append(Entry(type="observation", text="nothing to eat", minute=13, number=13))
-    memory = Asked("ann", lines, (Question("the cake", "one", frozenset({12})), Question("the cake", "two",
-        frozenset({12, 13}))))  # fmt: skip
+    memory = Asked(
+        "ann", lines, (Question("the cake", "one", frozenset({12})), Question("the cake", "two", frozenset({12, 13})))
+    )
     assert [share for _, share in carry.recalls([memory], DIALOGUE)] == [1.0, 0.5]
 
 

@@ -48,8 +48,9 @@ def test_a_check_finds_what_a_reader_stumbles_over(check: str, wrong: str, right
 def test_a_sentence_knows_what_stands_before_it() -> None:
     assert not CHECKS["dangling pronoun"](sentence("Ben Cole came. She greeted him."))
     assert [s.text for s in sentences_of(made("I heard “Yes. No!” today. It rained."))] == [
-        "I heard “Yes. No!” today.", "It rained.",
-    ]  # fmt: skip
+        "I heard “Yes. No!” today.",
+        "It rained.",
+    ]
 
 
 def test_the_table_counts_of_a_thousand_sentences() -> None:

@@ -22,8 +22,11 @@ def test_the_page_shows_what_the_command_prints(half: str) -> None:
 def test_the_stories_tell_every_fact_that_they_are_measured_by() -> None:
     for story in read_stories():
         assert {kind: len(story.facts[kind]) for kind in KINDS} == {
-            "names": 5, "objective": 3, "relation": 3, "item": 3,
-        }, story.name  # fmt: skip
+            "names": 5,
+            "objective": 3,
+            "relation": 3,
+            "item": 3,
+        }, story.name
         whole = story.kept(" ".join(story.lines))
         assert all(found == of for found, of in whole.values()), (story.name, whole)
 

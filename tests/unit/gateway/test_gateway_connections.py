@@ -73,9 +73,16 @@ def test_hosts_that_go_away_in_mid_body_leave_a_line_each_and_no_word_of_theirs(
 
 @pytest.mark.parametrize(
     "sent",
-    [b"", b"GET /health", HEADERS, HEADERS + b"Content-Length: 9\r\n\r\n", HEADERS + b"Content-Length: 9\r\n\r\n{",
-     HEADERS + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /"],
-)  # fmt: skip
+    [
+        b"",
+        b"GET /health",
+        HEADERS,
+        HEADERS + b"Content-Length: 9\r\n\r\n",
+        HEADERS + b"Content-Length: 9\r\n\r\n{",
+        HEADERS + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /",
+    ],
+)
 def test_a_request_that_does_not_arrive_in_time_is_cut_off(sent: bytes) -> None:
     with serving(connection=Hasty) as (client, _), connected(client, sent) as connection:
         connection.sendall(b"")
@@ -115,11 +122,19 @@ def test_a_stranger_is_refused_before_its_body_and_not_listened_to() -> None:
 
 @pytest.mark.parametrize(
     "sent",
-    [b"\x00\x16\x03\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /health HTTP/1.1\r\n\r\n", b"GET  HTTP/1.1\r\n\r\n",
-     HEADERS + b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\n", HEADERS + b"Content-Length: -1\r\n\r\n",
-     HEADERS + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", HEADERS + b"X: " + b"x" * 100_000,
-     HEADERS + b"Transfer-Encoding: gzip\r\n\r\n", HEADERS + b"Content-Length: \xb2\r\n\r\n"],
-)  # fmt: skip
+    [
+        b"\x00\x16\x03\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /health HTTP/1.1\r\n\r\n",
+        b"GET  HTTP/1.1\r\n\r\n",
+        HEADERS + b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\n",
+        HEADERS + b"Content-Length: -1\r\n\r\n",
+        HEADERS + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        HEADERS + b"X: " + b"x" * 100_000,
+        HEADERS + b"Transfer-Encoding: gzip\r\n\r\n",
+        HEADERS + b"Content-Length: \xb2\r\n\r\n",
+    ],
+)
 def test_what_is_no_http_is_refused_without_a_trace(sent: bytes, capfd: pytest.CaptureFixture[str]) -> None:
     with serving() as (client, _):
         with connected(client, sent) as connection:

@@ -44,7 +44,15 @@ def raw(client: Client, body: bytes, path: str = "/runs/v/ticks/1") -> tuple[int
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"{", b"[]", b"null", b"1", b'"turn"', b"\xff\xfe", b'{"observations": [NaN]}', b"[" * 100_000,
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"1",
+        b'"turn"',
+        b"\xff\xfe",
+        b'{"observations": [NaN]}',
+        b"[" * 100_000,
         b'{"observations": [{"owner": "agent:ada", "text": "\\ud800"}]}',
         b'{"observations": [{"owner": "agent:ada", "text": "\xed\xa0\x80"}]}',
         b'{"observations": [{"owner": "agent:ada", "text": "x", "importance": Infinity}]}',
@@ -60,7 +68,7 @@ def raw(client: Client, body: bytes, path: str = "/runs/v/ticks/1") -> tuple[int
         b'{"requests": [{"kind": "plan", "owner": "agent:ada", "params": {"a": 1, "\\u0061": 2}}]}',
         b'{"requests": [{"kind": "plan", "owner": "agent:ada", "params": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}]}",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_turn_is_refused_and_changes_nothing(served: Served, body: bytes) -> None:
     assert raw(served.client, body) == (422, "malformed")
     assert served.client.get("/runs/v").body["tick"] == 0
@@ -92,11 +100,17 @@ def test_what_is_not_marked_as_json_is_refused(served: Served) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/nothing", 404), ("DELETE", "/runs/v", 405), ("GET", "/docs", 404), ("GET", "/redoc", 404),
-        ("GET", "/runs/none", 404), ("GET", "/runs/%2e%2e", 404), ("GET", "/runs/a%00b", 422),
-        ("GET", "/runs/v/events?after=x", 422), ("GET", "/runs/" + "v" * 65, 422),
+        ("GET", "/nothing", 404),
+        ("DELETE", "/runs/v", 405),
+        ("GET", "/docs", 404),
+        ("GET", "/redoc", 404),
+        ("GET", "/runs/none", 404),
+        ("GET", "/runs/%2e%2e", 404),
+        ("GET", "/runs/a%00b", 422),
+        ("GET", "/runs/v/events?after=x", 422),
+        ("GET", "/runs/" + "v" * 65, 422),
     ],
-)  # fmt: skip
+)
 def test_every_refusal_has_one_shape(served: Served, method: str, path: str, status: int) -> None:
     found = served.client.send(method, path)
     assert found.status == status, found
@@ -110,10 +124,19 @@ def test_a_tick_that_is_no_number_of_one(served: Served, tick: str) -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"redis_url": "redis://elsewhere"}, {"kinds": ["os"]}, {"api_key": "x"}, {"base_url": "http://x"},
-     {"llm": "openai"}, {"data_dir": "/"}, {"prompts": "/"}, {"limit_usd": 1000}, {"nonsense": 1},
-     {"minutes_per_tick": 0}],
-)  # fmt: skip
+    [
+        {"redis_url": "redis://elsewhere"},
+        {"kinds": ["os"]},
+        {"api_key": "x"},
+        {"base_url": "http://x"},
+        {"llm": "openai"},
+        {"data_dir": "/"},
+        {"prompts": "/"},
+        {"limit_usd": 1000},
+        {"nonsense": 1},
+        {"minutes_per_tick": 0},
+    ],
+)
 def test_a_host_sets_nothing_of_the_machine(settings: dict[str, Any]) -> None:
     with serving() as (client, _):
         found = client.post("/runs/v/open", {**OPEN, "settings": settings})
@@ -206,10 +229,16 @@ def test_no_address_beyond_this_machine_without_tokens() -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("", "no token"), ("game", "line 1"), ("game short", "at least 16"), (f"ga me {GAME}", "line 1"),
-     (f"game {GAME}\ngame {TOWN}", "has a token already"), (f"../x {GAME}", "line 1"),
-     (f"game {GAME}\xe9", "at least 16")],
-)  # fmt: skip
+    [
+        ("", "no token"),
+        ("game", "line 1"),
+        ("game short", "at least 16"),
+        (f"ga me {GAME}", "line 1"),
+        (f"game {GAME}\ngame {TOWN}", "has a token already"),
+        (f"../x {GAME}", "line 1"),
+        (f"game {GAME}\xe9", "at least 16"),
+    ],
+)
 def test_a_file_that_holds_no_tokens(tmp_path: Path, text: str, says: str) -> None:
     file = tmp_path / "hosts.txt"
     file.write_text(text)

@@ -35,10 +35,15 @@ def served() -> Iterator[Served]:
 
 
 OPERATIONS = [
-    ("GET", "/health"), ("POST", "/runs/{run}/open"), ("GET", "/runs/{run}"), ("POST", "/runs/{run}/ticks/{tick}"),
-    ("POST", "/runs/{run}/memory"), ("POST", "/runs/{run}/steer"), ("GET", "/runs/{run}/status"),
+    ("GET", "/health"),
+    ("POST", "/runs/{run}/open"),
+    ("GET", "/runs/{run}"),
+    ("POST", "/runs/{run}/ticks/{tick}"),
+    ("POST", "/runs/{run}/memory"),
+    ("POST", "/runs/{run}/steer"),
+    ("GET", "/runs/{run}/status"),
     ("POST", "/runs/{run}/close"),
-]  # fmt: skip
+]
 
 
 def test_every_request_is_published_and_no_page_is_loaded_from_elsewhere(served: Served) -> None:

@@ -34,10 +34,16 @@ def line(do: str, body: object = None, **more: object) -> dict[str, object]:
 
 def test_each_line_gets_its_answer() -> None:
     answers = said(
-        line("open", OPEN), line("tick", SEEN, tick=1, id=[7]), line("tick", SEEN, tick=1, id="again"),
-        line("stand"), line("memory", {"read": "recent", "owner": ADA}), line("steer", {"mode": "paused"}),
-        line("status"), line("close"), line("stand"),
-    )  # fmt: skip
+        line("open", OPEN),
+        line("tick", SEEN, tick=1, id=[7]),
+        line("tick", SEEN, tick=1, id="again"),
+        line("stand"),
+        line("memory", {"read": "recent", "owner": ADA}),
+        line("steer", {"mode": "paused"}),
+        line("status"),
+        line("close"),
+        line("stand"),
+    )
     assert [one.get("id") for one in answers[:3]] == [None, [7], "again"]
     assert answers[1]["ok"] == answers[2]["ok"]
     assert answers[3]["ok"]["tick"] == 1
@@ -50,13 +56,24 @@ def test_each_line_gets_its_answer() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "code"),
-    [(b"{", "malformed"), (b"[]", "malformed"), (b'{"do": NaN}', "malformed"), (b"\xff", "malformed"),
-     ({"do": "dance", "run": "v"}, "malformed"), ({"do": "stand"}, "malformed"), (line("tick", {}), "malformed"),
-     (line("tick", {"observation": []}, tick=1), "malformed"), (line("tick", {}, tick=0), "malformed"),
-     (line("tick", {}, tick=2), "out_of_order"), (line("tick", {"leaves": ["agent:x"]}, tick=1), "input_refused"),
-     (line("memory", {"read": "recent"}), "malformed"), (line("open", OPEN | {"x": 1}), "malformed"),
-     ({"do": "open", "run": "../x"}, "setting_refused"), (line("stand", more=1), "malformed")],
-)  # fmt: skip
+    [
+        (b"{", "malformed"),
+        (b"[]", "malformed"),
+        (b'{"do": NaN}', "malformed"),
+        (b"\xff", "malformed"),
+        ({"do": "dance", "run": "v"}, "malformed"),
+        ({"do": "stand"}, "malformed"),
+        (line("tick", {}), "malformed"),
+        (line("tick", {"observation": []}, tick=1), "malformed"),
+        (line("tick", {}, tick=0), "malformed"),
+        (line("tick", {}, tick=2), "out_of_order"),
+        (line("tick", {"leaves": ["agent:x"]}, tick=1), "input_refused"),
+        (line("memory", {"read": "recent"}), "malformed"),
+        (line("open", OPEN | {"x": 1}), "malformed"),
+        ({"do": "open", "run": "../x"}, "setting_refused"),
+        (line("stand", more=1), "malformed"),
+    ],
+)
 def test_a_line_that_cannot_be_is_refused_and_the_next_one_answered(wrong: object, code: str) -> None:
     _, refused, taken = said(line("open", OPEN), wrong, line("tick", SEEN, tick=1))
     assert refused["error"]["code"] == code, refused

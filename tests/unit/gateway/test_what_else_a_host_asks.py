@@ -45,22 +45,25 @@ def scored(found: Iterable[Scored]) -> list[dict[str, Any]]:
 
 QUESTIONS: list[tuple[dict[str, Any], Any]] = [
     ({"read": "recall", "query": "the bell", "limit": 3}, lambda view: scored(view.recall("the bell", limit=3))),
-    ({"read": "recall", "about": [BEN], "types": ["observation", "message"], "since": 9, "profile": "spec"},
-     lambda view: scored(view.recall("", about=BEN, types=("observation", "message"), since=9, profile="spec"))),
+    (
+        {"read": "recall", "about": [BEN], "types": ["observation", "message"], "since": 9, "profile": "spec"},
+        lambda view: scored(view.recall("", about=BEN, types=("observation", "message"), since=9, profile="spec")),
+    ),
     ({"read": "recent", "limit": 4}, lambda view: view.recent(4)),
     ({"read": "by_type", "type": "plan"}, lambda view: view.by_type("plan")),
     ({"read": "about", "subject": "Ben Cole", "limit": 2}, lambda view: view.about("Ben Cole", 2)),
     ({"read": "between", "start": 70, "end": 100}, lambda view: view.between(70, 100)),
     ({"read": "reflections"}, lambda view: view.reflections()),
-    ({"read": "conversations"}, lambda view: [
-        {"participants": talk.participants, "entries": talk.entries} for talk in view.conversations()
-    ]),
+    (
+        {"read": "conversations"},
+        lambda view: [{"participants": talk.participants, "entries": talk.entries} for talk in view.conversations()],
+    ),
     ({"read": "relationships"}, lambda view: [asdict(one) for one in view.relationships()]),
     ({"read": "plan"}, lambda view: asdict(view.plan())),
     ({"read": "summary"}, lambda view: view.summary),
     ({"read": "character"}, lambda view: view.character),
     ({"read": "context", "query": "the bell", "tokens": 200}, lambda view: view.context("the bell", tokens=200)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("question", "read"), QUESTIONS, ids=[one["read"] for one, _ in QUESTIONS])
@@ -74,11 +77,15 @@ def test_a_question_finds_what_python_reads(lived: Served, question: dict[str, A
 
 @pytest.mark.parametrize(
     ("question", "code"),
-    [({"read": "recent", "owner": "agent:nobody"}, "input_refused"), ({"read": "dream", "owner": ADA}, "malformed"),
-     ({"read": "recent"}, "malformed"), ({"read": "recent", "owner": ADA, "query": "x"}, "malformed"),
-     ({"read": "between", "owner": ADA, "start": 9, "end": 3}, "input_refused"),
-     ({"read": "recall", "owner": ADA, "profile": "nonsense"}, "input_refused")],
-)  # fmt: skip
+    [
+        ({"read": "recent", "owner": "agent:nobody"}, "input_refused"),
+        ({"read": "dream", "owner": ADA}, "malformed"),
+        ({"read": "recent"}, "malformed"),
+        ({"read": "recent", "owner": ADA, "query": "x"}, "malformed"),
+        ({"read": "between", "owner": ADA, "start": 9, "end": 3}, "input_refused"),
+        ({"read": "recall", "owner": ADA, "profile": "nonsense"}, "input_refused"),
+    ],
+)
 def test_a_question_that_cannot_be_is_refused(lived: Served, question: dict[str, Any], code: str) -> None:
     found = lived.client.post("/runs/v/memory", question)
     assert (found.status, found.body["code"]) == (422, code)
@@ -87,16 +94,28 @@ def test_a_question_that_cannot_be_is_refused(lived: Served, question: dict[str,
 @pytest.mark.parametrize(
     ("path", "message", "says"),
     [
-        ("/runs/v/ticks/400", {"observation": []},
-         "observation []: there is no such field; did you mean observations?"),
-        ("/runs/v/ticks/400", {"observations": [{"owner": ADA, "texts": "x"}]},
-         "observations.0.texts 'x': there is no such field; did you mean text?"),
-        ("/runs/v/ticks/400", {"events": [{"event": STATEMENT | {"speakers": BEN}}]},
-         f"events.0.event.speakers {BEN!r}: there is no such field; did you mean speaker?"),
-        ("/runs/v/memory", {"read": "summary", "owner": ADA, "zzz": 1},
-         "summary.zzz 1: there is no such field; there are owner, read"),
+        (
+            "/runs/v/ticks/400",
+            {"observation": []},
+            "observation []: there is no such field; did you mean observations?",
+        ),
+        (
+            "/runs/v/ticks/400",
+            {"observations": [{"owner": ADA, "texts": "x"}]},
+            "observations.0.texts 'x': there is no such field; did you mean text?",
+        ),
+        (
+            "/runs/v/ticks/400",
+            {"events": [{"event": STATEMENT | {"speakers": BEN}}]},
+            f"events.0.event.speakers {BEN!r}: there is no such field; did you mean speaker?",
+        ),
+        (
+            "/runs/v/memory",
+            {"read": "summary", "owner": ADA, "zzz": 1},
+            "summary.zzz 1: there is no such field; there are owner, read",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_field_that_no_message_has_is_refused_with_those_that_there_are(
     lived: Served, path: str, message: dict[str, Any], says: str
 ) -> None:
@@ -180,9 +199,10 @@ def test_a_run_is_steered_from_its_next_tick_on() -> None:
     with serving(redis) as (client, table):
         client.answer("/runs/v/open", OPEN)
         for message in (
-            {"limit": "day.run.calls", "value": 5}, {"throttle": "reflect", "factor": 0.5, "pinned": True},
+            {"limit": "day.run.calls", "value": 5},
+            {"throttle": "reflect", "factor": 0.5, "pinned": True},
             {"mode": "draining"},
-        ):  # fmt: skip
+        ):
             assert client.answer("/runs/v/steer", message)["state"] == "waits"
         answer = client.answer("/runs/v/ticks/1", {})
         state = table.get("host", "v").loop.state
@@ -196,10 +216,16 @@ def test_a_run_is_steered_from_its_next_tick_on() -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [{}, {"mode": "running", "throttle": "reflect"}, {"mode": "faster"}, {"limit": "calls", "value": 1},
-     {"limit": "day.run.calls", "value": -1}, {"throttle": "plan", "factor": 0.5},
-     {"throttle": "reflect", "factor": 2}],
-)  # fmt: skip
+    [
+        {},
+        {"mode": "running", "throttle": "reflect"},
+        {"mode": "faster"},
+        {"limit": "calls", "value": 1},
+        {"limit": "day.run.calls", "value": -1},
+        {"throttle": "plan", "factor": 0.5},
+        {"throttle": "reflect", "factor": 2},
+    ],
+)
 def test_a_request_that_cannot_be_is_refused(lived: Served, message: dict[str, Any]) -> None:
     found = lived.client.post("/runs/v/steer", message)
     assert (found.status, found.body["code"]) == (422, "malformed")

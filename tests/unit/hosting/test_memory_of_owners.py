@@ -97,8 +97,13 @@ def village_day(loop: TickLoop, read: Callable[[TickLoop], object]) -> str:
             if tick.minute // 60 % 4 == 2:  # an hour's talk, then three hours of silence
                 speaker, text = (ADA, BEN)[tick.number % 2], f"I counted {tick.minute} sheep at the market today."
                 for owner in (ADA, BEN):
-                    said = {"type": "message", "source": "dialogue", "text": text, "minute": tick.minute,
-                            "subjects": (speaker, BEN if speaker == ADA else ADA)}  # fmt: skip
+                    said = {
+                        "type": "message",
+                        "source": "dialogue",
+                        "text": text,
+                        "minute": tick.minute,
+                        "subjects": (speaker, BEN if speaker == ADA else ADA),
+                    }
                     loop.observe(owner, said)
             read(loop)
     return loop.digest
@@ -139,10 +144,16 @@ def test_the_same_view_is_read_from_the_ledger(cogitate_loop: Loops) -> None:
 
 READINGS: tuple[Callable[[MemoryView], object], ...] = (
     lambda view: (view.owner, view.minute, view.summary, view.character, len(view)),
-    lambda view: view.recent(), lambda view: view.recall("Who counted sheep?"), lambda view: view.plan(),
-    lambda view: view.reflections(), lambda view: view.conversations(), lambda view: view.relationships(),
-    lambda view: view.context("sheep"), lambda view: view.about("Ben Cole"), lambda view: view.between(500, 700),
-)  # fmt: skip
+    lambda view: view.recent(),
+    lambda view: view.recall("Who counted sheep?"),
+    lambda view: view.plan(),
+    lambda view: view.reflections(),
+    lambda view: view.conversations(),
+    lambda view: view.relationships(),
+    lambda view: view.context("sheep"),
+    lambda view: view.about("Ben Cole"),
+    lambda view: view.between(500, 700),
+)
 
 
 def test_a_fork_of_the_host_reads_nothing(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,9 +222,11 @@ def test_a_run_keeps_its_profile(cogitate_loop: Loops) -> None:
     client = FakeRedis()
     choice: ProfileChoice = {"recency": 1.0, "importance": 0.5}
     first = cogitate_loop(
-        owners=OWNERS, ticks=5, client=client,
+        owners=OWNERS,
+        ticks=5,
+        client=client,
         settings=PinnedSettings(retrieval=choice, kind_retrieval={"plan": "spec"}),
-    )  # fmt: skip
+    )
     for _ in first:
         first.checkpoint(b"")
     resumed = cogitate_loop(owners={}, ticks=9, client=client, resume=True, settings=PinnedSettings(retrieval="spec"))

@@ -66,9 +66,12 @@ class Market(mesa.Model):  # type: ignore[misc]
 
 def minds_of(model: mesa.Model, **more: Any) -> Minds:
     return think(
-        model, run="market", who=lambda agent: Profile(name=f"Trader {agent.unique_id}"), settings=PinnedSettings(),
+        model,
+        run="market",
+        who=lambda agent: Profile(name=f"Trader {agent.unique_id}"),
+        settings=PinnedSettings(),
         **more,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning])
@@ -102,9 +105,12 @@ def test_agents_reflect_in_the_background_until_their_limit_binds(redis: FakeRed
     market = Market(CoTReasoning, "http://127.0.0.1:9", trader=Gossip)
     limits = {"day.kind:plan.jobs": 1}
     with think(
-        market, run="market", who=lambda agent: Profile(name=f"Trader {agent.unique_id}"), minutes_per_step=10,
+        market,
+        run="market",
+        who=lambda agent: Profile(name=f"Trader {agent.unique_id}"),
+        minutes_per_step=10,
         settings=PinnedSettings(limits=limits),
-    ) as minds:  # fmt: skip
+    ) as minds:
         for _ in range(STEPS_OF_TWO_DAYS):
             market.step()
         reflections = [minds[agent].view.reflections() for agent in market.agents]
@@ -126,8 +132,9 @@ def test_what_has_not_changed_is_remembered_once(redis: FakeRedis) -> None:
             memory.add_to_memory("observation", {"self_state": {"location": location}, "local_state": {}})
             memory.process_step()
         assert [str(fields["text"]) for fields in memory.take()] == [
-            'Observation: self state: {"location": "the gate"}', 'Observation: self state: {"location": "the well"}'
-        ]  # fmt: skip
+            'Observation: self state: {"location": "the gate"}',
+            'Observation: self state: {"location": "the well"}',
+        ]
         assert memory.take() == []
         assert minds.loop.tick == 0
 
@@ -148,9 +155,11 @@ def test_an_agent_that_never_thinks_keeps_its_memory_and_one_that_joins_gets_one
     first, second = market.agents
     kept = first.memory
     with think(
-        market, run="market", settings=PinnedSettings(),
+        market,
+        run="market",
+        settings=PinnedSettings(),
         who=lambda agent: None if agent is first else Profile(name=f"Trader {agent.unique_id}"),
-    ) as minds:  # fmt: skip
+    ) as minds:
         assert first.memory is kept
         assert isinstance(second.memory, CogitateMemory)
         late = Trader(market, CoTReasoning, "openai/none", vision=-1, api_base=first.llm.api_base)

@@ -64,10 +64,13 @@ def steps_of(model: Any) -> int:
 def trajectory(model: Any) -> list[object]:
     """Return where every agent stands, what it is, and what the model's random numbers would be next."""
     agents = [
-        (agent.unique_id, getattr(getattr(agent, "cell", None), "coordinate", None),
-         sorted((name, value) for name, value in vars(agent).items() if isinstance(value, int | float | str)))
+        (
+            agent.unique_id,
+            getattr(getattr(agent, "cell", None), "coordinate", None),
+            sorted((name, value) for name, value in vars(agent).items() if isinstance(value, int | float | str)),
+        )
         for agent in model.agents
-    ]  # fmt: skip
+    ]
     numbers = model.rng if isinstance(model.rng, int) else str(model.rng.bit_generator.state)  # a seed: 4.0's Epstein
     return [agents, steps_of(model), model.random.getstate(), numbers]
 
@@ -86,9 +89,12 @@ def test_a_model_goes_its_own_way_with_minds_as_without(made: Callable[[], Any],
     for _ in range(40):
         alone.step()
     with minds_of(
-        accompanied, who=every_seventh, minutes_per_step=15, sees=lambda agent: f"I am number {agent.unique_id}.",
+        accompanied,
+        who=every_seventh,
+        minutes_per_step=15,
+        sees=lambda agent: f"I am number {agent.unique_id}.",
         brief=lambda agent: {"activity": f"being number {agent.unique_id}"},
-    ) as minds:  # fmt: skip
+    ) as minds:
         for _ in range(40):
             accompanied.step()
             thoughts += len(minds.applied)
@@ -242,8 +248,9 @@ def test_an_observation_and_several_are_seen_as_they_are(redis: FakeRedis) -> No
             model.step()
         found = minds[model.agents[0]].view.recent(9)
         assert {(entry.text, entry.importance == 9) for entry in found} == {
-            ("A coin fell.", True), ("It rolled away.", False)
-        }  # fmt: skip
+            ("A coin fell.", True),
+            ("It rolled away.", False),
+        }
 
 
 @pytest.mark.parametrize("minutes", [0, 61, 1.5, True, "10"])

@@ -99,9 +99,14 @@ def of_mesa(settings: PinnedSettings) -> TickLoop:
         return None if text is None else Observation(text=text, minute=15 * model.made, importance=8)
 
     with think(
-        model, run="test", who=lambda agent: OWNERS[f"agent:{agent.unique_id}"], sees=sees, minutes_per_step=15,
-        settings=settings, ticks=TICKS,
-    ) as minds:  # fmt: skip
+        model,
+        run="test",
+        who=lambda agent: OWNERS[f"agent:{agent.unique_id}"],
+        sees=sees,
+        minutes_per_step=15,
+        settings=settings,
+        ticks=TICKS,
+    ) as minds:
         for _ in range(TICKS):
             model.step()
     return minds.loop

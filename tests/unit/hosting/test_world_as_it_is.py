@@ -66,9 +66,12 @@ def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> Non
 
 @pytest.mark.parametrize(
     ("given", "why"),
-    [({"world": "past"}, "world='past' is none of"), ({"world": "present"}, 'world="present" says how a run'),
-     ({"world": "present", "exist": "replace"}, 'give exist="resume"')],
-)  # fmt: skip
+    [
+        ({"world": "past"}, "world='past' is none of"),
+        ({"world": "present"}, 'world="present" says how a run'),
+        ({"world": "present", "exist": "replace"}, 'give exist="resume"'),
+    ],
+)
 def test_a_world_that_cannot_be_is_refused(cogitate_loop: Loops, given: dict[str, str], why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         opened(cogitate_loop, **given)

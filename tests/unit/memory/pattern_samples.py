@@ -21,9 +21,13 @@ _SOURCE = f"{ROOT / 'cogitate'}/"
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 _FEW, _MANY = 3, 40  # samples of one alternative; a repeat of at most so many cannot be pumped far
 _OF_CATEGORY = {
-    sre.CATEGORY_DIGIT: "1", sre.CATEGORY_NOT_DIGIT: "a", sre.CATEGORY_SPACE: " ", sre.CATEGORY_NOT_SPACE: "a",
-    sre.CATEGORY_WORD: "a", sre.CATEGORY_NOT_WORD: "%",
-}  # fmt: skip
+    sre.CATEGORY_DIGIT: "1",
+    sre.CATEGORY_NOT_DIGIT: "a",
+    sre.CATEGORY_SPACE: " ",
+    sre.CATEGORY_NOT_SPACE: "a",
+    sre.CATEGORY_WORD: "a",
+    sre.CATEGORY_NOT_WORD: "%",
+}
 
 
 class Used(NamedTuple):
@@ -177,9 +181,16 @@ def _takes(parts: list[Any], char: str) -> bool:
             return True
         if op is sre.RANGE and argument[0] <= ord(char) <= argument[1]:
             return True
-        if op is sre.CATEGORY and re.match({
-            sre.CATEGORY_DIGIT: r"\d", sre.CATEGORY_NOT_DIGIT: r"\D", sre.CATEGORY_SPACE: r"\s",
-            sre.CATEGORY_NOT_SPACE: r"\S", sre.CATEGORY_WORD: r"\w", sre.CATEGORY_NOT_WORD: r"\W",
-        }[argument], char):  # fmt: skip
+        if op is sre.CATEGORY and re.match(
+            {
+                sre.CATEGORY_DIGIT: r"\d",
+                sre.CATEGORY_NOT_DIGIT: r"\D",
+                sre.CATEGORY_SPACE: r"\s",
+                sre.CATEGORY_NOT_SPACE: r"\S",
+                sre.CATEGORY_WORD: r"\w",
+                sre.CATEGORY_NOT_WORD: r"\W",
+            }[argument],
+            char,
+        ):
             return True
     return False

@@ -158,19 +158,29 @@ def test_what_waited_is_appended_in_order_and_may_be_archived_at_once(streams: d
     assert apply(streams, effects, 9) == []
     stream = streams[ANN]
     assert [(stream.entries[n].text, stream.entries[n].tick, stream.is_live(n)) for n in (6, 7)] == [
-        ("waits 0", 9, True), ("waits 1", 9, False)
-    ]  # fmt: skip
+        ("waits 0", 9, True),
+        ("waits 1", 9, False),
+    ]
     assert {number: stream.archived[number] for number in (1, 7)} == {
-        1: Archived(9, INTO_SUMMARY), 7: Archived(9, INTO_SUMMARY)
-    }  # fmt: skip
+        1: Archived(9, INTO_SUMMARY),
+        7: Archived(9, INTO_SUMMARY),
+    }
     assert [entry.text for entry in stream.head.waiting] == ["waits 2"]
 
 
 @pytest.mark.parametrize(
     ("numbers", "ratings", "good"),
-    [((1,), (1,), True), ((1,), (10,), True), ((1,), (0,), False), ((1,), (11,), False), ((1, 2), (5, 11), False),
-     ((1, 2), (5,), False), ((1,), (5, 5), False), ((), (), True)],
-)  # fmt: skip
+    [
+        ((1,), (1,), True),
+        ((1,), (10,), True),
+        ((1,), (0,), False),
+        ((1,), (11,), False),
+        ((1, 2), (5, 11), False),
+        ((1, 2), (5,), False),
+        ((1,), (5, 5), False),
+        ((), (), True),
+    ],
+)
 def test_a_rating_is_of_one_entry_each_and_from_1_to_10(
     streams: dict[str, Stream], numbers: tuple[int, ...], ratings: tuple[int, ...], good: bool
 ) -> None:

@@ -68,10 +68,15 @@ def test_what_is_to_be_done_is_told_as_a_plan(text: str, what: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Yesterday a party at 5 pm", "The party was at 5 pm", "Ann is cooking dinner at 5 pm", "Nothing at 5 pm",
-        "It is 5 pm", "A party", "",
+        "Yesterday a party at 5 pm",
+        "The party was at 5 pm",
+        "Ann is cooking dinner at 5 pm",
+        "Nothing at 5 pm",
+        "It is 5 pm",
+        "A party",
+        "",
     ],
-)  # fmt: skip
+)
 def test_what_is_past_going_on_or_nothing_to_do_is_no_appointment(text: str) -> None:
     assert found(text) == []
 

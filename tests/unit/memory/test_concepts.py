@@ -8,9 +8,13 @@ from cogitate.memory.language.text import stem
 
 def test_a_word_has_the_themes_of_all_lines_that_name_it() -> None:
     assert _read("\nmeal eat lunch\n  lunches supper\npet dog eat\n") == {
-        "meal": ("#meal",), "eat": ("#meal", "#pet"), "lunch": ("#meal",), "supper": ("#meal",), "pet": ("#pet",),
+        "meal": ("#meal",),
+        "eat": ("#meal", "#pet"),
+        "lunch": ("#meal",),
+        "supper": ("#meal",),
+        "pet": ("#pet",),
         "dog": ("#pet",),
-    }  # fmt: skip
+    }
 
 
 def test_words_of_everyday_life_share_themes() -> None:

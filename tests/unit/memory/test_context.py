@@ -88,11 +88,8 @@ STREAMS = {
 
 def test_the_last_three_memories_of_a_location_one_line_each() -> None:
     assert location_memory(STREAMS, "inn") == (
-        "Recent Location Memory:\n"
-        "- day 2, 1:00 AM: Two.\n"
-        "- day 2, 2:00 AM: Three.\n"
-        "- day 2, 3:00 AM: Four."
-    )  # fmt: skip
+        "Recent Location Memory:\n- day 2, 1:00 AM: Two.\n- day 2, 2:00 AM: Three.\n- day 2, 3:00 AM: Four."
+    )
     assert location_memory(STREAMS, "inn", count=1).endswith("Memory:\n- day 2, 3:00 AM: Four.")
     assert location_memory(STREAMS, "cellar") == ""
 
@@ -108,8 +105,11 @@ def test_the_world_and_all_sections_together() -> None:
     assert world_memory(STREAMS) == "World Memory:\n- day 2, 12:00 AM: The quest began."
     together = scope_context(STREAMS, location="inn", present=["npc:bob"])
     assert [line for line in together.splitlines() if line and not line.startswith("-")] == [
-        "Recent Location Memory:", "NPC Memory:", "bob:", "World Memory:",
-    ]  # fmt: skip
+        "Recent Location Memory:",
+        "NPC Memory:",
+        "bob:",
+        "World Memory:",
+    ]
     named = scope_context(STREAMS, location="inn", present=["npc:bob"], names={"npc:bob": "Bob Smith"})
     assert named == together.replace("bob:", "Bob Smith:")
     assert scope_context({}, location="inn") == ""
@@ -122,9 +122,19 @@ def test_a_long_memory_stays_one_short_line_and_other_entries_are_no_memories() 
 
 
 @pytest.mark.parametrize(
-    ("limit", "texts"), [(None, ["one", "two", "three"]), (11, ["one", "two", "three"]), (10, ["two", "three"]),
-                         (8, ["two", "three"]), (7, ["three"]), (5, ["three"]), (4, []), (0, []), (-1, [])]
-)  # fmt: skip
+    ("limit", "texts"),
+    [
+        (None, ["one", "two", "three"]),
+        (11, ["one", "two", "three"]),
+        (10, ["two", "three"]),
+        (8, ["two", "three"]),
+        (7, ["three"]),
+        (5, ["three"]),
+        (4, []),
+        (0, []),
+        (-1, []),
+    ],
+)
 def test_entries_fill_what_the_limit_leaves_to_the_last_character(limit: int | None, texts: list[str]) -> None:
     entries = [
         Entry(type="observation", text=text, minute=n, number=n) for n, text in enumerate(("one", "two", "three"))
@@ -156,8 +166,9 @@ def lines(*memories: Entry, room: int = 1_000, **planned: PlanItem) -> list[str]
 
 def test_of_memories_with_one_text_the_most_important_is_shown() -> None:
     assert lines(entry("Bob spoke.", 9), entry("bob  SPOKE.", 2), entry("Ann spoke.", 5)) == [
-        "- day 1, 12:05 AM: Ann spoke.", "- day 1, 12:09 AM: Bob spoke.",
-    ]  # fmt: skip
+        "- day 1, 12:05 AM: Ann spoke.",
+        "- day 1, 12:09 AM: Bob spoke.",
+    ]
 
 
 def test_memories_fill_what_the_room_leaves_to_the_last_token() -> None:
@@ -171,8 +182,9 @@ def test_memories_fill_what_the_room_leaves_to_the_last_token() -> None:
 def test_items_of_the_plan_are_shown_with_their_time_and_place_as_far_as_they_have_any() -> None:
     timed = PlanItem(id="1", description="Have  lunch", minute=725, location="cafe")
     assert lines(now=PlanItem(id="2", description="Write"), later=timed) == [
-        "Now: Write", "Next: 12:05 PM Have lunch (Hobbs Cafe)",
-    ]  # fmt: skip
+        "Now: Write",
+        "Next: 12:05 PM Have lunch (Hobbs Cafe)",
+    ]
 
 
 def test_a_line_shows_three_hundred_characters_of_a_memory() -> None:

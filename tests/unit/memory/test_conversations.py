@@ -153,8 +153,11 @@ def test_a_line_is_a_message_or_an_overheard_observation(fields: dict[str, Any],
 def test_the_name_of_an_owner_is_the_display_name_or_its_id() -> None:
     names = {MARIA: "Maria Lopez", KLAUS: ""}
     assert [resolve_name(owner, names) for owner in (MARIA, KLAUS, "cafe", "agent:")] == [
-        "Maria Lopez", "klaus", "cafe", "agent:",
-    ]  # fmt: skip
+        "Maria Lopez",
+        "klaus",
+        "cafe",
+        "agent:",
+    ]
 
 
 def test_parts_are_listed_as_in_a_sentence() -> None:
@@ -226,16 +229,20 @@ def test_an_entry_is_read_as_its_owners(entry: Entry, text: str) -> None:
             [message("I will buy 3 ducks.", 600, subjects=(KLAUS,))],
             "Conversation with Klaus Mueller at cafe on day 1, 10:00 AM. Klaus Mueller will buy 3 ducks.",
         ),
-        ([message("I will bring 20 chairs.", 9), observation("A tree fell.", 8)],
-         "A tree fell. Maria Lopez will bring 20 chairs."),
+        (
+            [message("I will bring 20 chairs.", 9), observation("A tree fell.", 8)],
+            "A tree fell. Maria Lopez will bring 20 chairs.",
+        ),
         ([message("4 ducks.", 600, subjects=())], "4 ducks."),
         ([message("Hm?", 600)], "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM."),
-        ([message("Oh?", 601), message("Hm?", 600)],
-         "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM."),
+        (
+            [message("Oh?", 601), message("Hm?", 600)],
+            "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM.",
+        ),
         ([observation("?", 600)], "?"),
         ([], "Nothing worth keeping was said."),
     ],
-)  # fmt: skip
+)
 def test_a_digest_opens_with_who_talked_where_and_when(entries: list[Entry], told: str) -> None:
     assert summarise_entries(stream_of(*entries).live(), WORLD.names) == told
 
@@ -347,8 +354,10 @@ def test_the_last_of_very_many_clauses_may_be_told() -> None:
 
 def test_the_style_of_a_digest_chooses_what_it_tells() -> None:
     facts = [observation(f"Zoe paid {n} crowns to Max in Rome.", n) for n in range(20, 24)]
-    gist = [observation(f"the garden gate was open and the garden dog ran {word}.", n + 30)
-            for n, word in enumerate(["off", "home", "away", "loose"])]  # fmt: skip
+    gist = [
+        observation(f"the garden gate was open and the garden dog ran {word}.", n + 30)
+        for n, word in enumerate(["off", "home", "away", "loose"])
+    ]
     entries = stream_of(*facts, *gist).live()
     assert (
         summarise_entries(entries, {})

@@ -15,8 +15,11 @@ from cogitate.memory.summaries.critical import (
 )
 
 NOTHING, OBJECTIVE, BOND, POSSESSION = (
-    "The evening was long and grey.", "Elara must leave.", "Borin is a rival of Elara.", "Elara wears the old cloak.",
-)  # fmt: skip
+    "The evening was long and grey.",
+    "Elara must leave.",
+    "Borin is a rival of Elara.",
+    "Elara wears the old cloak.",
+)
 
 
 @pytest.mark.parametrize(

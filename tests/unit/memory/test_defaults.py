@@ -33,45 +33,108 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         Entry,
         {"type": "plan", "text": "Walk.", "minute": 7},
         {
-            "number": 0, "tick": 0, "location": "", "subjects": [], "keywords": [], "importance": 0, "rated": 0,
-            "source": "perception", "source_id": "", "evidence": [], "items": [], "valid_until": 0,
-            "provisional": False, "tags": [], "quest_id": "", "encounter_id": "", "since_minute": None,
+            "number": 0,
+            "tick": 0,
+            "location": "",
+            "subjects": [],
+            "keywords": [],
+            "importance": 0,
+            "rated": 0,
+            "source": "perception",
+            "source_id": "",
+            "evidence": [],
+            "items": [],
+            "valid_until": 0,
+            "provisional": False,
+            "tags": [],
+            "quest_id": "",
+            "encounter_id": "",
+            "since_minute": None,
             "since_number": None,
         },
     ),
-    (PlanItem, {"id": "1-0", "description": "Walk."},
-     {"location": None, "minute": None, "priority": 3, "status": "pending"}),
+    (
+        PlanItem,
+        {"id": "1-0", "description": "Walk."},
+        {"location": None, "minute": None, "priority": 3, "status": "pending"},
+    ),
     (Archived, {"tick": 3}, {"into": 0}),
     (Marks, {}, {"accesses": 0, "last_accessed": 0, "repeats": 0, "last_repeat": 0}),
     (Character, {}, {"names": [], "objectives": [], "relationships": {}, "inventory": []}),
-    (Head, {}, {"last_number": 0, "summary": "", "summary_version": 0, "cursors": {}, "plan_status": {},
-                "counters": {}, "waiting": [], "character": {}}),
+    (
+        Head,
+        {},
+        {
+            "last_number": 0,
+            "summary": "",
+            "summary_version": 0,
+            "cursors": {},
+            "plan_status": {},
+            "counters": {},
+            "waiting": [],
+            "character": {},
+        },
+    ),
     (RatingState, {}, {"texts": {}, "given": {}, "errors": {}, "recent": [], "considered": 0, "called": 0}),
     (RatedText, {"kind": "seen", "stems": []}, {"ratings": []}),
-    (Profile, {"name": "Ann"}, {"age": None, "occupation": "", "traits": [], "background": "", "currently": "",
-                                "routine": "", "home": "", "work": ""}),
+    (
+        Profile,
+        {"name": "Ann"},
+        {
+            "age": None,
+            "occupation": "",
+            "traits": [],
+            "background": "",
+            "currently": "",
+            "routine": "",
+            "home": "",
+            "work": "",
+        },
+    ),
     (Location, {"id": "a", "name": "A"}, {"type": "", "tags": []}),
     (
         MemoryLimits,
         {},
         {
-            "max_observations": 200, "max_reflections": 50, "max_plans": 7, "importance_threshold": 5,
-            "reflection_interval": 720, "reflection_trigger": "interval", "reflection_trigger_max": 150,
-            "summary_threshold": 5, "retention": 2880, "max_archived": None, "max_history": 100_000,
-            "recount_on_failure": "unchanged", "policy": "stream", "policies": {}, "on_failure": "heuristic",
-            "cells": 5, "token_limit": 4_000, "compress_at": 0.8, "compress_to": 0.6, "retain": 3, "passes": 2,
+            "max_observations": 200,
+            "max_reflections": 50,
+            "max_plans": 7,
+            "importance_threshold": 5,
+            "reflection_interval": 720,
+            "reflection_trigger": "interval",
+            "reflection_trigger_max": 150,
+            "summary_threshold": 5,
+            "retention": 2880,
+            "max_archived": None,
+            "max_history": 100_000,
+            "recount_on_failure": "unchanged",
+            "policy": "stream",
+            "policies": {},
+            "on_failure": "heuristic",
+            "cells": 5,
+            "token_limit": 4_000,
+            "compress_at": 0.8,
+            "compress_to": 0.6,
+            "retain": 3,
+            "passes": 2,
         },
     ),
-    (Append, {"type": "append", "owner": "a", "entry": {"type": "plan", "text": "", "minute": 0}},
-     {"replaces": 0, "cut": 0}),
-    (Archive, {"type": "archive", "owner": "a", "numbers": [1]},
-     {"into_appended": False, "into_summary": False, "shown": None, "lost": 0}),
+    (
+        Append,
+        {"type": "append", "owner": "a", "entry": {"type": "plan", "text": "", "minute": 0}},
+        {"replaces": 0, "cut": 0},
+    ),
+    (
+        Archive,
+        {"type": "archive", "owner": "a", "numbers": [1]},
+        {"into_appended": False, "into_summary": False, "shown": None, "lost": 0},
+    ),
     (AdvanceCursor, {"type": "cursor", "owner": "a", "name": "n", "start": 1, "end": 2}, {"shown": None}),
     (ReplaceSummary, {"type": "summary", "owner": "a", "text": "", "version": 1}, {"cut": 0}),
     (ForgetWaiting, {"type": "forget", "owner": "a", "count": 1}, {"start": 0}),
     (SetCharacter, {"type": "character", "owner": "a", "character": {}}, {"cut": 0}),
     (Rate, {"type": "rate", "owner": "a", "numbers": [1], "ratings": [2]}, {"paid": False}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])
@@ -96,9 +159,17 @@ def test_equal_texts_are_held_once() -> None:
     def made() -> Entry:
         word = "".join(["cof", "fee"])
         return shared(
-            Entry(type="observation", text=word + "!", minute=1, location=word + "1", subjects=(word + "2",),
-                  keywords=(word + "3",), source_id=word + "4", tags=(word + "5",))
-        )  # fmt: skip
+            Entry(
+                type="observation",
+                text=word + "!",
+                minute=1,
+                location=word + "1",
+                subjects=(word + "2",),
+                keywords=(word + "3",),
+                source_id=word + "4",
+                tags=(word + "5",),
+            )
+        )
 
     one, other = made(), made()
     assert one == other
@@ -108,24 +179,34 @@ def test_equal_texts_are_held_once() -> None:
 
 def test_what_effects_give_up_is_told() -> None:
     effects = (
-        ForgetWaiting(owner="a", count=3), ForgetWaiting(owner="a", count=0),
-        ReplaceSummary(owner="b", text="", version=1, cut=7), ReplaceSummary(owner="b", text="", version=1),
-        SetCharacter(owner="c", character=Character(), cut=9), SetCharacter(owner="c", character=Character()),
-        Archive(owner="e", numbers=(1, 2, 3), lost=2), Archive(owner="e", numbers=(4,)),
+        ForgetWaiting(owner="a", count=3),
+        ForgetWaiting(owner="a", count=0),
+        ReplaceSummary(owner="b", text="", version=1, cut=7),
+        ReplaceSummary(owner="b", text="", version=1),
+        SetCharacter(owner="c", character=Character(), cut=9),
+        SetCharacter(owner="c", character=Character()),
+        Archive(owner="e", numbers=(1, 2, 3), lost=2),
+        Archive(owner="e", numbers=(4,)),
         MarkAccessed(owner="d", numbers=(1,), minute=1),
-    )  # fmt: skip
+    )
     assert list(losses(effects)) == [
-        Loss("memory.forgotten", "a", 3), Loss("memory.summary_cut", "b", 1), Loss("memory.character_cut", "c", 1),
+        Loss("memory.forgotten", "a", 3),
+        Loss("memory.summary_cut", "b", 1),
+        Loss("memory.character_cut", "c", 1),
         Loss("memory.history_cut", "e", 2),
-    ]  # fmt: skip
+    ]
 
 
 def test_policies_are_an_owners_its_scopes_or_the_runs() -> None:
     limits = MemoryLimits(policy="cells", policies={"npc:smith": "stream", "npc": "tokens", "group": "tokens"})
     found = {owner: limits.policy_of(owner) for owner in ("npc:smith", "npc:ann", "agent:ann", "group:x", "world")}
     assert found == {
-        "npc:smith": "stream", "npc:ann": "tokens", "agent:ann": "cells", "group:x": "tokens", "world": "stream",
-    }  # fmt: skip
+        "npc:smith": "stream",
+        "npc:ann": "tokens",
+        "agent:ann": "cells",
+        "group:x": "tokens",
+        "world": "stream",
+    }
 
 
 def test_a_trigger_is_150_and_a_fresh_one_is_full() -> None:
@@ -181,13 +262,15 @@ def test_the_longest_text_is_one_of_4000_characters() -> None:
 @pytest.mark.parametrize(
     ("figures", "expected"),
     [
-        ((compaction.MUNDANE, compaction.WORTHWHILE, compaction.TARGET, compaction.FEWEST, compaction.MOST_SUBJECTS),
-         (3, 0.85, 0.75, 3, 12)),
+        (
+            (compaction.MUNDANE, compaction.WORTHWHILE, compaction.TARGET, compaction.FEWEST, compaction.MOST_SUBJECTS),
+            (3, 0.85, 0.75, 3, 12),
+        ),
         ((compaction.SETTLED, conversations.GAP), (2_160, 30)),  # game minutes
         ((cells.SUMMARY_TOKENS, window.MOST_SUMMARY), (250, 600)),
         ((parts.LEAST_PART, units.MOST_SENTENCES, units.MAX_SPEAKER), (10, 300, 60)),
     ],
-)  # fmt: skip
+)
 def test_memory_is_cut_and_summarised_by_the_figures_that_runs_were_made_with(
     figures: tuple[float, ...], expected: tuple[float, ...]
 ) -> None:

@@ -98,10 +98,12 @@ class Cup(BaseModel):
     [
         ({"milk": -2}, "milk -2: Input should be greater than or equal to 0"),
         ({"milk": 1}, "milk 1: an odd amount"),
-        ({"tea": [1, "x"], "milk": -2},
-         "tea.1 'x': Input should be a valid integer, unable to parse string as an integer"),
+        (
+            {"tea": [1, "x"], "milk": -2},
+            "tea.1 'x': Input should be a valid integer, unable to parse string as an integer",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_first_fault_is_told_with_its_place_and_value(fields: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Cup(**fields)

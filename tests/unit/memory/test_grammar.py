@@ -62,10 +62,24 @@ def test_a_denied_past_agrees_with_several() -> None:
 @pytest.mark.parametrize(
     "verb",
     [
-        "can", "used", "couldn't", "put", "hurt", "went", "gave", "walked", "singing", "trying", "agreed", "here",
-        "makes", "is", "café", "both",
+        "can",
+        "used",
+        "couldn't",
+        "put",
+        "hurt",
+        "went",
+        "gave",
+        "walked",
+        "singing",
+        "trying",
+        "agreed",
+        "here",
+        "makes",
+        "is",
+        "café",
+        "both",
     ],
-)  # fmt: skip
+)
 def test_pasts_auxiliaries_and_what_is_no_verb_stay(verb: str) -> None:
     """Each is of another list or ending than the others."""
     assert agree(verb, SINGULAR) == agree(verb, PLURAL) == verb
@@ -73,19 +87,40 @@ def test_pasts_auxiliaries_and_what_is_no_verb_stay(verb: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "adverb"),
-    [("just", True), ("so", True), ("early", True), ("sadly", True), ("only", True), ("ugly", False), ("fly", False),
-     ("house", False), ("lying", False)],
-)  # fmt: skip
+    [
+        ("just", True),
+        ("so", True),
+        ("early", True),
+        ("sadly", True),
+        ("only", True),
+        ("ugly", False),
+        ("fly", False),
+        ("house", False),
+        ("lying", False),
+    ],
+)
 def test_an_adverb_is_listed_or_ends_in_ly_and_has_five_letters(word: str, adverb: bool) -> None:
     assert is_adverb(word) is adverb
 
 
 @pytest.mark.parametrize(
     ("word", "takes"),
-    [("to", True), ("helps", True), ("miss", True), ("invite", True), ("invites", True), ("seeing", True),
-     ("house", False), ("walks", False), ("hope", False), ("", False), ("asked", True), ("shed", False),
-     ("used", False)],
-)  # fmt: skip
+    [
+        ("to", True),
+        ("helps", True),
+        ("miss", True),
+        ("invite", True),
+        ("invites", True),
+        ("seeing", True),
+        ("house", False),
+        ("walks", False),
+        ("hope", False),
+        ("", False),
+        ("asked", True),
+        ("shed", False),
+        ("used", False),
+    ],
+)
 def test_a_pronoun_is_an_object_after_prepositions_and_some_verbs(word: str, takes: bool) -> None:
     assert takes_object(word) is takes
 
@@ -120,12 +155,25 @@ def test_a_finite_verb_is_known_by_its_form_or_by_the_subject_before_it(words: s
 @pytest.mark.parametrize(
     ("word", "past"),
     [
-        ("had", True), ("went", True), ("walked", True), ("agreed", True), ("tried", True),
-        ("red", False), ("bed", False), ("used", False), ("added", True),  # of four letters too many are no verbs
-        ("need", False), ("proceed", False), ("walking", False), ("walks", False), ("mill", False),
-        ("men", False), ("goes", False), ("leaves", False),  # irregular, and no past
+        ("had", True),
+        ("went", True),
+        ("walked", True),
+        ("agreed", True),
+        ("tried", True),
+        ("red", False),
+        ("bed", False),
+        ("used", False),
+        ("added", True),  # of four letters too many are no verbs
+        ("need", False),
+        ("proceed", False),
+        ("walking", False),
+        ("walks", False),
+        ("mill", False),
+        ("men", False),
+        ("goes", False),
+        ("leaves", False),  # irregular, and no past
     ],
-)  # fmt: skip
+)
 def test_a_past_is_known_by_its_form(word: str, past: bool) -> None:
     assert is_past(word) is past
 
@@ -133,9 +181,17 @@ def test_a_past_is_known_by_its_form(word: str, past: bool) -> None:
 @pytest.mark.parametrize(
     ("said", "verb"),
     [
-        ("mill burned", True), ("wine fed it", True), ("hope mill", True), ("just mill", False), ("red mill", False),
-        ("mill went", True), ("they'll mill", True), ("she mill", True), ("mill she", False), ("mill is", True),
+        ("mill burned", True),
+        ("wine fed it", True),
+        ("hope mill", True),
+        ("just mill", False),
+        ("red mill", False),
+        ("mill went", True),
+        ("they'll mill", True),
+        ("she mill", True),
+        ("mill she", False),
+        ("mill is", True),
     ],
-)  # fmt: skip
+)
 def test_a_verb_is_seen_among_words(said: str, verb: bool) -> None:
     assert has_verb(said.split()) is verb

@@ -72,8 +72,13 @@ def test_the_specs_example_ends_at_or_below_its_limit() -> None:
 
 def test_the_world_shares_its_history_and_an_agent_does_not() -> None:
     assert [is_shared(owner) for owner in ("group:a", "world", "agent:group", "npc:world", "location:a", "")] == [
-        True, True, False, False, False, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_memories_of_the_world_are_not_cut_with_its_statements() -> None:

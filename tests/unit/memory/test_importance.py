@@ -88,11 +88,18 @@ def test_before_any_rating_a_text_is_taken_for_what_runs_were_made_with(
 @pytest.mark.parametrize(
     "text",
     [
-        "got married", "Ann married Ben Cole.", "My mother died last night.", "discovered a secret", "He was arrested.",
-        "Ben betrayed me and stole my savings.", "Ada was born at dawn.", "Our house burned to the ground.",
-        "Ben lost his job.", "Maria learned about her husband's secret.",
+        "got married",
+        "Ann married Ben Cole.",
+        "My mother died last night.",
+        "discovered a secret",
+        "He was arrested.",
+        "Ben betrayed me and stole my savings.",
+        "Ada was born at dawn.",
+        "Our house burned to the ground.",
+        "Ben lost his job.",
+        "Maria learned about her husband's secret.",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("type_", ["observation", "message"])
 def test_what_changes_a_life_passes_the_threshold_before_any_rating(text: str, type_: EntryType) -> None:
     entry = Entry(type=type_, text=text, minute=0, source="dialogue" if type_ == "message" else "perception")
@@ -102,10 +109,16 @@ def test_what_changes_a_life_passes_the_threshold_before_any_rating(text: str, t
 @pytest.mark.parametrize(
     "text",
     [
-        "My phone died last night.", "The battery died.", "I am dying to see the film.", "Ben stole a glance at me.",
-        "The secret ingredient is nutmeg.", "We lost the match.", "He fired the kiln.", "The tree was dead.",
+        "My phone died last night.",
+        "The battery died.",
+        "I am dying to see the film.",
+        "Ben stole a glance at me.",
+        "The secret ingredient is nutmeg.",
+        "We lost the match.",
+        "He fired the kiln.",
+        "The tree was dead.",
     ],
-)  # fmt: skip
+)
 def test_what_only_sounds_like_it_stays_ordinary(text: str) -> None:
     assert Ratings().estimate(OWNER, seen(text)).rating < MemoryLimits().importance_threshold
 
@@ -211,11 +224,22 @@ def test_dirty_ratings_are_clamped() -> None:
 @pytest.mark.parametrize(
     ("words", "lean"),
     [
-        ("table", 2.9), ("lamp", 2.0), ("teeth", 1.5), ("dinner", 2.4), ("sleep dinner", 1.0), ("friend", 3.5),
-        ("friend party", 4.1), ("friend party guest", 4.1), ("idea", 3.5), ("idea music poem", 4.1), ("love", 3.3),
-        ("love death", 3.7), ("love death fire", 3.7), ("sleep friend idea love", 3.1),
+        ("table", 2.9),
+        ("lamp", 2.0),
+        ("teeth", 1.5),
+        ("dinner", 2.4),
+        ("sleep dinner", 1.0),
+        ("friend", 3.5),
+        ("friend party", 4.1),
+        ("friend party guest", 4.1),
+        ("idea", 3.5),
+        ("idea music poem", 4.1),
+        ("love", 3.3),
+        ("love death", 3.7),
+        ("love death fire", 3.7),
+        ("sleep friend idea love", 3.1),
     ],
-)  # fmt: skip
+)
 def test_words_lean_a_text_towards_the_mundane_or_the_memorable(words: str, lean: float) -> None:
     assert leaning(frozenset(stems(words)), of_itself=False) == pytest.approx(lean)
     assert leaning(frozenset(stems(words)), of_itself=True) == pytest.approx(lean + 0.5)
@@ -250,10 +274,15 @@ def test_what_is_usual_of_a_class_is_the_same_in_every_version(
 
 
 TEXTS = [
-    "Maria brushes her teeth", "Ann sleeps in", "Ann eats her dinner", "Ann counts numbers", "Maria counts numbers",
-    "Ann talks with a friend", "Ann talks of research and music",
+    "Maria brushes her teeth",
+    "Ann sleeps in",
+    "Ann eats her dinner",
+    "Ann counts numbers",
+    "Maria counts numbers",
+    "Ann talks with a friend",
+    "Ann talks of research and music",
     "Klaus loves his friend and their research on music",
-]  # fmt: skip
+]
 
 
 def session(share: float) -> tuple[str, str, float]:

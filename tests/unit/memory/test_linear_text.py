@@ -125,11 +125,31 @@ def test_white_space_is_all_there_is() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["a", "e\u0301", "\u1ec7", "\u0301", "\u0316", "\u0327", "\u0344", "\u0f71", "\u0f73",
-                              "\u0f75", "\u0f81", "\u05b0", "\uac00", "\u11a8", " "]), max_size=12),
+    st.lists(
+        st.sampled_from(
+            [
+                "a",
+                "e\u0301",
+                "\u1ec7",
+                "\u0301",
+                "\u0316",
+                "\u0327",
+                "\u0344",
+                "\u0f71",
+                "\u0f73",
+                "\u0f75",
+                "\u0f81",
+                "\u05b0",
+                "\uac00",
+                "\u11a8",
+                " ",
+            ]
+        ),
+        max_size=12,
+    ),
     st.lists(st.sampled_from("\u0301\u0316\u0327\u0344\u0f73\u0f75\u0f81\u05b0"), min_size=31, max_size=80),
     st.sampled_from(["NFC", "NFKD"]),
-)  # fmt: skip
+)
 def test_a_normal_form_is_unicodes(before: list[str], marks: list[str], form: str) -> None:
     text = "".join([*before, *marks, *before])
     assert normalized(text, form) == unicodedata.normalize(form, text)

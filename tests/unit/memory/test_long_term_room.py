@@ -48,8 +48,17 @@ def test_long_words_and_unspaced_characters_count_as_several(text: str, words: i
 def test_ten_words_are_thirteen_tokens() -> None:
     assert [tokens_of_words(words) for words in (0, 1, 2, 3, 9, 10, 11, 20)] == [0, 2, 3, 4, 12, 13, 15, 26]
     assert [words_of_tokens(tokens) for tokens in (0, 1, 2, 3, 12, 13, 14, 26, 54, 55)] == [
-        0, 0, 1, 2, 9, 10, 10, 20, 41, 42,
-    ]  # fmt: skip
+        0,
+        0,
+        1,
+        2,
+        9,
+        10,
+        10,
+        20,
+        41,
+        42,
+    ]
     assert estimate_tokens("one two three") == 4
 
 

@@ -11,8 +11,11 @@ from cogitate.memory.language.text import stem
 
 def test_a_word_that_is_near_another_has_it_near_too() -> None:
     assert read("storm rain wind\nrain flood\n") == {
-        "storm": {"rain", "wind"}, "rain": {"storm", "flood"}, "wind": {"storm"}, "flood": {"rain"},
-    }  # fmt: skip
+        "storm": {"rain", "wind"},
+        "rain": {"storm", "flood"},
+        "wind": {"storm"},
+        "flood": {"rain"},
+    }
 
 
 def test_the_table_knows_words_of_everyday_life_by_their_stems() -> None:
@@ -28,11 +31,16 @@ def test_words_for_groups_of_people_are_near_to_none() -> None:
 
 def test_words_are_near_that_are_among_the_nearest_of_each_other(tmp_path: Path) -> None:
     vectors = {  # the first number is what all words share most
-        "the": (5, 0, 0, 0), "is't": (5, 4, 0, 0),  # a function word, and none
-        "rain": (20, 4, 0, 0), "storm": (1, 4, 0, 0), "storms": (2, 4, 0.1, 0),  # one stem
-        "cat": (1, 0, 4, 0), "kitten": (20, 0, 4, 0.1),
-        "stone": (20, 0, 0, 4), "muslim": (1, 0, 0, 4),
-    }  # fmt: skip
+        "the": (5, 0, 0, 0),
+        "is't": (5, 4, 0, 0),  # a function word, and none
+        "rain": (20, 4, 0, 0),
+        "storm": (1, 4, 0, 0),
+        "storms": (2, 4, 0.1, 0),  # one stem
+        "cat": (1, 0, 4, 0),
+        "kitten": (20, 0, 4, 0.1),
+        "stone": (20, 0, 0, 4),
+        "muslim": (1, 0, 0, 4),
+    }
     file = tmp_path / "vectors.txt"
     file.write_text("".join(f"{word} {' '.join(map(str, numbers))}\n" for word, numbers in vectors.items()))
     assert making.lines(file) == ["rain storm", "cat kitten"]

@@ -30,8 +30,10 @@ def test_a_sentence_that_has_room_stays_whole(words: int) -> None:
 
 def test_a_longer_one_is_cut_into_parts_of_half_the_room() -> None:
     assert sentence_in_parts(line(numbered(1, 21)), 20) == [
-        part(numbered(1, 10)), part(numbered(11, 20)), part(numbered(21, 21)),
-    ]  # fmt: skip
+        part(numbered(1, 10)),
+        part(numbered(11, 20)),
+        part(numbered(21, 21)),
+    ]
     assert sentence_in_parts(line(numbered(1, 25)), 24) == [part(numbered(1, 12)), part(numbered(13, 24)), part("w25")]
     assert sentence_in_parts(line(numbered(1, 40)), 31)[0] == part(numbered(1, 15))
 
@@ -46,8 +48,10 @@ def test_where_parts_would_be_shorter_than_ten_words_it_stays_whole() -> None:
 def test_a_long_word_counts_as_several_and_is_cut_where_it_alone_is_too_long() -> None:
     long = "x" * 33  # three words
     assert sentence_in_parts(line(f"{numbered(1, 8)} {long} {numbered(9, 18)}"), 20) == [
-        part(numbered(1, 8)), part(f"{long} {numbered(9, 15)}"), part(numbered(16, 18)),
-    ]  # fmt: skip
+        part(numbered(1, 8)),
+        part(f"{long} {numbered(9, 15)}"),
+        part(numbered(16, 18)),
+    ]
     assert sentence_in_parts(line("y" * 16 * 21), 20) == [part("y" * 160), part("y" * 160), part("y" * 16)]
     assert sentence_in_parts(line("日" * 21), 20) == [part("日" * 10), part("日" * 10), part("日")]
 
@@ -56,9 +60,12 @@ def test_of_a_line_only_clauses_without_room_are_cut() -> None:
     short, long = "Ann left.", f"{numbered(1, 24)}."
     told = line_in_parts(line(f"{short} Bo stays. {long} Cy ran."), 20)
     assert told == [
-        line("Ann left. Bo stays."), part(numbered(1, 10)), part(numbered(11, 20)), part(f"{numbered(21, 24)}."),
+        line("Ann left. Bo stays."),
+        part(numbered(1, 10)),
+        part(numbered(11, 20)),
+        part(f"{numbered(21, 24)}."),
         line("Cy ran."),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_line_of_many_clauses_that_have_room_is_not_cut() -> None:

@@ -45,15 +45,21 @@ def test_tokens_are_words_spaces_and_single_marks() -> None:
         ("my dog", "Jon's dog", "his dog"),
         ("It is mine", "It is Jon's", "It is his"),
         ("myself", "himself", "himself"),
-        ("I know me, my dog, mine, myself", "Jon knows him, his dog, his, himself",
-         "he knows him, his dog, his, himself"),
+        (
+            "I know me, my dog, mine, myself",
+            "Jon knows him, his dog, his, himself",
+            "he knows him, his dog, his, himself",
+        ),
         ("me and my dog", "Jon and his dog", "him and his dog"),
         ("my dog and I", "Jon's dog and he", "his dog and he"),
         ("mine, not my dog", "Jon's, not his dog", "his, not his dog"),
-        ("We know us, our dog, ours, ourselves", "they know them, their dog, theirs, themselves",
-         "they know them, their dog, theirs, themselves"),
+        (
+            "We know us, our dog, ours, ourselves",
+            "they know them, their dog, theirs, themselves",
+            "they know them, their dog, theirs, themselves",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_speaker_is_named_once(said: str, first: str, again: str) -> None:
     assert (told(said), told(said, named=True)) == (first, again)
 
@@ -179,11 +185,16 @@ def test_nothing_is_left_of_spaces_around() -> None:
 @pytest.mark.parametrize(
     ("said", "written_out"),
     [
-        ("'cause I say so", "because I say so"), ("so, 'cause I say", "so, because I say"),
-        ("the cause", "the cause"), ("' cause", "' cause"),
-        ("a 'boat", "a 'boat"), ("I'd been", "I had been"), ("I'd walked", "I had walked"), ("I'd go", "I would go"),
+        ("'cause I say so", "because I say so"),
+        ("so, 'cause I say", "so, because I say"),
+        ("the cause", "the cause"),
+        ("' cause", "' cause"),
+        ("a 'boat", "a 'boat"),
+        ("I'd been", "I had been"),
+        ("I'd walked", "I had walked"),
+        ("I'd go", "I would go"),
     ],
-)  # fmt: skip
+)
 def test_contractions_are_written_out(said: str, written_out: str) -> None:
     assert "".join(tokens_of(said)) == written_out
 

@@ -22,16 +22,21 @@ def item(name: str, minute: int | None, status: Any = "pending") -> PlanItem:
     ("items", "now", "later"),
     [
         ([], None, None),
-        ([item("a", NOON)], "a", None), ([item("a", NOON + 1)], None, "a"), ([item("a", NOON - 1)], "a", None),
-        ([item("a", None)], "a", None), ([item("a", NOON, "active")], "a", None),
-        ([item("a", NOON, "done")], None, None), ([item("a", NOON, "cancelled")], None, None),
-        ([item("a", 600), item("b", 700)], "b", None), ([item("b", 700), item("a", 600)], "b", None),
+        ([item("a", NOON)], "a", None),
+        ([item("a", NOON + 1)], None, "a"),
+        ([item("a", NOON - 1)], "a", None),
+        ([item("a", None)], "a", None),
+        ([item("a", NOON, "active")], "a", None),
+        ([item("a", NOON, "done")], None, None),
+        ([item("a", NOON, "cancelled")], None, None),
+        ([item("a", 600), item("b", 700)], "b", None),
+        ([item("b", 700), item("a", 600)], "b", None),
         ([item("a", 600), item("b", 700, "done")], None, None),
         ([item("c", 900), item("b", 800), item("a", 721)], None, "a"),
         ([item("a", 721, "active"), item("b", 800, "done"), item("c", 900)], None, "c"),
         ([item("a", 600), item("b", 800)], "a", "b"),
     ],
-)  # fmt: skip
+)
 def test_the_item_whose_time_came_last_is_under_way_and_the_first_pending_one_is_next(
     items: list[PlanItem], now: str | None, later: str | None
 ) -> None:

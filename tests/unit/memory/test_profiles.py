@@ -41,8 +41,9 @@ def test_a_table_names_measures_and_is_kept_in_their_order() -> None:
     assert [type(weight) for weight in kept.values()] == [float, float]  # type: ignore[union-attr]
     profile = profile_of(kept)
     assert [(c.name, c.weight, c.measure) for c in profile.components] == [
-        ("relevance", 0.5, MEASURES["relevance"]), ("recency", 1.0, MEASURES["recency"]),
-    ]  # fmt: skip
+        ("relevance", 0.5, MEASURES["relevance"]),
+        ("recency", 1.0, MEASURES["recency"]),
+    ]
     assert (profile.name, profile.matching) == (CUSTOM, DEFAULT.matching)
 
 

@@ -66,11 +66,22 @@ def test_a_question_that_has_no_plain_order_is_left_to_a_quote(asked: str) -> No
 @pytest.mark.parametrize(
     ("verb", "past"),
     [
-        ("go", "went"), ("put", "put"), ("have", "had"), ("bake", "baked"), ("carry", "carried"), ("play", "played"),
-        ("look", "looked"), ("stop", "stopped"), ("fix", "fixed"), ("visit", "visited"), ("remember", "remembered"),
-        ("admit", ""), ("kidnap", ""), ("help", "helped"),
+        ("go", "went"),
+        ("put", "put"),
+        ("have", "had"),
+        ("bake", "baked"),
+        ("carry", "carried"),
+        ("play", "played"),
+        ("look", "looked"),
+        ("stop", "stopped"),
+        ("fix", "fixed"),
+        ("visit", "visited"),
+        ("remember", "remembered"),
+        ("admit", ""),
+        ("kidnap", ""),
+        ("help", "helped"),
     ],
-)  # fmt: skip
+)
 def test_the_past_of_a_verb_is_known_where_its_spelling_is_plain(verb: str, past: str) -> None:
     assert past_of(verb) == past
 
@@ -117,7 +128,7 @@ def test_the_past_of_a_verb_is_known_where_its_spelling_is_plain(verb: str, past
         ("What is that boat that sank?", ""),
         ("Who is the one who sank it?", "Jon asked who is the one who sank it"),
     ],
-)  # fmt: skip
+)
 def test_how_a_question_is_told(asked: str, told: str) -> None:
     assert reported_question(asked, "Jon", "Gina") == told
 

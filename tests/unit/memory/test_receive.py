@@ -55,9 +55,15 @@ def test_only_cells_and_only_what_was_observed_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("taken", "waiting", "out"), [(2, 0, []), (2, 1, ["Cell 0."]), (2, 2, ["Cell 0.", "Cell 1."]),
-                                  (2, 9, ["Cell 0.", "Cell 1."]), (1, 2, ["Cell 0."])]
-)  # fmt: skip
+    ("taken", "waiting", "out"),
+    [
+        (2, 0, []),
+        (2, 1, ["Cell 0."]),
+        (2, 2, ["Cell 0.", "Cell 1."]),
+        (2, 9, ["Cell 0.", "Cell 1."]),
+        (1, 2, ["Cell 0."]),
+    ],
+)
 def test_for_each_that_waits_the_oldest_cell_leaves(taken: int, waiting: int, out: list[str]) -> None:
     assert [entry.text for entry in surplus_cells(filled(taken, waiting), CELLS)] == out
 

@@ -18,11 +18,18 @@ from cogitate.memory.language.tense import told_after
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Took her to the park.", "He sold our house.", "They never showed up.", "I never said that.", "That was nice.",
-        "I learned it a week ago.", "We should, and the wind helps.", "It doesn't matter.", "I will be ready by then.",
+        "Took her to the park.",
+        "He sold our house.",
+        "They never showed up.",
+        "I never said that.",
+        "That was nice.",
+        "I learned it a week ago.",
+        "We should, and the wind helps.",
+        "It doesn't matter.",
+        "I will be ready by then.",
         "And the mill burned.",
     ],
-)  # fmt: skip
+)
 def test_what_leans_on_others(sentence: str) -> None:
     assert leans_on_others(sentence)
 
@@ -30,11 +37,18 @@ def test_what_leans_on_others(sentence: str) -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Melanie took her son to the lake.", "My brother lost his key.", "The captain said he was sorry.",
-        "Bring the books, they are mine.", "I bought a hat and wore it.", "It rained all day.", "It is late.",
-        "I like that song.", "These boots are new.", "Those who came were happy.",
+        "Melanie took her son to the lake.",
+        "My brother lost his key.",
+        "The captain said he was sorry.",
+        "Bring the books, they are mine.",
+        "I bought a hat and wore it.",
+        "It rained all day.",
+        "It is late.",
+        "I like that song.",
+        "These boots are new.",
+        "Those who came were happy.",
     ],
-)  # fmt: skip
+)
 def test_what_stands_alone(sentence: str) -> None:
     assert not leans_on_others(sentence)
 
@@ -101,12 +115,22 @@ def test_what_is_quoted_of_a_time_that_is_over_is_told_as_it_was_said() -> None:
 @pytest.mark.parametrize(
     ("word", "opening", "later"),
     [
-        ("Ada", True, True), ("Zyx", True, True), ("O’Neill", True, True), ("ada", False, False),
-        ("Went", False, True), ("Go", False, True), ("Sadly", False, True), ("Walking", False, True),
-        ("Walked", False, True), ("The", False, False), ("I", False, False), ("I’m", False, False),
-        ("Day", False, False), ("TV", False, False),
+        ("Ada", True, True),
+        ("Zyx", True, True),
+        ("O’Neill", True, True),
+        ("ada", False, False),
+        ("Went", False, True),
+        ("Go", False, True),
+        ("Sadly", False, True),
+        ("Walking", False, True),
+        ("Walked", False, True),
+        ("The", False, False),
+        ("I", False, False),
+        ("I’m", False, False),
+        ("Day", False, False),
+        ("TV", False, False),
     ],
-)  # fmt: skip
+)
 def test_a_capital_is_of_a_name_unless_a_sentence_opens_with_it(word: str, opening: bool, later: bool) -> None:
     assert (looks_like_name(word, first=True), looks_like_name(word, first=False)) == (opening, later)
 
@@ -117,13 +141,16 @@ def test_a_capital_is_of_a_name_unless_a_sentence_opens_with_it(word: str, openi
         ("The gallery is dry.", "It is late and I lit it.", "It is late and I lit it."),  # the first stands for nothing
         ("The gallery is dry.", "I know that.", "I know that."),  # no "it" to explain
         ("The gallery is dry.", "I know that, and it fell.", "I know that, and the gallery fell."),
-        ("The gallery is dry.", "The lamp is here, I know that, and it fell.",
-         "The lamp is here, I know that, and it fell."),
+        (
+            "The gallery is dry.",
+            "The lamp is here, I know that, and it fell.",
+            "The lamp is here, I know that, and it fell.",
+        ),
         ("The gallery is dry.", "I know that, it rained.", "I know that, it rained."),
         ("The gallery is dry.", "It's out.", "It's out."),
         ("The gallery is dry.", "It's late and I lit it.", "It's late and I lit it."),
     ],
-)  # fmt: skip
+)
 def test_an_it_is_explained_only_where_it_stands_for_a_thing(before: str, sentence: str, told: str) -> None:
     assert resolved(sentence, before) == told
 

@@ -191,11 +191,14 @@ def test_a_text_of_small_words_alone_repeats_itself() -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        seen("Tea.", source="dialogue"), seen("Tea.", source="social"), seen("Tea.", since_minute=0),
-        seen("Tea.", tags=("integrate",)), Entry(type="message", text="Tea.", minute=0),
+        seen("Tea.", source="dialogue"),
+        seen("Tea.", source="social"),
+        seen("Tea.", since_minute=0),
+        seen("Tea.", tags=("integrate",)),
+        Entry(type="message", text="Tea.", minute=0),
         Entry(type="reflection", text="Tea.", minute=0),
     ],
-)  # fmt: skip
+)
 def test_what_was_said_or_recounted_is_never_a_repeat(entry: Entry) -> None:
     stream = Stream("agent:a")
     index = RepeatIndex(stream)

@@ -176,7 +176,7 @@ def test_whose_sentence_it_is_shows_within_four_words() -> None:
         ("Bob !", "mentioned bob !", "mentioned bob !"),
         ("A is a letter", "said that a is a letter", "said that a is a letter"),
     ],
-)  # fmt: skip
+)
 def test_speech_is_told_as_what_it_is_to_whom_it_is_said(said: str, to_gina: str, to_nobody: str) -> None:
     assert third_person(said, "Jon", "Gina", NAMES) == f"Jon {to_gina}"
     assert third_person(said, "Jon", names=NAMES) == f"Jon {to_nobody}"
@@ -185,11 +185,19 @@ def test_speech_is_told_as_what_it_is_to_whom_it_is_said(said: str, to_gina: str
 @pytest.mark.parametrize(
     ("said", "asks"),
     [
-        ("", False), ("keep going", True), ("don't go", True), ("never go", True), ("do not go", True),
-
-        ("feel free", True), ("feel cold", False), ("love me", False), ("go", True), ("going", False), ("do go", False),
+        ("", False),
+        ("keep going", True),
+        ("don't go", True),
+        ("never go", True),
+        ("do not go", True),
+        ("feel free", True),
+        ("feel cold", False),
+        ("love me", False),
+        ("go", True),
+        ("going", False),
+        ("do go", False),
     ],
-)  # fmt: skip
+)
 def test_a_request_is_known_by_its_first_words(said: str, asks: bool) -> None:
     assert is_request(said.split()) is asks
 

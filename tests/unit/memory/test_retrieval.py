@@ -312,9 +312,12 @@ def test_words_beside_the_text_are_searched_in_dialogue(profile: RetrievalProfil
 
 def test_what_is_chosen_for_diversity_weighs_score_against_overlap() -> None:
     entries = [
-        told_of(1, "tea cake tea cake", importance=5), told_of(2, "tea cake", importance=5),
-        told_of(3, "tea party", importance=5), told_of(4, "rain storm", importance=5), told_of(5, "", importance=5),
-    ]  # fmt: skip
+        told_of(1, "tea cake tea cake", importance=5),
+        told_of(2, "tea cake", importance=5),
+        told_of(3, "tea party", importance=5),
+        told_of(4, "rain storm", importance=5),
+        told_of(5, "", importance=5),
+    ]
     query = Query(minute=1_000, text="tea cake party", limit=5)
 
     def order(diversity: float) -> list[int]:
@@ -333,10 +336,11 @@ def diverse(diversity: float) -> RetrievalProfile:
 
 def test_what_is_cited_by_nothing_relevant_has_no_support() -> None:
     entries = [
-        memory(1, "reading about rent"), memory(2, "drinking tea"),
+        memory(1, "reading about rent"),
+        memory(2, "drinking tea"),
         memory(3, "Klaus studies gentrification", type="reflection", evidence=(1,)),
         memory(4, "Klaus drinks", type="reflection", evidence=(2,)),
-    ]  # fmt: skip
+    ]
 
     def support(text: str) -> dict[int, float]:
         found = retrieve(entries, Query(minute=0, text=text), DEFAULT)
@@ -350,10 +354,11 @@ def test_what_is_cited_by_nothing_relevant_has_no_support() -> None:
 
 def test_support_of_several_adds_up() -> None:
     entries = [
-        memory(1, "reading about rent"), memory(2, "drinking tea"),
+        memory(1, "reading about rent"),
+        memory(2, "drinking tea"),
         memory(3, "gentrification", type="reflection", evidence=(1, 2)),
         memory(4, "gentrification again", type="reflection", evidence=(1,)),
-    ]  # fmt: skip
+    ]
     found = {
         s.entry.number: part(s, "support") for s in retrieve(entries, Query(minute=0, text="gentrification"), DEFAULT)
     }
@@ -378,11 +383,14 @@ def test_what_is_not_rated_is_as_important_as_the_ordinary() -> None:
 @pytest.mark.parametrize(
     ("query", "filters"),
     [
-        (Query(minute=0), False), (Query(minute=0, min_importance=0), False), (Query(minute=0, min_importance=1), True),
-        (Query(minute=0, types=("plan",)), True), (Query(minute=0, subjects=("a",)), True),
+        (Query(minute=0), False),
+        (Query(minute=0, min_importance=0), False),
+        (Query(minute=0, min_importance=1), True),
+        (Query(minute=0, types=("plan",)), True),
+        (Query(minute=0, subjects=("a",)), True),
         (Query(minute=0, text="x", limit=3), False),
     ],
-)  # fmt: skip
+)
 def test_a_query_filters_by_type_subject_or_importance(query: Query, filters: bool) -> None:
     assert query.filters is filters
 

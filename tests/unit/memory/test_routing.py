@@ -167,13 +167,23 @@ def test_routing_is_pure_and_unicode_safe() -> None:
 @pytest.mark.parametrize(
     ("field", "most"),
     [
-        ("kind", "x" * 100), ("text", "x" * 20_000), ("speaker", "x" * 200), ("name", "x" * 200), ("topic", "x" * 500),
-        ("reasoning", "x" * 20_000), ("certainty", "x" * 100), ("earnings", "x" * 200),
-        ("round", 10**15), ("location", "x" * 500), ("group", "x" * 200), ("subjects", ["x"] * 1_000),
-        ("subjects", ["x" * 200]), ("counterfactuals", {str(n): 1 for n in range(100)}),
+        ("kind", "x" * 100),
+        ("text", "x" * 20_000),
+        ("speaker", "x" * 200),
+        ("name", "x" * 200),
+        ("topic", "x" * 500),
+        ("reasoning", "x" * 20_000),
+        ("certainty", "x" * 100),
+        ("earnings", "x" * 200),
+        ("round", 10**15),
+        ("location", "x" * 500),
+        ("group", "x" * 200),
+        ("subjects", ["x"] * 1_000),
+        ("subjects", ["x" * 200]),
+        ("counterfactuals", {str(n): 1 for n in range(100)}),
         ("counterfactuals", {"x" * 200: 1}),
     ],
-)  # fmt: skip
+)
 def test_an_event_is_as_long_as_it_may_be_and_no_longer(field: str, most: Any) -> None:
     Event(**{"kind": "sneeze", field: most})
     match most:
@@ -210,10 +220,23 @@ def test_the_least_of_an_event() -> None:
             Event(**wrong)
     event = Event(kind="x")
     assert event.model_dump() == {
-        "kind": "x", "text": "", "speaker": "", "name": "", "topic": "", "reasoning": "", "certainty": "",
-        "consensus": None, "earnings": None, "counterfactuals": {}, "phase": "", "stage": "", "round": None,
-        "location": "", "subjects": (), "group": "",
-    }  # fmt: skip
+        "kind": "x",
+        "text": "",
+        "speaker": "",
+        "name": "",
+        "topic": "",
+        "reasoning": "",
+        "certainty": "",
+        "consensus": None,
+        "earnings": None,
+        "counterfactuals": {},
+        "phase": "",
+        "stage": "",
+        "round": None,
+        "location": "",
+        "subjects": (),
+        "group": "",
+    }
 
 
 @pytest.mark.parametrize("speaker", ["", "agent:bob"])

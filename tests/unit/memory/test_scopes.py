@@ -221,7 +221,7 @@ STEPS = st.one_of(
     st.tuples(st.just("leave"), st.sampled_from([(), (BOB,), (EVE,), (BOB, EVE)]), PLACES),
     st.tuples(st.just("story"), st.sampled_from(["quest_completed", "act_progressed"]), st.none()),
     st.tuples(st.just("settle"), st.integers(0, 9), st.booleans()),
-)  # fmt: skip
+)
 
 
 # -- any interleaving ------------------------------------------------------------------------------
@@ -290,8 +290,13 @@ def test_around_each_mention_one_message_before_and_one_after_are_told() -> None
         return [message.number for message in around_mentions(messages, "npc:borin", "Borin")]
 
     assert [told(), told(0), told(3), told(6), told(1, 3), told(0, 6)] == [
-        [], [0, 1], [2, 3, 4], [5, 6], [0, 1, 2, 3, 4], [0, 1, 5, 6]
-    ]  # fmt: skip
+        [],
+        [0, 1],
+        [2, 3, 4],
+        [5, 6],
+        [0, 1, 2, 3, 4],
+        [0, 1, 5, 6],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -248,14 +248,21 @@ def test_names_are_told_from_other_words_with_capitals(sentences: list[str], nam
 @pytest.mark.parametrize(
     ("said", "left"),
     [
-        ("I am Ada, I bake.", "I bake."), ("I'm Ada, and I bake.", "I bake."), ("My name is Ada, I bake.", "I bake."),
-        ("I am Ada, the baker.", "I am the baker."), ("I'm Ada, from the mill.", "I am from the mill."),
-        ("Ada, a baker.", "I am a baker."), ("Ada, an artist.", "I am an artist."),
+        ("I am Ada, I bake.", "I bake."),
+        ("I'm Ada, and I bake.", "I bake."),
+        ("My name is Ada, I bake.", "I bake."),
+        ("I am Ada, the baker.", "I am the baker."),
+        ("I'm Ada, from the mill.", "I am from the mill."),
+        ("Ada, a baker.", "I am a baker."),
+        ("Ada, an artist.", "I am an artist."),
         ("Ada, the mayor.", "I am the mayor."),
-        ("Ada, come here.", "Ada, come here."), ("Ada, then.", "Ada, then."), ("the mill burned.", "the mill burned."),
-        ("a mill, Ada, burned.", "a mill, Ada, burned."), ("I am Bo, I bake.", "I am Bo, I bake."),
+        ("Ada, come here.", "Ada, come here."),
+        ("Ada, then.", "Ada, then."),
+        ("the mill burned.", "the mill burned."),
+        ("a mill, Ada, burned.", "a mill, Ada, burned."),
+        ("I am Bo, I bake.", "I am Bo, I bake."),
     ],
-)  # fmt: skip
+)
 def test_who_tells_their_own_name_is_told_without_it(said: str, left: str) -> None:
     assert without_own_name(said, "Ada") == left
 
@@ -272,7 +279,7 @@ def test_who_tells_their_own_name_is_told_without_it(said: str, left: str) -> No
         ("Поздно; пора", ["Поздно.", "пора."]),
         ("Late; and", ["Late; and."]),
     ],
-)  # fmt: skip
+)
 def test_a_sentence_is_cut_between_parts_that_stand_alone(sentence: str, clauses: list[str]) -> None:
     assert split_clauses(sentence) == clauses
 
@@ -280,10 +287,14 @@ def test_a_sentence_is_cut_between_parts_that_stand_alone(sentence: str, clauses
 @pytest.mark.parametrize(
     ("sentence", "called"),
     [
-        ("You kept your word, Ada.", True), ("Ada, you kept your word.", True), ("Hi Ada, hello.", True),
-        ("You, Ada, kept it.", False), ("Ada kept it.", False), ("I like Ada.", False),
+        ("You kept your word, Ada.", True),
+        ("Ada, you kept your word.", True),
+        ("Hi Ada, hello.", True),
+        ("You, Ada, kept it.", False),
+        ("Ada kept it.", False),
+        ("I like Ada.", False),
     ],
-)  # fmt: skip
+)
 def test_somebody_is_called_at_the_start_or_the_end(sentence: str, called: bool) -> None:
     assert is_called("Ada Smith", sentence) is called
 

@@ -23,9 +23,14 @@ def streams(draw: st.DrawFn) -> Stream:
         entry_type = draw(st.sampled_from(ENTRY_TYPES))
         items = (PlanItem(id=f"{number}-0", description=draw(texts), minute=9),) if entry_type == "plan" else ()
         entry = Entry(
-            type=entry_type, text=draw(texts), minute=draw(st.integers(0, 10_000)), tags=tuple(draw(st.lists(texts))),
-            importance=draw(st.integers(0, 10)), subjects=tuple(draw(st.lists(texts, max_size=3))), items=items,
-        )  # fmt: skip
+            type=entry_type,
+            text=draw(texts),
+            minute=draw(st.integers(0, 10_000)),
+            tags=tuple(draw(st.lists(texts))),
+            importance=draw(st.integers(0, 10)),
+            subjects=tuple(draw(st.lists(texts, max_size=3))),
+            items=items,
+        )
         stream.append(entry, number)
         match draw(st.integers(0, 4)):
             case 0:
@@ -42,8 +47,11 @@ def streams(draw: st.DrawFn) -> Stream:
 def test_a_stream_goes_through_json_without_loss(stream: Stream) -> None:
     again = snapshot.load(snapshot.dump(stream))
     assert (again.owner, again.entries, again.archived, again.marks) == (
-        stream.owner, stream.entries, stream.archived, stream.marks
-    )  # fmt: skip
+        stream.owner,
+        stream.entries,
+        stream.archived,
+        stream.marks,
+    )
     assert again.head == stream.head
     assert again.live() == stream.live()
     assert again.stats() == stream.stats()
@@ -59,10 +67,12 @@ def test_what_is_no_snapshot_is_refused() -> None:
 
 def test_a_stream_is_asked_by_type_time_and_subject() -> None:
     stream = stream_of(
-        observation("Read.", 600), message("Hello.", 610, speaker=MARIA), message("Yes.", 620, speaker=ISABELLA),
+        observation("Read.", 600),
+        message("Hello.", 610, speaker=MARIA),
+        message("Yes.", 620, speaker=ISABELLA),
         Entry(type="reflection", text="A good day.", minute=630, provisional=True, importance=6),
         observation("Slept.", 700, importance=0),
-    )  # fmt: skip
+    )
     assert [e.number for e in stream.live("message")] == [2, 3]
     assert [e.number for e in stream.between(610, 630)] == [2, 3]
     assert [e.number for e in stream.about(MARIA)] == [2]
@@ -70,9 +80,15 @@ def test_a_stream_is_asked_by_type_time_and_subject() -> None:
     assert [e.number for e in stream.between(0, 2000)] == [1, 3, 4, 5]
     assert stream.about(MARIA) == []
     assert stream.stats() == {
-        "observation": 2, "message": 1, "reflection": 1, "plan": 0, "summary": 0, "archived": 1, "unrated": 1,
+        "observation": 2,
+        "message": 1,
+        "reflection": 1,
+        "plan": 0,
+        "summary": 0,
+        "archived": 1,
+        "unrated": 1,
         "provisional": 1,
-    }  # fmt: skip
+    }
 
 
 def test_where_one_entry_cannot_be_read_the_rest_of_the_stream_is_there() -> None:
@@ -84,8 +100,11 @@ def test_where_one_entry_cannot_be_read_the_rest_of_the_stream_is_there() -> Non
     document["entries"][2]["minute"] = "noon"
     again = snapshot.load(msgspec.json.encode(document))
     assert (again.owner, again.archived, again.marks, again.head) == (
-        stream.owner, stream.archived, stream.marks, stream.head
-    )  # fmt: skip
+        stream.owner,
+        stream.archived,
+        stream.marks,
+        stream.head,
+    )
     assert [again.entries[n] for n in (1, 2)] == [stream.entries[n] for n in (1, 2)]
     assert isinstance(again.entries[3], UnreadableEntry)
 

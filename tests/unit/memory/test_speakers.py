@@ -16,9 +16,20 @@ def test_each_is_there_once_in_the_order_of_speaking() -> None:
 
 @pytest.mark.parametrize(
     ("word", "belongs"),
-    [("melanie", True), ("smith", True), ("mel", True), ("melani", True), ("smi", True), ("me", False), ("", False),
-     ("jo", True), ("j", False), ("lanie", False), ("Mel", False)],
-)  # fmt: skip
+    [
+        ("melanie", True),
+        ("smith", True),
+        ("mel", True),
+        ("melani", True),
+        ("smi", True),
+        ("me", False),
+        ("", False),
+        ("jo", True),
+        ("j", False),
+        ("lanie", False),
+        ("Mel", False),
+    ],
+)
 def test_a_word_belongs_to_a_name_or_begins_one_with_three_letters(word: str, belongs: bool) -> None:
     assert Speakers(["Melanie Smith", "Jo"]).is_part_of_name(word) is belongs
 
@@ -75,5 +86,8 @@ def test_the_other_one_of_three_is_nobody_whoever_asks() -> None:
 
 def test_words_that_keep_their_capital_are_those_written_with_one() -> None:
     assert Speakers(["Ludwig van Beethoven", "McCoy", "de la Cruz"]).written == {
-        "Ludwig", "Beethoven", "McCoy", "Cruz",
-    }  # fmt: skip
+        "Ludwig",
+        "Beethoven",
+        "McCoy",
+        "Cruz",
+    }

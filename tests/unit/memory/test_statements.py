@@ -53,9 +53,14 @@ def test_each_part_of_a_structured_statement_is_a_sentence(mark: str) -> None:
 @pytest.mark.parametrize("style", ["narrative", "structured"])
 def test_statements_are_retold_without_the_labels_of_their_form(style: Style) -> None:
     entries = [
-        stated(style, topic="the mill", text="We should mend the wheel of the old mine before Monday.",
-               reasoning="It cost 40 silver.", certainty="high"),
-    ]  # fmt: skip
+        stated(
+            style,
+            topic="the mill",
+            text="We should mend the wheel of the old mine before Monday.",
+            reasoning="It cost 40 silver.",
+            certainty="high",
+        ),
+    ]
     text = summarise_entries(entries, NAMES)
     assert "wheel of the old mine before Monday" in text
     assert not any(label in text for label in ("discussed", "Reasoning", "reasoning", "Certainty", "Speaker", "|"))
@@ -126,9 +131,13 @@ def test_days_and_their_parts_are_anchored(said: str, told: str) -> None:
 
 def test_an_event_that_is_no_statement_is_told_whole() -> None:
     seen = Entry(
-        type="observation", text="Alice Adams proposed the floor: it is fair.", minute=1, subjects=(ALICE,),
-        source="social", tags=("event:proposal",),
-    )  # fmt: skip
+        type="observation",
+        text="Alice Adams proposed the floor: it is fair.",
+        minute=1,
+        subjects=(ALICE,),
+        source="social",
+        tags=("event:proposal",),
+    )
     assert parse_line(seen, NAMES)[:2] == ("", seen.text)
 
 
@@ -157,19 +166,39 @@ def test_a_statement_is_read_from_its_form(text: str, said: str | None) -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "news", "apart", "topic"),
     [
-        ("observation", "Ballot on the floor: Oak won. Earnings: 9.", "Oak won. Earnings: 9.",
-         "Ballot on the floor: Oak won. Earnings on the floor were 9.", "the floor"),
+        (
+            "observation",
+            "Ballot on the floor: Oak won. Earnings: 9.",
+            "Oak won. Earnings: 9.",
+            "Ballot on the floor: Oak won. Earnings on the floor were 9.",
+            "the floor",
+        ),
         ("observation", "Ballot: Oak won. Earnings: 9.", "Oak won. Earnings: 9.", "Ballot: Oak won. Earnings: 9.", ""),
-        ("observation", "Ballot on the floor: oak won.", "Ballot on the floor: oak won.",
-         "Ballot on the floor: oak won.", "the floor"),
+        (
+            "observation",
+            "Ballot on the floor: oak won.",
+            "Ballot on the floor: oak won.",
+            "Ballot on the floor: oak won.",
+            "the floor",
+        ),
         ("observation", "Ballot on the floor", "Ballot on the floor", "Ballot on the floor", "the floor"),
         ("observation", "Event: Oak won.", "Event: Oak won.", "Event: Oak won.", ""),
-        ("message", "Alice discussed the floor: Yes. Earnings: 9.", "Alice discussed the floor: Yes. Earnings: 9.",
-         "Alice discussed the floor: Yes. Earnings: 9.", "the floor"),
-        ("message", "Alice spoke on the floor: Yes. Earnings: 9.", "Alice spoke on the floor: Yes. Earnings: 9.",
-         "Alice spoke on the floor: Yes. Earnings: 9.", ""),
+        (
+            "message",
+            "Alice discussed the floor: Yes. Earnings: 9.",
+            "Alice discussed the floor: Yes. Earnings: 9.",
+            "Alice discussed the floor: Yes. Earnings: 9.",
+            "the floor",
+        ),
+        (
+            "message",
+            "Alice spoke on the floor: Yes. Earnings: 9.",
+            "Alice spoke on the floor: Yes. Earnings: 9.",
+            "Alice spoke on the floor: Yes. Earnings: 9.",
+            "",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_event_has_news_and_a_topic_behind_its_label(
     kind: EntryType, text: str, news: str, apart: str, topic: str
 ) -> None:

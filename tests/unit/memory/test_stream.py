@@ -124,12 +124,19 @@ def held(stream: Stream) -> dict[str, object]:
     """All that a stream says of itself."""
     kinds = ("observation", "message", "summary", "reflection", "plan")
     return {
-        "live": stream.live(), "by type": [stream.live(kind) for kind in kinds], "stats": stream.stats(),
-        "counts": [stream.count(kind) for kind in kinds], "all": stream.count(), "observed": stream.observed(),
-        "latest": [stream.latest(kind) for kind in kinds], "unrated": stream.unrated(), "guesses": stream.provisional(),
+        "live": stream.live(),
+        "by type": [stream.live(kind) for kind in kinds],
+        "stats": stream.stats(),
+        "counts": [stream.count(kind) for kind in kinds],
+        "all": stream.count(),
+        "observed": stream.observed(),
+        "latest": [stream.latest(kind) for kind in kinds],
+        "unrated": stream.unrated(),
+        "guesses": stream.provisional(),
         "flags": [(stream.is_live(n), stream.is_unrated(n), stream.is_provisional(n)) for n in range(40)],
-        "seal": stream.seal(), "past": [stream.as_of(40, tick) for tick in range(9)],
-    }  # fmt: skip
+        "seal": stream.seal(),
+        "past": [stream.as_of(40, tick) for tick in range(9)],
+    }
 
 
 @st.composite
@@ -140,9 +147,12 @@ def lived(draw: st.DrawFn) -> Stream:
     for tick in range(1, 8):
         for _ in range(draw(st.integers(0, 3))):
             entry = Entry(
-                type=draw(st.sampled_from(["observation", "message", "summary", "reflection", "plan"])), text="seen",
-                minute=draw(st.integers(0, 5)), importance=draw(st.integers(0, 2)), provisional=draw(st.booleans()),
-            )  # fmt: skip
+                type=draw(st.sampled_from(["observation", "message", "summary", "reflection", "plan"])),
+                text="seen",
+                minute=draw(st.integers(0, 5)),
+                importance=draw(st.integers(0, 2)),
+                provisional=draw(st.booleans()),
+            )
             stream.append(entry, tick)
         for entry in stream.live():
             match draw(st.integers(0, 5)):
@@ -159,15 +169,15 @@ def lived(draw: st.DrawFn) -> Stream:
 
 @given(lived())
 def test_a_stream_that_is_read_back_says_the_same_of_itself(stream: Stream) -> None:
-    again = Stream(
-        ANN, entries=stream.entries.values(), archived=stream.archived, marks=stream.marks, head=stream.head
-    )  # fmt: skip
+    again = Stream(ANN, entries=stream.entries.values(), archived=stream.archived, marks=stream.marks, head=stream.head)
     assert held(again) == held(stream)
     again.note_all()
     changes = again.take_changes()
     assert (changes.appended, changes.archived, changes.marked) == (
-        [*stream.entries], sorted(stream.archived), set(stream.marks)
-    )  # fmt: skip
+        [*stream.entries],
+        sorted(stream.archived),
+        set(stream.marks),
+    )
     assert changes.head
 
 
@@ -211,9 +221,12 @@ def test_the_seal_is_kept_up_with_every_change() -> None:
 
     def agrees() -> bool:
         anew = Stream(
-            ANN, entries=list(stream.entries.values()), archived=dict(stream.archived), marks=dict(stream.marks),
+            ANN,
+            entries=list(stream.entries.values()),
+            archived=dict(stream.archived),
+            marks=dict(stream.marks),
             head=stream.head,
-        )  # fmt: skip
+        )
         return anew.seal() == stream.seal()
 
     steps: list[Callable[[], object]] = [
@@ -366,9 +379,10 @@ def test_marks_ratings_and_the_head_are_changes() -> None:
 def test_what_is_asked_of_live_entries_by_kind_and_by_whom_they_are_about() -> None:
     stream = Stream("agent:a")
     for text, fields in (
-        ("Tea.", {"subjects": ("agent:a", "agent:b"), "importance": 3}), ("Cake.", {"provisional": True}),
+        ("Tea.", {"subjects": ("agent:a", "agent:b"), "importance": 3}),
+        ("Cake.", {"provisional": True}),
         ("Soup.", {"subjects": ("agent:b",), "importance": 1}),
-    ):  # fmt: skip
+    ):
         stream.append(msgspec.structs.replace(Entry(type="observation", text=text, minute=1), **fields), 1)
     stream.append(Entry(type="plan", text="Eat.", minute=1, importance=5, provisional=True), 1)
     stream.archive(3, 2)
@@ -381,7 +395,11 @@ def test_what_is_asked_of_live_entries_by_kind_and_by_whom_they_are_about() -> N
     assert [stream.is_live(n) for n in range(1, 6)] == [True, True, False, True, False]
     assert (stream.unrated(), [stream.is_unrated(n) for n in (1, 2)]) == ([2], [False, True])
     assert {name: count for name, count in stream.stats().items() if count} == {
-        "observation": 2, "plan": 1, "archived": 1, "unrated": 1, "provisional": 2,
-    }  # fmt: skip
+        "observation": 2,
+        "plan": 1,
+        "archived": 1,
+        "unrated": 1,
+        "provisional": 2,
+    }
     assert set(stream.stats()) == {*ENTRY_TYPES, "archived", "unrated", "provisional"}
     assert (stream.latest("plan"), stream.latest("message")) == (stream.entries[4], None)

@@ -67,9 +67,22 @@ def test_a_time_stands_where_it_was_found() -> None:
 
 @pytest.mark.parametrize(
     ("text", "minute"),
-    [("7", 420), ("0", 0), ("23", 1380), ("24", None), (" 8 ", 480), ("7h", 420), ("7 hours", 420), ("19 ч", 1140),
-     ("7x", None), ("", None), ("soon", None), ("7:30, or 9:00", 450), ("123", None)],
-)  # fmt: skip
+    [
+        ("7", 420),
+        ("0", 0),
+        ("23", 1380),
+        ("24", None),
+        (" 8 ", 480),
+        ("7h", 420),
+        ("7 hours", 420),
+        ("19 ч", 1140),
+        ("7x", None),
+        ("", None),
+        ("soon", None),
+        ("7:30, or 9:00", 450),
+        ("123", None),
+    ],
+)
 def test_a_clock_is_the_first_time_or_a_bare_hour(text: str, minute: int | None) -> None:
     assert parse_clock(text) == minute
 

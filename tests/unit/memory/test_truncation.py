@@ -170,9 +170,21 @@ def test_what_is_kept_of_a_text(text: str, limit: int, kept: str) -> None:
 
 @pytest.mark.parametrize(
     ("char", "unspaced"),
-    [(0x3040, False), (0x3041, True), (0x30FF, True), (0x3100, False), (0x33FF, False), (0x3400, True), (0x4DBF, True),
-     (0x4DC0, False), (0x4DFF, False), (0x4E00, True), (0x9FFF, True), (0xA000, False)],
-)  # fmt: skip
+    [
+        (0x3040, False),
+        (0x3041, True),
+        (0x30FF, True),
+        (0x3100, False),
+        (0x33FF, False),
+        (0x3400, True),
+        (0x4DBF, True),
+        (0x4DC0, False),
+        (0x4DFF, False),
+        (0x4E00, True),
+        (0x9FFF, True),
+        (0xA000, False),
+    ],
+)
 def test_only_kana_and_han_are_cut_within_a_word_that_would_fit(char: int, unspaced: bool) -> None:
     assert shorten(f"one {chr(char) * 9}", 10) == (f"one {chr(char) * 3}..." if unspaced else "one...")
 

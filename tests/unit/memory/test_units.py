@@ -105,8 +105,11 @@ def test_what_is_over_when_it_is_told_is_in_the_past() -> None:
 def test_a_unit_knows_its_line_and_how_many_words_it_has() -> None:
     found = told(("", "The cat slept. The dog ran off; the bird sang."), ("Jon", "Thanks!"), ("", "Owls hoot."))
     assert [(unit.text, unit.size, unit.line) for unit in found] == [
-        ("The cat slept.", 3, 0), ("The dog ran off.", 4, 0), ("The bird sang.", 3, 0), ("Owls hoot.", 2, 2),
-    ]  # fmt: skip
+        ("The cat slept.", 3, 0),
+        ("The dog ran off.", 4, 0),
+        ("The bird sang.", 3, 0),
+        ("Owls hoot.", 2, 2),
+    ]
 
 
 @pytest.mark.parametrize(("style", "name"), [("facts", 8.0), ("gist", 3.0)])
@@ -181,8 +184,9 @@ def test_what_is_true_by_its_words_alone_says_nothing(said: str) -> None:
 
 def test_you_of_several_who_are_not_called_is_left_out() -> None:
     assert texts(("Bo", "You opened the mine."), ("Ada", "The mine is old."), ("Cy", "The mine is deep.")) == [
-        "Ada said that the mine is old.", "Cy said that the mine is deep.",
-    ]  # fmt: skip
+        "Ada said that the mine is old.",
+        "Cy said that the mine is deep.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -199,8 +203,9 @@ def test_what_a_limit_cut_is_told_only_where_it_says_something(seen: str, told: 
 
 def test_a_clause_of_what_was_seen_takes_the_subject_before_it() -> None:
     assert texts(("", "Wren Vane is well, and she wrote a letter.")) == [
-        "Wren Vane is well.", "Wren Vane wrote a letter.",
-    ]  # fmt: skip
+        "Wren Vane is well.",
+        "Wren Vane wrote a letter.",
+    ]
 
 
 @pytest.mark.parametrize("letters", range(150, 420, 10))

@@ -52,19 +52,30 @@ def test_items_are_read_one_by_one() -> None:
     further = {"id": "4", "description": 3, "colour": "red"}
     entry = read({"type": "plan", "text": "x", "minute": 3, "items": [good, odd, none, further, "tea"]})
     assert entry.items == (
-        PlanItem(id="1", description="x"), UnreadableItem(id="2", description=3),  # type: ignore[arg-type]
-        none, further, "tea",
-    )  # fmt: skip
+        PlanItem(id="1", description="x"),
+        UnreadableItem(id="2", description=3),  # type: ignore[arg-type]
+        none,
+        further,
+        "tea",
+    )
     assert [type(item).__name__ for item in entry.items] == ["PlanItem", "UnreadableItem", "dict", "dict", "str"]
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        [1], "x", {}, {"type": "poem", "text": "x"}, {"type": "poem", "minute": 1}, {"text": "x", "minute": 1},
-        {**ODD, "colour": "red"}, {**ODD, "number": "1"}, {**ODD, "tick": None}, {**ODD, "rated": 1.5},
+        [1],
+        "x",
+        {},
+        {"type": "poem", "text": "x"},
+        {"type": "poem", "minute": 1},
+        {"text": "x", "minute": 1},
+        {**ODD, "colour": "red"},
+        {**ODD, "number": "1"},
+        {**ODD, "tick": None},
+        {**ODD, "rated": 1.5},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_entry_at_all_is_refused(fields: Any) -> None:
     with pytest.raises(msgspec.ValidationError):
         read(fields)
@@ -109,10 +120,12 @@ WRONG = msgspec.ValidationError("as was said")
     [
         ({"type": "counter", "owner": "a", "name": "x", "value": "y"}, SetCounter("a", "x", "y")),  # type: ignore[arg-type]
         ({"type": "archive", "owner": 3, "numbers": [1, 2]}, Archive(3, (1, 2))),  # type: ignore[arg-type]
-        ({"type": "archive", "owner": 3, "numbers": [1], "into_appended": True, "into_summary": False},
-         Archive(3, (1,), into_appended=True)),  # type: ignore[arg-type]
+        (
+            {"type": "archive", "owner": 3, "numbers": [1], "into_appended": True, "into_summary": False},
+            Archive(3, (1,), into_appended=True),
+        ),  # type: ignore[arg-type]
     ],
-)  # fmt: skip
+)
 def test_an_effect_is_read_with_the_values_that_it_has(fields: Any, effect: Effect) -> None:
     assert effect_as_it_is(fields, WRONG) == effect
 
@@ -120,11 +133,15 @@ def test_an_effect_is_read_with_the_values_that_it_has(fields: Any, effect: Effe
 @pytest.mark.parametrize(
     "fields",
     [
-        {"type": "append", "owner": "a", "entry": {}}, {"type": "poem", "owner": "a"}, {"owner": "a"}, [1], None,
+        {"type": "append", "owner": "a", "entry": {}},
+        {"type": "poem", "owner": "a"},
+        {"owner": "a"},
+        [1],
+        None,
         {"type": "counter", "owner": "a", "name": "x", "value": 1, "colour": "red"},
         {"type": "counter", "owner": "a", "name": "x"},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_effect_is_refused_with_what_reading_it_said(fields: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match="as was said"):
         effect_as_it_is(fields, WRONG)

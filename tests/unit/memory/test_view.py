@@ -102,8 +102,10 @@ def test_what_is_archived_is_not_remembered(stream: Stream, view: MemoryView) ->
 def test_conversations_are_told_line_by_line_or_as_their_summary(view: MemoryView) -> None:
     talks = view.conversations()
     assert [(talk.participants, numbers(talk.entries)) for talk in talks] == [
-        ((ADA, CY), [8]), ((ADA, BEN), [3, 4]), ((ADA, CY), [6]),
-    ]  # fmt: skip
+        ((ADA, CY), [8]),
+        ((ADA, BEN), [3, 4]),
+        ((ADA, CY), [6]),
+    ]
     assert view.conversations(limit=1) == talks[-1:]
     assert view.conversations(limit=99) == talks
 
@@ -121,8 +123,9 @@ def test_relationships_join_what_is_stated_with_what_is_remembered(stream: Strea
 def test_a_relationship_may_be_stated_by_id(stream: Stream, view: MemoryView) -> None:
     stream.head.character = Character(relationships={BEN: "a friend"})
     assert [(one.who, one.name, one.words) for one in view.relationships()] == [
-        (BEN, "Ben Cole", "a friend"), (CY, "Cy Dale", ""),
-    ]  # fmt: skip
+        (BEN, "Ben Cole", "a friend"),
+        (CY, "Cy Dale", ""),
+    ]
 
 
 def test_the_plan_says_what_is_done_what_is_under_way_and_what_is_next(stream: Stream) -> None:
@@ -250,8 +253,9 @@ def test_a_context_shows_what_is_known_planned_and_remembered(stream: Stream, vi
     ]
     assert "Cy: The inn burned." not in view.context("Who has bellows?", about=BEN)
     assert view.context(about="Cy Dale").splitlines()[-2:] == [
-        "- day 1, 5:00 AM: Ada and Cy talked of rain.", "- day 1, 2:10 PM: Cy: The inn burned.",
-    ]  # fmt: skip
+        "- day 1, 5:00 AM: Ada and Cy talked of rain.",
+        "- day 1, 2:10 PM: Cy: The inn burned.",
+    ]
 
 
 def test_a_context_chooses_what_matters_for_the_query_when_room_is_short(view: MemoryView) -> None:
@@ -293,12 +297,27 @@ def test_nothing_that_is_returned_can_change_the_memory(stream: Stream, view: Me
     view.character.relationships.clear()
     plan, recalled, (other, *_) = view.plan(), view.recall("bellows"), view.relationships()
     assert plan is not None
-    for frozen, field in ((plan, "items"), (plan.items[0], "status"), (recalled[0], "score"), (other, "words"),
-                          (recalled[0].parts[0], "value"), (view.conversations()[0], "entries")):  # fmt: skip
+    for frozen, field in (
+        (plan, "items"),
+        (plan.items[0], "status"),
+        (recalled[0], "score"),
+        (other, "words"),
+        (recalled[0].parts[0], "value"),
+        (view.conversations()[0], "entries"),
+    ):
         with pytest.raises((AttributeError, dataclasses.FrozenInstanceError)):
             setattr(frozen, field, None)
-    for held in (view.recent(), view.by_type("plan"), view.about(BEN), view.between(0, 999), recalled, plan.items,
-                 view.reflections(), view.conversations(), view.relationships()):  # fmt: skip
+    for held in (
+        view.recent(),
+        view.by_type("plan"),
+        view.about(BEN),
+        view.between(0, 999),
+        recalled,
+        plan.items,
+        view.reflections(),
+        view.conversations(),
+        view.relationships(),
+    ):
         assert isinstance(held, tuple)
     for name in ("owner", "minute", "summary", "character"):
         with pytest.raises(AttributeError):
@@ -354,9 +373,13 @@ def test_reading_costs_what_it_returns() -> None:
     live = stream._live = Counted(stream._live)
     view = view_of(stream, 10_000)
     for read, most in (
-        (lambda: view.recent(5), 5), (lambda: view.about(BEN, limit=7), 7), (lambda: view.by_type("observation", 9), 9),
-        (lambda: len(view), 0), (lambda: view.context(tokens=100), 50), (lambda: view.plan(), 0),
-    ):  # fmt: skip
+        (lambda: view.recent(5), 5),
+        (lambda: view.about(BEN, limit=7), 7),
+        (lambda: view.by_type("observation", 9), 9),
+        (lambda: len(view), 0),
+        (lambda: view.context(tokens=100), 50),
+        (lambda: view.plan(), 0),
+    ):
         live.looked = 0
         read()
         assert live.looked <= most

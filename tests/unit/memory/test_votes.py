@@ -34,7 +34,7 @@ def told(*remembered: str, decision: str = DECISION, name: str = "Ada Pike") -> 
         ("Bo voted to dig the well.", "The council voted 4 to 1 to dig the well."),
         ("Ada Pike votes to dig the well.", "The council voted 4 to 1 to dig the well."),
     ],
-)  # fmt: skip
+)
 def test_a_decision_is_told_by_what_its_owner_did(remembered: str, side: str) -> None:
     assert told(remembered) == side
 
@@ -70,9 +70,14 @@ def test_a_topic_that_is_voted_on_again_shows_who_changed_sides() -> None:
 
 def test_what_was_said_of_a_topic_was_said_before_the_vote() -> None:
     said = Entry(
-        number=1, type="message", text="Ada Pike discussed the well: It is dry.", minute=0, location="hall",
-        source="dialogue", tags=("event:discussion_statement",),
-    )  # fmt: skip
+        number=1,
+        type="message",
+        text="Ada Pike discussed the well: It is dry.",
+        minute=0,
+        location="hall",
+        source="dialogue",
+        tags=("event:discussion_statement",),
+    )
     decided = seen(2, label(DECISION, "the well"), 5, tags=EVENT)
     assert OwnVotes("Ada Pike", [said, decided]).told(decided) == (
         "Ada Pike spoke before the council voted 4 to 1 to dig the well."

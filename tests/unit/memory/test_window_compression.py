@@ -107,8 +107,11 @@ def test_two_passes_three_entries_and_eighty_percent_are_defaults_that_can_be_se
     assert (limits.passes, limits.retain, limits.compress_at) == (2, 3, 0.8)
     assert window.compression_threshold(MemoryLimits(compress_at=0.5)) == 2_000
     assert [window.compression_threshold(MemoryLimits(token_limit=most)) for most in (1_000, 1_001, 1_004, 1_005)] == [
-        800, 800, 803, 804,
-    ]  # fmt: skip
+        800,
+        800,
+        803,
+        804,
+    ]
     chosen = Settings(policy="tokens", passes=3, retain=5, compress_at=0.9).memory_limits()
     assert (chosen.passes, chosen.retain, chosen.compress_at) == (3, 5, 0.9)
 

@@ -80,8 +80,12 @@ def test_any_interleaving_stays_within_the_limit_and_loses_nothing_silently(
     turns: Sequence[tuple[list[str], str, bool]], limit: int, retain: int, passes: int, latency: int, policy: str
 ) -> None:
     limits = MemoryLimits(
-        policy="tokens", token_limit=limit, retain=retain, passes=passes, on_failure=policy  # type: ignore[arg-type]
-    )  # fmt: skip
+        policy="tokens",
+        token_limit=limit,
+        retain=retain,
+        passes=passes,
+        on_failure=policy,  # type: ignore[arg-type]
+    )
     host = Host(limits, briefly, latency=latency)
     host.streams[OGILVY].head.character = KNOWN
     for arrivals, model, appends in turns:

@@ -56,9 +56,16 @@ def test_the_table_keeps_what_words_do_not_share(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(making, "KEPT", 2)
     monkeypatch.setattr(making, "SHARED", 1)
     vectors = {  # the first number is what sets some words apart most and is taken off
-        "the": (9, 0, 0), "rain": (9, 1, 0), "storm": (-9, 1, 0), "storms": (-9, 1, 0),
-        "cat": (9, -1, 1), "kitten": (-9, -1, 1), "stone": (9, 0, -2), "rock": (-9, 0, -2), "muslim": (9, 0, 0),
-    }  # fmt: skip
+        "the": (9, 0, 0),
+        "rain": (9, 1, 0),
+        "storm": (-9, 1, 0),
+        "storms": (-9, 1, 0),
+        "cat": (9, -1, 1),
+        "kitten": (-9, -1, 1),
+        "stone": (9, 0, -2),
+        "rock": (-9, 0, -2),
+        "muslim": (9, 0, 0),
+    }
     file = tmp_path / "vectors.txt"
     file.write_text("".join(f"{word} {' '.join(map(str, numbers))}\n" for word, numbers in vectors.items()))
     table = dict(line.split(" ") for line in making.lines(file))

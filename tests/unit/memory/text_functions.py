@@ -165,9 +165,15 @@ def _noticed(text: str) -> Any:
     recent = [_seen(f"I will {text}"), _said(text), _said(f"Ann {text}")]
     striking = [msgspec.structs.replace(entry, importance=8) for entry in recent]
     recalled = Recalled(
-        owner=KLAUS, recent=striking, before=recent, names=NAMES, minute=900, repeats={}, places=PLACES,
+        owner=KLAUS,
+        recent=striking,
+        before=recent,
+        names=NAMES,
+        minute=900,
+        repeats={},
+        places=PLACES,
         plan=[PlanOutcome(description=text, done=False)],
-    )  # fmt: skip
+    )
     return find_insight(recalled)
 
 

@@ -36,7 +36,8 @@ class StreamSource:
         return self.choice
 
 
-def view_of(stream: Stream, minute: int = 1_000, *, choice: ProfileChoice = "default",
-            similarity: Similarity | None = None) -> MemoryView:  # fmt: skip
+def view_of(
+    stream: Stream, minute: int = 1_000, *, choice: ProfileChoice = "default", similarity: Similarity | None = None
+) -> MemoryView:
     """A view at a game time of a run with this retrieval profile."""
     return MemoryView(stream.owner, StreamSource(stream, minute, choice), similarity)

@@ -47,8 +47,9 @@ def test_a_limit_is_said_with_what_is_for_retries() -> None:
 
 def test_what_refused_is_said_with_its_limit() -> None:
     assert format_refusals({"tick.run.calls": 3, "draining": 1}, LIMITS) == [
-        "tick.run.calls = 8 + 2 for retries, 3×", "draining, 1×",
-    ]  # fmt: skip
+        "tick.run.calls = 8 + 2 for retries, 3×",
+        "draining, 1×",
+    ]
     assert format_refusal("day:0 owner:agent:ann calls", TABLE.limit_of, POOLS.of) == (
         "day 1 owner:agent:ann calls = 16 + 4 for retries"
     )
@@ -108,9 +109,15 @@ def test_money_is_said_in_dollars() -> None:
     ]
     assert format_refusal("day:0 run usd_micros", limits.limit_of, POOLS.of).endswith("= $0.0240 + $0.0060 for retries")
     spent = BudgetLine(
-        window="day:0", scope="run", unit="usd_micros", limit=30_000, for_retries=6_000, spent=4_447, reserved=1_200,
+        window="day:0",
+        scope="run",
+        unit="usd_micros",
+        limit=30_000,
+        for_retries=6_000,
+        spent=4_447,
+        reserved=1_200,
         overrun=0,
-    )  # fmt: skip
+    )
     (row,) = budget_rows([spent], in_force)
     cells = ("day 1", "run", "$", "$0.0044", "$0.0012", "$0", "$0.0240 + $0.0060 for retries", "$0")
     assert budget_cells(row) == cells
@@ -122,10 +129,17 @@ def test_money_is_said_in_dollars() -> None:
 def test_a_table_that_is_too_wide_leaves_out_columns_and_cuts_no_figure(width: int, left_out: tuple[str, ...]) -> None:
     lines = [
         BudgetLine(
-            window="run:0", scope="run", unit="usd_micros", limit=100_000_000_000, for_retries=10_000_000_000,
-            spent=12_345_678_900, reserved=1_123_456_000, held=44_000, overrun=77_000_000,
+            window="run:0",
+            scope="run",
+            unit="usd_micros",
+            limit=100_000_000_000,
+            for_retries=10_000_000_000,
+            spent=12_345_678_900,
+            reserved=1_123_456_000,
+            held=44_000,
+            overrun=77_000_000,
         )
-    ]  # fmt: skip
+    ]
     console = Console(width=width, file=io.StringIO())
     console.print(budget_table(lines, [], width=width))
     shown = console.file.getvalue()  # type: ignore[attr-defined]

@@ -30,10 +30,13 @@ def test_without_an_endpoint_there_is_nothing_to_say() -> None:
 @pytest.mark.parametrize(
     ("gate", "failures", "grade"),
     [
-        ({}, 0, "ok"), ({}, 4, "ok"), ({}, 5, "warning"), ({"state": "open", "why": "server"}, 0, "warning"),
+        ({}, 0, "ok"),
+        ({}, 4, "ok"),
+        ({}, 5, "warning"),
+        ({"state": "open", "why": "server"}, 0, "warning"),
         ({"missing:m": "1"}, 0, "warning"),
     ],
-)  # fmt: skip
+)
 def test_what_other_runs_met_is_told(gate: dict[Any, Any], failures: int, grade: str) -> None:
     _, theirs = found(gate, {"calls": 20, "failures:server": failures})
     assert (theirs.what, theirs.grade) == ("endpoint theirs", grade)

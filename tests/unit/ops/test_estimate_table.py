@@ -35,9 +35,18 @@ def test_tables_fit_80_columns_and_cut_nothing(agents: int, dollars: float) -> N
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (0.0004, "0.0004"), (0.0123, "0.012"), (3.125, "3.1"), (27.5, "28"), (999, "999"), (1234, "1.2k"),
-     (109_000, "109k"), (3_890_000, "3.9M")],
-)  # fmt: skip
+    [
+        (0, "0"),
+        (0.0004, "0.0004"),
+        (0.0123, "0.012"),
+        (3.125, "3.1"),
+        (27.5, "28"),
+        (999, "999"),
+        (1234, "1.2k"),
+        (109_000, "109k"),
+        (3_890_000, "3.9M"),
+    ],
+)
 def test_numbers_are_short(value: float, text: str) -> None:
     assert _short(value) == text
 

@@ -28,14 +28,19 @@ OWNERS = {
 MEMORIES = {
     ADA: [
         Entry(type="observation", text="gone", minute=1, importance=1),
-        Entry(type="observation", text="The fire is out.", minute=2, importance=2, location="forge",
-              keywords=("fire",)),
+        Entry(
+            type="observation", text="The fire is out.", minute=2, importance=2, location="forge", keywords=("fire",)
+        ),
         Entry(type="observation", text="The fire is out.", minute=2, importance=2, location="forge"),
         Entry(type="message", text="Ben: Hello!", minute=3, importance=4, source="dialogue", subjects=(ADA, BEN)),
         Entry(type="message", text="a shout", minute=3, importance=5, source="dialogue"),
         Entry(type="reflection", text=" Ben matters to me. ", minute=1_500, importance=8, evidence=(1, 2, 4)),
         Entry(
-            type="plan", text="Light the fire.", minute=1_501, importance=6, valid_until=2_880,
+            type="plan",
+            text="Light the fire.",
+            minute=1_501,
+            importance=6,
+            valid_until=2_880,
             items=(PlanItem(id="1-0", description="Light it", minute=1_600),),
         ),
         Entry(type="summary", text="Two quiet days.", minute=1_502, importance=3),
@@ -43,7 +48,7 @@ MEMORIES = {
     BEN: [Entry(type="observation", text="Ada is here.", minute=5, importance=3)],
     TWIN: [Entry(type="observation", text="I am not Ada.", minute=6, importance=9)],
     PUB: [Entry(type="observation", text="A glass broke.", minute=7, importance=3)],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -101,12 +106,30 @@ def test_a_save_has_the_files_and_the_fields_that_the_original_reads(
     # The original counts from node_1 up to the number of nodes.
     assert sorted(found) == sorted(f"node_{number}" for number in range(1, 8))
     assert [found[f"node_{number}"]["type"] for number in range(1, 8)] == [
-        "event", "event", "chat", "event", "thought", "thought", "event",
-    ]  # fmt: skip
+        "event",
+        "event",
+        "chat",
+        "event",
+        "thought",
+        "thought",
+        "event",
+    ]
     fields = {
-        "node_count", "type_count", "type", "depth", "created", "expiration", "subject", "predicate", "object",
-        "description", "embedding_key", "poignancy", "keywords", "filling",
-    }  # fmt: skip
+        "node_count",
+        "type_count",
+        "type",
+        "depth",
+        "created",
+        "expiration",
+        "subject",
+        "predicate",
+        "object",
+        "description",
+        "embedding_key",
+        "poignancy",
+        "keywords",
+        "filling",
+    }
     for node in found.values():
         assert fields <= set(node)
         datetime.strptime(node["created"], "%Y-%m-%d %H:%M:%S")  # noqa: DTZ007 - as the original reads it

@@ -18,10 +18,26 @@ from cogitate.workers.llm.replies.error_responses import from_status
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS, STATUS
 
 FAILING = EndpointVitals(
-    endpoint="default", breaker="half-open", why="server", changed=12.0, next_probe=None, missing_models=[], held=0.0,
-    usual=0.4, in_flight=0, calls=9, requests=9, tokens=900, estimated=0, reasoning=0,
-    failures={"server": 3, "timeout": 1}, refused={"breaker_open": 2}, waits=0, waited=0.0, openings=1,
-)  # fmt: skip
+    endpoint="default",
+    breaker="half-open",
+    why="server",
+    changed=12.0,
+    next_probe=None,
+    missing_models=[],
+    held=0.0,
+    usual=0.4,
+    in_flight=0,
+    calls=9,
+    requests=9,
+    tokens=900,
+    estimated=0,
+    reasoning=0,
+    failures={"server": 3, "timeout": 1},
+    refused={"breaker_open": 2},
+    waits=0,
+    waited=0.0,
+    openings=1,
+)
 
 
 def test_a_class_is_said_with_its_status() -> None:
@@ -39,11 +55,20 @@ def test_an_unusable_answer_is_said_with_the_check_that_it_has_not_passed() -> N
 @pytest.mark.parametrize(
     ("status", "shown"),
     [
-        (401, "401 or 403"), (403, "401 or 403"), (402, "402 or 429"), (404, "404"), (400, "4xx"),
-        (422, "4xx"), (409, "409"), (429, "429"), (500, "5xx"), (502, "5xx"), (503, "503 or 529"),
+        (401, "401 or 403"),
+        (403, "401 or 403"),
+        (402, "402 or 429"),
+        (404, "404"),
+        (400, "4xx"),
+        (422, "4xx"),
+        (409, "409"),
+        (429, "429"),
+        (500, "5xx"),
+        (502, "5xx"),
+        (503, "503 or 529"),
         (529, "503 or 529"),
     ],
-)  # fmt: skip
+)
 def test_a_response_without_words_is_shown_with_a_status_like_its_own(status: int, shown: str) -> None:
     assert format_class(from_status(status, {}, {}).kind).endswith(f" {shown}")
 
@@ -64,10 +89,22 @@ def test_an_endpoint_says_it_of_its_failures_and_its_breaker() -> None:
 
 def test_a_job_says_it_of_its_attempts_and_its_end() -> None:
     one = JobRecord(
-        id="town/3/plan/agent:ada/0/0", kind="plan", owner="agent:ada", tick=3, state="applied", decision="admitted",
-        refused="", due=8, successor="", reason="failed", ended=8, source="heuristic", failure="breaker_open",
-        because="server", tries=(Tried(number=1, model="small", ms=900, used=Cost(calls=1), failure="rate_limited"),),
-    )  # fmt: skip
+        id="town/3/plan/agent:ada/0/0",
+        kind="plan",
+        owner="agent:ada",
+        tick=3,
+        state="applied",
+        decision="admitted",
+        refused="",
+        due=8,
+        successor="",
+        reason="failed",
+        ended=8,
+        source="heuristic",
+        failure="breaker_open",
+        because="server",
+        tries=(Tried(number=1, model="small", ms=900, used=Cost(calls=1), failure="rate_limited"),),
+    )
     life = dict(job_life(one, "", lambda *_: None))
     assert life["failure"] == "breaker_open (server error 5xx)"
     assert life["attempt"].endswith(": rate_limited 429")

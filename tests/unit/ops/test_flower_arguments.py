@@ -11,13 +11,18 @@ from cogitate.ops.flower.arguments import with_values
 @pytest.mark.parametrize(
     ("given", "read"),
     [
-        (["--port", "5577"], ["--port=5577"]), (["--port=5577"], ["--port=5577"]),
+        (["--port", "5577"], ["--port=5577"]),
+        (["--port=5577"], ["--port=5577"]),
         (["--url-prefix", "flower", "--port", "1"], ["--url-prefix=flower", "--port=1"]),
-        (["--url_prefix", "flower"], ["--url_prefix=flower"]), (["--max-workers", "9", "x"], ["--max-workers=9", "x"]),
-        (["--debug", "--port", "1"], ["--debug", "--port=1"]), (["--debug", "1"], ["--debug", "1"]),
-        (["--port", "--debug"], ["--port", "--debug"]), (["--colour", "red"], ["--colour", "red"]), ([], []),
+        (["--url_prefix", "flower"], ["--url_prefix=flower"]),
+        (["--max-workers", "9", "x"], ["--max-workers=9", "x"]),
+        (["--debug", "--port", "1"], ["--debug", "--port=1"]),
+        (["--debug", "1"], ["--debug", "1"]),
+        (["--port", "--debug"], ["--port", "--debug"]),
+        (["--colour", "red"], ["--colour", "red"]),
+        ([], []),
         (["--basic-auth", "me:pass=word"], ["--basic-auth=me:pass=word"]),
     ],
-)  # fmt: skip
+)
 def test_an_option_and_its_value_are_one(given: list[str], read: list[str]) -> None:
     assert with_values(given) == read

@@ -36,14 +36,42 @@ from cogitate.tasks.job import Cost
 
 NOON = 12 * 60
 STEERING = SteeringVitals(
-    mode="running", asked=0, cadence=1.0, interval=720, usual=720, by="controller", causes={}, pressing=(), waiting=0,
-    postponed=0, lag=0, host_ms=3.25,
-)  # fmt: skip
+    mode="running",
+    asked=0,
+    cadence=1.0,
+    interval=720,
+    usual=720,
+    by="controller",
+    causes={},
+    pressing=(),
+    waiting=0,
+    postponed=0,
+    lag=0,
+    host_ms=3.25,
+)
 ENDPOINT = EndpointVitals(
-    endpoint="default", breaker="closed", why="", changed=None, next_probe=None, missing_models=[], held=0.0, usual=0.4,
-    p50=0.4, p95=1.25, in_flight=0, calls=9, requests=9, tokens=900, estimated=0, reasoning=0, failures={}, refused={},
-    waits=0, waited=0.0, openings=0,
-)  # fmt: skip
+    endpoint="default",
+    breaker="closed",
+    why="",
+    changed=None,
+    next_probe=None,
+    missing_models=[],
+    held=0.0,
+    usual=0.4,
+    p50=0.4,
+    p95=1.25,
+    in_flight=0,
+    calls=9,
+    requests=9,
+    tokens=900,
+    estimated=0,
+    reasoning=0,
+    failures={},
+    refused={},
+    waits=0,
+    waited=0.0,
+    openings=0,
+)
 NO_SPENDERS = Spenders(since=0, owners={})
 NOBODY = WorkersSeen(alive=[], missing=[], kinds=[])
 
@@ -57,17 +85,32 @@ def window(name: str = "run:0", unit: LimitUnit = "usd_micros", **figures: Any) 
 def hour(refused: dict[str, int] | None = None, failures: dict[str, int] | None = None, **kind: Any) -> Recent:
     tally = {name: Counter(counts) for name, counts in kind.items()}
     return Recent(
-        first=1, last=60, minute=NOON, kinds={"act": KindTally(**tally)}, refused=refused or {}, owners={},
-        failures=failures or {}, failed=(),
-    )  # fmt: skip
+        first=1,
+        last=60,
+        minute=NOON,
+        kinds={"act": KindTally(**tally)},
+        refused=refused or {},
+        owners={},
+        failures=failures or {},
+        failed=(),
+    )
 
 
 def run(**changed: Any) -> RunOverview:
     values = {
-        "run": "town", "status": "running", "held": True, "host": "vm:7", "tick": 60, "minute": NOON,
-        "asks_model": True, "endpoints": ["default"],
-        "windows": [], "steering": STEERING, "open": {}, "hour": hour(ends={"applied": 9}),
-    }  # fmt: skip
+        "run": "town",
+        "status": "running",
+        "held": True,
+        "host": "vm:7",
+        "tick": 60,
+        "minute": NOON,
+        "asks_model": True,
+        "endpoints": ["default"],
+        "windows": [],
+        "steering": STEERING,
+        "open": {},
+        "hour": hour(ends={"applied": 9}),
+    }
     return RunOverview(**(values | changed))
 
 
@@ -88,8 +131,15 @@ def test_a_run_that_is_well_has_no_red_card() -> None:
     )
     cards = cards_of(well, NO_SPENDERS, [ENDPOINT], WorkersSeen(alive=["one"], missing=[], kinds=[]))
     assert [card.name for card in cards] == [
-        "money", "spenders", "late", "failing", "reflections", "model", "host", "workers",
-    ]  # fmt: skip
+        "money",
+        "spenders",
+        "late",
+        "failing",
+        "reflections",
+        "model",
+        "host",
+        "workers",
+    ]
     assert {card.grade for card in cards} <= {"", "good"}
 
 
@@ -101,8 +151,13 @@ def test_money_shows_what_is_spent_held_and_left_of_today() -> None:
     card = money_card(run(windows=[today, window(spent=60_000)]), None)
     assert (card.label, card.value, card.grade) == ("Spent today, day 1", "$0.0100", "")
     assert card.figures == {
-        "spent": 10_000, "reserved": 2_000, "held": 3_000, "overrun": 0, "limit": 50_000, "left": 25_000,
-    }  # fmt: skip
+        "spent": 10_000,
+        "reserved": 2_000,
+        "held": 3_000,
+        "overrun": 0,
+        "limit": 50_000,
+        "left": 25_000,
+    }
     assert "left $0.0250 of $0.0400 + $0.0100 for retries, day 1" in card.lines
     assert "held $0.0030, in flight $0.0020" in card.lines
     assert not [line for line in card.lines if "at this pace" in line], "15,000 of 40,000 by noon lasts"
@@ -167,9 +222,14 @@ def test_requests_that_no_model_was_fast_enough_for_are_not_refused_by_a_limit()
 
 def test_money_is_red_when_the_real_day_refuses_calls() -> None:
     day = DaySpending(
-        date="2026-03-01", limit_tokens=5_000, limit_usd_micros=None, reserved=Cost(), spent=Cost(tokens=4_900),
-        overrun=Cost(), refused=3,
-    )  # fmt: skip
+        date="2026-03-01",
+        limit_tokens=5_000,
+        limit_usd_micros=None,
+        reserved=Cost(),
+        spent=Cost(tokens=4_900),
+        overrun=Cost(),
+        refused=3,
+    )
     card = money_card(run(), day)
     assert card.grade == "bad"
     assert "3 calls refused" in card.lines[-1]
@@ -269,8 +329,9 @@ def test_nobody_misses_workers_whose_signs_of_life_redis_refuses() -> None:
 
 def test_a_host_that_is_gone_says_what_to_do() -> None:
     assert host_card(run(held=False)).lines == [
-        "no host is at work: start the program that hosts it again, with resume=True", "the last was vm:7",
-    ]  # fmt: skip
+        "no host is at work: start the program that hosts it again, with resume=True",
+        "the last was vm:7",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -365,9 +426,11 @@ def test_late_and_failing_name_the_kinds_that_have_most_of_them() -> None:
 
 def test_the_owners_that_spent_most_are_named_with_what_they_spent() -> None:
     owners = {
-        "agent:ada": Cost(calls=3, tokens=2_000, usd_micros=40_000), "agent:ben": Cost(calls=1, tokens=700),
-        "npc:cy": Cost(calls=2, usd_micros=900), "agent:dee": Cost(calls=1),
-    }  # fmt: skip
+        "agent:ada": Cost(calls=3, tokens=2_000, usd_micros=40_000),
+        "agent:ben": Cost(calls=1, tokens=700),
+        "npc:cy": Cost(calls=2, usd_micros=900),
+        "agent:dee": Cost(calls=1),
+    }
     card = spenders_card(Spenders(since=NOON - 90, owners=owners))
     assert (card.label, card.value, card.grade) == ("Spent most since 10:30 AM", "ada", "")
     assert "2,000" in card.lines[0]
@@ -384,9 +447,11 @@ def test_reflections_say_how_much_they_are_throttled_by_whom_and_why() -> None:
     card = reflections_card(run(steering=slow))
     assert graded(card) == ("25% of usual", "warn")
     assert card.lines == [
-        "throttled; left to the controller", "pressure: late results 40%",
-        "every 2,880 game minutes, usually 720", "agents that are due and wait: 7",
-    ]  # fmt: skip
+        "throttled; left to the controller",
+        "pressure: late results 40%",
+        "every 2,880 game minutes, usually 720",
+        "agents that are due and wait: 7",
+    ]
     stopped = reflections_card(run(steering=msgspec.structs.replace(slow, cadence=0.0, interval=None, pressing=())))
     assert (stopped.value, stopped.lines[1]) == ("0% of usual", "none are due, usually 720")
     assert graded(reflections_card(run())) == ("as usual", "")

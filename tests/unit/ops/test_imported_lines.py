@@ -98,7 +98,7 @@ def test_times_count_from_midnight_of_the_first_day(tmp_path: Path) -> None:
         ({"owner": "太郎", "text": "x", "minute": 1}, "no id can be made of it"),
         ({"owner": ADA, "entries": 5}, "line 2: this is not a snapshot of a stream"),
     ],
-)  # fmt: skip
+)
 def test_a_line_that_cannot_be_used_is_left_out_and_named(line: Any, told: str, tmp_path: Path) -> None:
     good = {"owner": ADA, "text": "The mill stopped.", "minute": 900}
     found = read_jsonl(lines(tmp_path, good, line, good))
@@ -141,9 +141,11 @@ def test_an_exported_stream_comes_back_whole_but_for_what_was_archived(tmp_path:
     stream.append(plan, 2)
     stream.archive(1, 3)
     stream.head = Head(
-        last_number=4, summary="Ada lives by the river.", plan_status={"2-0": "completed"},
+        last_number=4,
+        summary="Ada lives by the river.",
+        plan_status={"2-0": "completed"},
         character=Character(names=("Ada",)),
-    )  # fmt: skip
+    )
     found = _exported(stream, tmp_path)
     assert remembered(found, ADA) == [
         (entry.text, entry.minute, entry.importance, entry.type) for entry in stream.live()

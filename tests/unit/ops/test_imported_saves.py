@@ -15,13 +15,22 @@ from tests.unit.simulation.recorded_case import event, write
 
 ANN = "agent:ann-lee"
 CHAT: dict[str, Any] = {
-    "type": "chat", "subject": "Ann Lee", "object": "Bo Ek", "description": "conversing about the shop",
-    "created": "2023-02-13 09:00:00", "poignancy": 6, "filling": [["Ann Lee", "Is it open?"], ["Bo Ek", "From ten."]],
-}  # fmt: skip
+    "type": "chat",
+    "subject": "Ann Lee",
+    "object": "Bo Ek",
+    "description": "conversing about the shop",
+    "created": "2023-02-13 09:00:00",
+    "poignancy": 6,
+    "filling": [["Ann Lee", "Is it open?"], ["Bo Ek", "From ten."]],
+}
 THOUGHT: dict[str, Any] = {
-    "type": "thought", "subject": "Ann Lee", "description": "The shop matters to Bo.", "poignancy": 8,
-    "created": "2023-02-13 09:01:00", "filling": ["node_3", "node_1", "node_9"],
-}  # fmt: skip
+    "type": "thought",
+    "subject": "Ann Lee",
+    "description": "The shop matters to Bo.",
+    "poignancy": 8,
+    "created": "2023-02-13 09:01:00",
+    "filling": ["node_3", "node_1", "node_9"],
+}
 
 
 def save(tmp_path: Path, nodes: dict[str, Any]) -> Path:
@@ -71,12 +80,18 @@ def test_what_is_repaired_is_counted(tmp_path: Path) -> None:
     }
     found = read_save(save(tmp_path, nodes))
     assert found.repaired == {
-        "importance_out_of_range": 1, "date_before_start": 1, "importance_not_a_number": 1, "broken_characters": 1,
-    }  # fmt: skip
+        "importance_out_of_range": 1,
+        "date_before_start": 1,
+        "importance_not_a_number": 1,
+        "broken_characters": 1,
+    }
     assert found.left_out == {"line of a chat": 2}
     assert [entry.text for entry in found.memories[ANN]] == [
-        "counter is clean", "counter is clean", "half  a character", "Ann Lee: Hi",
-    ]  # fmt: skip
+        "counter is clean",
+        "counter is clean",
+        "half  a character",
+        "Ann Lee: Hi",
+    ]
 
 
 def test_a_folder_that_is_no_save_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,14 @@ from cogitate.scheduler.config.controls import FULL
 
 INTERVAL = 60
 PROFILE = LoadProfile(
-    name="test", about="", start_minute=0, warm_up=120, minutes_per_tick=30, disturbed="trouble",
+    name="test",
+    about="",
+    start_minute=0,
+    warm_up=120,
+    minutes_per_tick=30,
+    disturbed="trouble",
     phases=[Phase(name="before", minutes=120), Phase(name="trouble", minutes=240), Phase(name="after", minutes=240)],
-)  # fmt: skip
+)
 
 
 def row(minute: int, **over: float) -> TickFigures:
@@ -35,8 +40,10 @@ def test_no_figure_counts_the_warm_up() -> None:
     phases = told["phases"]
     assert isinstance(phases, dict)
     assert [(name, phase["ticks"], phase["tokens"]) for name, phase in phases.items()] == [
-        ("before", 4, 20), ("trouble", 8, 40), ("after", 8, 40)
-    ]  # fmt: skip
+        ("before", 4, 20),
+        ("trouble", 8, 40),
+        ("after", 8, 40),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +92,6 @@ def test_a_profile_begins_after_its_warm_up_under_the_load_of_its_first_phase() 
 
 def test_everybody_plans_within_the_storm() -> None:
     profile = profile_of("day-boundary-storm")
-    (start, storm), = [(minute, phase) for minute, phase in profile.starts() if phase.name == "storm"]  # fmt: skip
+    ((start, storm),) = [(minute, phase) for minute, phase in profile.starts() if phase.name == "storm"]
     morning = 6 * 60
     assert start <= morning < start + storm.minutes

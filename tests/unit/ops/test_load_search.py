@@ -66,13 +66,22 @@ def measured(profile: LoadProfile, controller: bool) -> Mapping[str, Any]:
     over = profile.agents - (150 if controller else 100)
     cadence = 0.5 if controller and profile.agents > 100 else 1.0
     figures = {
-        "late_share": 0.0 if over <= 0 else min(1.0, over / 100), "behind_most": 0.5, "queue_age_most": 3,
-        "cadence": cadence, "reflections": round(4 * cadence * profile.agents), "tokens": 1000 * profile.agents,
+        "late_share": 0.0 if over <= 0 else min(1.0, over / 100),
+        "behind_most": 0.5,
+        "queue_age_most": 3,
+        "cadence": cadence,
+        "reflections": round(4 * cadence * profile.agents),
+        "tokens": 1000 * profile.agents,
         "reflections_by_model": round(3 * cadence * profile.agents),
-    }  # fmt: skip
+    }
     ticks = profile.minutes_measured // profile.minutes_per_tick
-    return {"phases": {MEASURED: figures}, "ticks": ticks, "longest": 60.0, "cadence_least": cadence,
-            "evidence_share": 0.3 * cadence}  # fmt: skip
+    return {
+        "phases": {MEASURED: figures},
+        "ticks": ticks,
+        "longest": 60.0,
+        "cadence_least": cadence,
+        "evidence_share": 0.3 * cadence,
+    }
 
 
 def test_the_answer_says_what_holds_what_breaks_and_what_throttling_cost() -> None:

@@ -84,8 +84,9 @@ def test_kinds_are_listed_in_their_order_and_with_what_follows_a_refusal() -> No
     assert fall_back is not None
     assert {*fall_back[1].strip().split(", "), fall_back[2]} == heuristic
     assert {kind.name: kind.on_denied for kind in kinds() if kind.name not in heuristic} == {
-        "recount": "defer", "act": "drop"
-    }  # fmt: skip
+        "recount": "defer",
+        "act": "drop",
+    }
     assert (DEFER_TICKS, MAX_TRIALS - 1) == (10, 2)
     assert re.search(r"recount is deferred by ten ticks, twice", said)
 

@@ -13,10 +13,22 @@ from cogitate.tasks.job import Cost
 
 def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0) -> JobRecord:
     return JobRecord(
-        id="town/3/plan/agent:ada/0/0", kind="plan", owner="agent:ada", tick=3, state="applied", decision="admitted",
-        refused="", due=8, successor="", reason="none", usage=Cost(calls=1, tokens=1_500), saved=saved,
-        settled=settled, reserved=Cost(calls=1, tokens=3_300), reasoning=reasoning,
-    )  # fmt: skip
+        id="town/3/plan/agent:ada/0/0",
+        kind="plan",
+        owner="agent:ada",
+        tick=3,
+        state="applied",
+        decision="admitted",
+        refused="",
+        due=8,
+        successor="",
+        reason="none",
+        usage=Cost(calls=1, tokens=1_500),
+        saved=saved,
+        settled=settled,
+        reserved=Cost(calls=1, tokens=3_300),
+        reasoning=reasoning,
+    )
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,14 @@ def comings_and_goings(world: Town) -> Callable[[Tick], None]:
 def open_loop(loops: Loops, world: Town, client: Redis | None = None, resume: bool = False) -> TickLoop:
     given = {"client": client} if client is not None else {}
     return loops(
-        owners=world.owners(), locations=world.locations, brief=world.brief, ticks=TICKS, start_minute=START,
-        resume=resume, **given,
-    )  # fmt: skip
+        owners=world.owners(),
+        locations=world.locations,
+        brief=world.brief,
+        ticks=TICKS,
+        start_minute=START,
+        resume=resume,
+        **given,
+    )
 
 
 def away() -> Town:

@@ -38,8 +38,11 @@ def test_each_step_of_the_walk_exists(file: str, function: str) -> None:
     if file.endswith(".lua"):
         return
     known = {
-        f"{owner.name}.{one.name}" for owner in ast.walk(ast.parse(text)) if isinstance(owner, ast.ClassDef)
-        for one in owner.body if isinstance(one, ast.FunctionDef)
-    }  # fmt: skip
+        f"{owner.name}.{one.name}"
+        for owner in ast.walk(ast.parse(text))
+        if isinstance(owner, ast.ClassDef)
+        for one in owner.body
+        if isinstance(one, ast.FunctionDef)
+    }
     known |= {one.name for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)}
     assert function in known

@@ -71,8 +71,12 @@ def test_only_marked_tests_see_what_the_machine_has(
     here = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "COGITATE_RECORDINGS": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_it.py", *arguments],
-        cwd=tmp_path, env={**clean, **here}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**clean, **here},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert outcome in done.stdout, done.stdout
     assert done.returncode == 0
 

@@ -15,9 +15,17 @@ from tests.repository import ROOT
 
 #: What containers fix, or what cannot be a variable there: the folder, the servers, keys, and modules of a host's own.
 FIXED = {
-    "data_dir", "redis_url", "broker_url", "api_key", "prompts", "kinds", "workers", "metrics_port", "metrics_address",
+    "data_dir",
+    "redis_url",
+    "broker_url",
+    "api_key",
+    "prompts",
+    "kinds",
+    "workers",
+    "metrics_port",
+    "metrics_address",
     "gateway_token",
-}  # fmt: skip
+}
 START = ROOT / "ops/container/start.sh"
 
 

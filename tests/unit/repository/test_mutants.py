@@ -144,9 +144,11 @@ def test_tests_are_found_again_where_lines_have_moved(tmp_path: Path) -> None:
     (folder / "sources").mkdir(parents=True)
     (folder / "sources" / "then").write_text((tmp_path / "memory" / "it.py").read_text())
     line = {
-        "test": "", "sources": {"memory/it.py": "then"}, "seconds": {test: 0.1},
+        "test": "",
+        "sources": {"memory/it.py": "then"},
+        "seconds": {test: 0.1},
         "lines": {"memory/it.py": {test: hex(1 << 5)}},
-    }  # fmt: skip
+    }
     (folder / "tests-test_it.json").write_text(json.dumps(line))
     now = "import os\n\ndef a():\n    return 1\n\ndef b():\n    os.sep\n    return 2\n"
     (tmp_path / "memory" / "it.py").write_text(now)

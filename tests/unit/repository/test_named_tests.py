@@ -82,8 +82,12 @@ def session(project: Path, page: str, *arguments: str) -> tuple[int, str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
-        cwd=project, env=clean, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=project,
+        env=clean,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout
 
 
@@ -103,9 +107,13 @@ def test_files_and_classes_whose_tests_were_all_skipped_are_shown(project: Path,
 @pytest.mark.parametrize("processes", [(), ("--numprocesses", "2")])
 def test_tests_that_were_not_seen_to_pass_fail_the_session(project: Path, processes: tuple[str, ...]) -> None:
     names = {
-        "test_it.py::test_is_known_to_fail", "test_it.py::TestNotCollected::test_within", "test_gone.py",
-        "test_it.py::TestNotCollected", "test_it.py::TestGone", "test_skipped_and_failing.py",
-    }  # fmt: skip
+        "test_it.py::test_is_known_to_fail",
+        "test_it.py::TestNotCollected::test_within",
+        "test_gone.py",
+        "test_it.py::TestNotCollected",
+        "test_it.py::TestGone",
+        "test_skipped_and_failing.py",
+    }
     code, out = session(project, "".join(f"| a row | `tests/{name}` |\n" for name in names), *processes)
     assert code == 1
     assert all(f"UNSHOWN tests/{name}: a document names it" in out for name in names)

@@ -43,7 +43,12 @@ def test_a_skip_is_a_failure_where_what_it_lacks_must_be_there(
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path, env={**clean, **environment}, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**clean, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert outcome in done.stdout
     assert ("no Chromium" in done.stdout) == ("COGITATE_REQUIRE_SYSTEM" in environment)

@@ -52,22 +52,50 @@ def thought(owner: str, text: str) -> Append:
 #: Three owners join; one job ends with an answer, one late and is corrected later; one is put off and ends without a
 #: model; its owner leaves.
 LIVED: tuple[Tick, ...] = (
-    ({"joined": tuple((owner, Profile(name=owner)) for owner in (ANN, BOB, CY)), "facts": Facts(),
-      "decided": (decided(SOON), decided(LATE))}, {"opened": opened(SOON, LATE)}),
-    ({"observed": ((ANN, Entry(type="observation", text="A fire.", minute=2)),
-                   (CY, Entry(type="observation", text="A cow.", minute=2))),
-      "decided": (DecidedLine(key=PUT_OFF, decision="deferred", due=0, refused="run:0 run calls", successor=AGAIN),)},
-     {}),
-    ({"ended": (Ended(key=SOON, end="applied", effects=(thought(ANN, "It was hot."),)),
-                Ended(key=LATE, end="applied", reason="late", effects=(thought(BOB, "I wonder."),)))},
-     {"ended": (EndNote(key=SOON, source="llm", usage=USED, attempts=1, model="default", appended=(2,)),
-                EndNote(key=LATE, source="heuristic", attempts=2, failure="server", appended=(1,)))}),
+    (
+        {
+            "joined": tuple((owner, Profile(name=owner)) for owner in (ANN, BOB, CY)),
+            "facts": Facts(),
+            "decided": (decided(SOON), decided(LATE)),
+        },
+        {"opened": opened(SOON, LATE)},
+    ),
+    (
+        {
+            "observed": (
+                (ANN, Entry(type="observation", text="A fire.", minute=2)),
+                (CY, Entry(type="observation", text="A cow.", minute=2)),
+            ),
+            "decided": (
+                DecidedLine(key=PUT_OFF, decision="deferred", due=0, refused="run:0 run calls", successor=AGAIN),
+            ),
+        },
+        {},
+    ),
+    (
+        {
+            "ended": (
+                Ended(key=SOON, end="applied", effects=(thought(ANN, "It was hot."),)),
+                Ended(key=LATE, end="applied", reason="late", effects=(thought(BOB, "I wonder."),)),
+            )
+        },
+        {
+            "ended": (
+                EndNote(key=SOON, source="llm", usage=USED, attempts=1, model="default", appended=(2,)),
+                EndNote(key=LATE, source="heuristic", attempts=2, failure="server", appended=(1,)),
+            )
+        },
+    ),
     ({"decided": (DecidedLine(key=AGAIN, decision="heuristic", due=5),)}, {"retried": (Retried(LATE, MORE),)}),
-    ({"ended": (Ended(key=AGAIN, end="applied", effects=(thought(CY, "I shall go."),)),)},
-     {"ended": (EndNote(key=AGAIN, source="heuristic", appended=(2,)),),
-      "corrected": (Correction(key=LATE, usage=USED, at=5),)}),
+    (
+        {"ended": (Ended(key=AGAIN, end="applied", effects=(thought(CY, "I shall go."),)),)},
+        {
+            "ended": (EndNote(key=AGAIN, source="heuristic", appended=(2,)),),
+            "corrected": (Correction(key=LATE, usage=USED, at=5),),
+        },
+    ),
     ({"left": (CY,)}, {}),
-)  # fmt: skip
+)
 
 
 def changed(tick: int, core: Mapping[str, Any] | None = None, notes: Mapping[str, Any] | None = None) -> list[Tick]:
@@ -113,18 +141,27 @@ def kept_run(
         totals.add(read)
         if tick in marked:
             said: dict[str, Any] = {
-                "v": SCHEMA, "tick": tick, "digest": digest, "after": chain, "totals": totals,
-                "streams": hashes(streams), "retired": hashes(retired),
-            }  # fmt: skip
+                "v": SCHEMA,
+                "tick": tick,
+                "digest": digest,
+                "after": chain,
+                "totals": totals,
+                "streams": hashes(streams),
+                "retired": hashes(retired),
+            }
             entry, chain = write_checkpoint(JournalCheckpoint(**(said | dict(of_checkpoints or {}))))
             marks[tick] = entry, {owner: packed(dump(stream)) for owner, stream in streams.items()}
             entries.append(exported_entry(chain, entry.partition(b" ")[2], "checkpoint"))
     if into is not None:
         ExportedJournal(into).write(1, trimmed, entries[: trimmed + sum(tick <= trimmed for tick in marks)])
     state: dict[str, Any] = {
-        "digest": digest, "chain": chain, "loop": msgspec.json.encode(LoopState()), "status": "finished",
-        "settings": keep_settings(PinnedSettings()), **({"trimmed": trimmed} if trimmed else {}),
-    }  # fmt: skip
+        "digest": digest,
+        "chain": chain,
+        "loop": msgspec.json.encode(LoopState()),
+        "status": "finished",
+        "settings": keep_settings(PinnedSettings()),
+        **({"trimmed": trimmed} if trimmed else {}),
+    }
     store = store_of(kept[trimmed:], client, tick=len(kept), **state)
     for tick, (entry, bodies) in marks.items():
         if tick >= trimmed:

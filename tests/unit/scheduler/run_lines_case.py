@@ -49,16 +49,28 @@ def opened(*keys: JobKey) -> tuple[Grant, ...]:
 #: Six ticks: two jobs and one that was dropped; one ends with an answer, one late; then its cost becomes known, and
 #: what an attempt before its newest used.
 TICKS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
-    ({"decided": (decided(SOON), decided(LATE)), "joined": tuple((o, Profile(name=o)) for o in (ANN, BOB, CY)),
-      "facts": Facts()}, {"opened": opened(SOON, LATE)}),
+    (
+        {
+            "decided": (decided(SOON), decided(LATE)),
+            "joined": tuple((o, Profile(name=o)) for o in (ANN, BOB, CY)),
+            "facts": Facts(),
+        },
+        {"opened": opened(SOON, LATE)},
+    ),
     ({"decided": (decided(GONE, "dropped", "run:0 kind:muse calls"),)}, {}),
-    ({"ended": (Ended(key=SOON, end="applied"), Ended(key=LATE, end="applied", reason="late"))},
-     {"ended": (EndNote(key=SOON, source="llm", usage=USED, attempts=1, model="default"),
-                EndNote(key=LATE, source="heuristic", attempts=2, failure="server"))}),
+    (
+        {"ended": (Ended(key=SOON, end="applied"), Ended(key=LATE, end="applied", reason="late"))},
+        {
+            "ended": (
+                EndNote(key=SOON, source="llm", usage=USED, attempts=1, model="default"),
+                EndNote(key=LATE, source="heuristic", attempts=2, failure="server"),
+            )
+        },
+    ),
     ({"decided": (decided(OPEN),)}, {"opened": opened(OPEN)}),
     ({}, {"retried": (Retried(LATE, MORE),)}),
     ({}, {"corrected": (Correction(key=LATE, usage=USED, at=5),)}),
-)  # fmt: skip
+)
 
 
 def lines(schema: int = SCHEMA, ticks: Sequence[tuple[dict[str, Any], dict[str, Any]]] = TICKS) -> list[bytes]:

@@ -115,15 +115,22 @@ def test_scarce_budget_goes_by_kind_priority_service_and_owner() -> None:
     ]
     decided = decide(asked, 99, {("muse", "agent:a"): 5, ("plan", "agent:b"): 9})
     assert [(d.line.key.kind, d.line.key.owner[-1]) for d in decided] == [
-        ("plan", "z"), ("muse", "d"), ("muse", "b"), ("muse", "c"), ("muse", "a"), ("doze", "a")
-    ]  # fmt: skip
+        ("plan", "z"),
+        ("muse", "d"),
+        ("muse", "b"),
+        ("muse", "c"),
+        ("muse", "a"),
+        ("doze", "a"),
+    ]
 
 
 def test_each_kind_has_its_own_ladder() -> None:
     asked = [Request(kind=kind, owner="agent:a") for kind in KINDS]
     assert [(d.line.key.kind, d.line.decision) for d in decide(asked, 0)] == [
-        ("plan", "heuristic"), ("muse", "deferred"), ("doze", "dropped")
-    ]  # fmt: skip
+        ("plan", "heuristic"),
+        ("muse", "deferred"),
+        ("doze", "dropped"),
+    ]
     tries = [Request(kind="muse", owner="agent:a", trial=trial) for trial in range(MAX_TRIALS)]
     assert [degrade("defer", one, "run") for one in tries] == ["deferred", "deferred", "heuristic"]
     assert [degrade("drop", one, "run") for one in tries] == ["dropped"] * MAX_TRIALS
@@ -182,7 +189,7 @@ def test_who_is_admitted_to_a_model_waits_behind_those_of_its_kind_that_are_in_f
     known.prior = LatencyPrior(usual={"small": 4.0, "large": 4.0}, queue={"small": 2.0, "large": 2.0})
     due = DueTicks(
         fixed=lambda kind: 3, bounds_of=lambda kind: Bounds(1, 500), models_of=lambda kind: (), known=known, jobs={}
-    )  # fmt: skip
+    )
     asked = [Request(kind=kind, owner=f"agent:{n}") for kind in ("plan", "muse") for n in range(3)]
     view = BudgetView(LimitTable({}), retry_share=0.0, guarantees={})
     decided = admit(
@@ -209,7 +216,7 @@ def test_an_offer_that_would_come_too_late_is_passed_over_for_one_that_does_not(
     known.prior = LatencyPrior(usual={"slow": 900.0, "quick": 1.0})
     due = DueTicks(
         fixed=lambda kind: 3, bounds_of=lambda kind: Bounds(1, 50), models_of=lambda kind: (), known=known, jobs={}
-    )  # fmt: skip
+    )
     known.record_request("plan", "slow", 6)
 
     def decided(*models: str) -> Decided:

@@ -34,10 +34,20 @@ INN = Location(id="inn", name="The inn")
 
 def checked(**given: Any) -> Arguments:
     usual: dict[str, Any] = {
-        "run": "test", "owners": OWNERS, "settings": PinnedSettings(), "locations": (), "brief": None, "tier_of": None,
-        "event_types": None, "ticks": None, "start_minute": 0, "resume": False, "describe": None, "inline": False,
+        "run": "test",
+        "owners": OWNERS,
+        "settings": PinnedSettings(),
+        "locations": (),
+        "brief": None,
+        "tier_of": None,
+        "event_types": None,
+        "ticks": None,
+        "start_minute": 0,
+        "resume": False,
+        "describe": None,
+        "inline": False,
         "client": None,
-    }  # fmt: skip
+    }
     return check_arguments(**(usual | given))
 
 
@@ -59,9 +69,17 @@ def test_what_is_given_is_taken() -> None:
 
     client, rule = FakeRedis(), EventRule(importance=10, with_consensus="integrate")
     found = checked(
-        brief=brief, tier_of=tier_of, event_types={"quest": rule, "vote": "integrate"}, ticks=0, start_minute=7,
-        resume=True, describe={"a": ""}, inline=True, client=client, locations=[INN],
-    )  # fmt: skip
+        brief=brief,
+        tier_of=tier_of,
+        event_types={"quest": rule, "vote": "integrate"},
+        ticks=0,
+        start_minute=7,
+        resume=True,
+        describe={"a": ""},
+        inline=True,
+        client=client,
+        locations=[INN],
+    )
     assert (found.brief, found.tier_of, found.client) == (brief, tier_of, client)
     assert (found.ticks, found.start_minute, found.resume, found.inline) == (0, 7, True, True)
     assert (found.event_types, found.describe) == ({"quest": rule, "vote": "integrate"}, {"a": ""})
@@ -69,7 +87,8 @@ def test_what_is_given_is_taken() -> None:
 
 
 LARGEST: list[tuple[str, Any, Any]] = [
-    ("ticks", 10**12, 10**12 + 1), ("start_minute", 10**12, 10**12 + 1),
+    ("ticks", 10**12, 10**12 + 1),
+    ("start_minute", 10**12, 10**12 + 1),
     ("event_types", {"x" * 100: "simple"}, {"x" * 101: "simple"}),
     ("event_types", {"x": EventRule(importance=0)}, {"x": EventRule(importance=-1)}),
     ("event_types", {"x": EventRule(verb="v" * 500)}, {"x": EventRule(verb="v" * 501)}),
@@ -77,8 +96,11 @@ LARGEST: list[tuple[str, Any, Any]] = [
     ("event_types", {"x": "simple"}, {"x": ["simple"]}),
     ("describe", {"x" * 500: "y"}, {"x" * 501: "y"}),
     ("describe", {"x": "y" * (10**6 - len('{"x": ""}'))}, {"x": "y" * (10**6 - len('{"x": ""}') + 1)}),
-    ("inline", False, 0), ("resume", True, None), ("brief", None, 5), ("tier_of", print, "strong"),
-]  # fmt: skip
+    ("inline", False, 0),
+    ("resume", True, None),
+    ("brief", None, 5),
+    ("tier_of", print, "strong"),
+]
 
 
 @pytest.mark.parametrize(("name", "fits", "wrong"), LARGEST, ids=[f"{row[0]}-{n}" for n, row in enumerate(LARGEST)])
@@ -93,9 +115,10 @@ def test_a_client_is_for_this_process_and_gives_bytes() -> None:
     assert check_client(client, inline=True) is client
     assert check_client(Redis(decode_responses=False), inline=True) is not None
     for wrong, inline, why in (
-        (client, False, "for inline=True"), (FakeRedis(decode_responses=True), True, "turns replies into strings"),
+        (client, False, "for inline=True"),
+        (FakeRedis(decode_responses=True), True, "turns replies into strings"),
         ("localhost", True, "give a redis.Redis"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match=why):
             check_client(wrong, inline=inline)
 
@@ -106,15 +129,37 @@ def test_a_client_is_for_this_process_and_gives_bytes() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({}, []), ({"morning": 420}, []), ({"morning": 361}, ["settings: morning"]), ({"workers": 7}, []),
+        ({}, []),
+        ({"morning": 420}, []),
+        ({"morning": 361}, ["settings: morning"]),
+        ({"workers": 7}, []),
         ({"morning": 361, "cells": 9, "llm": "heuristic"}, ["settings: cells", "settings: morning"]),
         ({"guidance_style": "plain"}, []),
-        ({"spread": 7, "morning": 361, "cells": 9, "retention_days": 9, "act_interval": 9,
-          "max_plans": 9, "max_archived": 9},
-         [f"settings: {name}" for name in
-          ("act_interval", "cells", "max_archived", "max_plans", "morning", "retention_days", "spread")]),
+        (
+            {
+                "spread": 7,
+                "morning": 361,
+                "cells": 9,
+                "retention_days": 9,
+                "act_interval": 9,
+                "max_plans": 9,
+                "max_archived": 9,
+            },
+            [
+                f"settings: {name}"
+                for name in (
+                    "act_interval",
+                    "cells",
+                    "max_archived",
+                    "max_plans",
+                    "morning",
+                    "retention_days",
+                    "spread",
+                )
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_setting_is_not_used_if_it_was_given_and_the_run_began_with_another(
     given: dict[str, Any], told: list[str]
 ) -> None:
@@ -127,9 +172,12 @@ def test_a_setting_is_not_used_if_it_was_given_and_the_run_began_with_another(
 
 def state(**changed: Any) -> Any:
     values = {
-        "run": "test", "profiles": dict(OWNERS), "retired": {GONE}, "warnings": Counter[str](),
+        "run": "test",
+        "profiles": dict(OWNERS),
+        "retired": {GONE},
+        "warnings": Counter[str](),
         "facts": SimpleNamespace(locations=(INN,), start_minute=7),
-    }  # fmt: skip
+    }
     return SimpleNamespace(**(values | changed))
 
 
@@ -140,18 +188,26 @@ JOINS = "owners: agent:eve (join it in the loop's body)"
 @pytest.mark.parametrize(
     ("given", "of", "told"),
     [
-        ({}, {}, []), ({"owners": {}}, {}, []), ({"owners": EVE}, {}, [JOINS]),
+        ({}, {}, []),
+        ({"owners": {}}, {}, []),
+        ({"owners": EVE}, {}, [JOINS]),
         ({"owners": {**EVE, "agent:dee": Profile(name="Dee")}}, {}, [JOINS.replace("eve", "dee"), JOINS]),
         ({"owners": {GONE: Profile(name="Gone")}}, {}, []),
         ({"owners": EVE}, {"profiles": {}, "retired": set()}, []),
         ({"owners": EVE}, {"profiles": {}}, [JOINS]),
-        ({"owners": {BEN: Profile(name="B"), ADA: Profile(name="A")}}, {},
-         [f"owners: profile of {ADA}", f"owners: profile of {BEN}"]),
-        ({"locations": [INN]}, {}, []), ({"locations": [Location(id="mill", name="Mill")]}, {}, ["locations"]),
-        ({"start_minute": 7}, {}, []), ({"start_minute": 8}, {}, ["start_minute"]),
-        ({"describe": {"a": "b"}}, {}, []), ({"describe": {"a": "c"}}, {}, ["describe"]),
+        (
+            {"owners": {BEN: Profile(name="B"), ADA: Profile(name="A")}},
+            {},
+            [f"owners: profile of {ADA}", f"owners: profile of {BEN}"],
+        ),
+        ({"locations": [INN]}, {}, []),
+        ({"locations": [Location(id="mill", name="Mill")]}, {}, ["locations"]),
+        ({"start_minute": 7}, {}, []),
+        ({"start_minute": 8}, {}, ["start_minute"]),
+        ({"describe": {"a": "b"}}, {}, []),
+        ({"describe": {"a": "c"}}, {}, ["describe"]),
     ],
-)  # fmt: skip
+)
 def test_an_argument_is_not_used_if_the_run_began_with_another(
     given: dict[str, Any], of: dict[str, Any], told: list[str]
 ) -> None:
@@ -184,11 +240,13 @@ EMBEDDINGS = {"endpoint": "default", "model": "small"}
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({}, []), ({"base_url": "http://x/v1", "model": "m"}, ["base_url; model"]), ({"model": "m"}, ["model"]),
+        ({}, []),
+        ({"base_url": "http://x/v1", "model": "m"}, ["base_url; model"]),
+        ({"model": "m"}, ["model"]),
         ({"base_url": "http://x/v1", "embeddings": EMBEDDINGS}, []),
         ({"model": "m", "llm": "openai", "limit_tokens": 9}, []),
     ],
-)  # fmt: skip
+)
 def test_a_model_that_a_run_of_heuristics_is_given_is_said_to_be_unused(given: dict[str, Any], told: list[str]) -> None:
     settings = PinnedSettings(**given)
     with capture_logs() as logs:

@@ -31,9 +31,14 @@ NO_JOBS: Mapping[str, Any] = {}
 
 def record(state: str = "open", *, claims: int = 0, token: str = "", last: Cost = USED, job: Job = JOB) -> Any:
     values: dict[str, str | bytes] = {
-        "job": msgspec.json.encode(job), "state": state, "due": str(job.due), "claims": str(claims), "token": token,
-        "cells": msgspec.json.encode(FLAT), "last": msgspec.json.encode([last.calls, last.tokens, last.usd_micros]),
-    }  # fmt: skip
+        "job": msgspec.json.encode(job),
+        "state": state,
+        "due": str(job.due),
+        "claims": str(claims),
+        "token": token,
+        "cells": msgspec.json.encode(FLAT),
+        "last": msgspec.json.encode([last.calls, last.tokens, last.usd_micros]),
+    }
     return {name.encode(): value if isinstance(value, bytes) else value.encode() for name, value in values.items()}
 
 
@@ -45,10 +50,22 @@ def accounts(cost: Cost, kind: str = "reserved") -> dict[Any, dict[str, int]]:
 
 def ledger(**changed: Any) -> Any:
     sound = {
-        "tick": 8, "trimmed": 0, "jobs": {KEY.text(): record()}, "unclaimed": {KEY.text()}, "attempts": {}, "lost": {},
-        "open": {7: 1}, "windows": {"day:0", "run:0"}, "accounts": accounts(RESERVED), "view": {}, "awaited": {},
-        "offered": {}, "charged": {}, "unsettled": {}, "corrections": {},
-    }  # fmt: skip
+        "tick": 8,
+        "trimmed": 0,
+        "jobs": {KEY.text(): record()},
+        "unclaimed": {KEY.text()},
+        "attempts": {},
+        "lost": {},
+        "open": {7: 1},
+        "windows": {"day:0", "run:0"},
+        "accounts": accounts(RESERVED),
+        "view": {},
+        "awaited": {},
+        "offered": {},
+        "charged": {},
+        "unsettled": {},
+        "corrections": {},
+    }
     return SimpleNamespace(**(sound | changed))
 
 
@@ -63,11 +80,17 @@ def line(**changed: Any) -> BudgetLine:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({}, []), ({"spent": 7}, ["> limit 10"]), ({"spent": 7, "overrun": 1}, []), ({"limit": None, "spent": 99}, []),
-        ({"reserved": 0, "spent": 0}, []), ({"reserved": -1}, ["negative"]), ({"spent": -1}, ["negative"]),
-        ({"overrun": -1}, ["negative", "> limit 10"]), ({"limit": None, "reserved": -1}, ["negative"]),
+        ({}, []),
+        ({"spent": 7}, ["> limit 10"]),
+        ({"spent": 7, "overrun": 1}, []),
+        ({"limit": None, "spent": 99}, []),
+        ({"reserved": 0, "spent": 0}, []),
+        ({"reserved": -1}, ["negative"]),
+        ({"spent": -1}, ["negative"]),
+        ({"overrun": -1}, ["negative", "> limit 10"]),
+        ({"limit": None, "reserved": -1}, ["negative"]),
     ],
-)  # fmt: skip
+)
 def test_a_window_holds_its_limit_and_overrun_and_no_account_is_negative(changed: Any, said: list[str]) -> None:
     found = over_limit([line(**changed)])
     assert len(found) == len(said)
@@ -197,12 +220,18 @@ def fields(cost: Cost) -> dict[str, int]:
         ({}, fields(RESERVED), {"jobs": NO_JOBS, "accounts": accounts(Cost(1, 501), "spent")}, 2),
         # what the retry pool carries is of earlier attempts
         (
-            fields(USED), {},
-            {"jobs": NO_JOBS, "accounts": {a: {"spent": 2 * n["spent"], "pool": n["spent"]}
-                                           for a, n in accounts(USED, "spent").items()}}, 0,
+            fields(USED),
+            {},
+            {
+                "jobs": NO_JOBS,
+                "accounts": {
+                    a: {"spent": 2 * n["spent"], "pool": n["spent"]} for a, n in accounts(USED, "spent").items()
+                },
+            },
+            0,
         ),
     ],
-)  # fmt: skip
+)
 def test_what_attempts_came_to_is_what_stands_in_the_accounts(
     known: dict[str, int], unknown: dict[str, int], changed: Any, wrong: int
 ) -> None:

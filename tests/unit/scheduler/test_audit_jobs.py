@@ -28,14 +28,18 @@ def record(state: str, due: int = 9, **fields: str) -> dict[bytes, bytes]:
 def ledger(**changed: Any) -> Any:
     """What a sound ledger holds at tick 8, and what a test changes of it."""
     sound = {
-        "tick": 8, "trimmed": 0, "staged": {STAGED.text()}, "waiting": {"9": 1}, "lost": {},
+        "tick": 8,
+        "trimmed": 0,
+        "staged": {STAGED.text()},
+        "waiting": {"9": 1},
+        "lost": {},
         "due": {"9": {OPEN.text(), STAGED.text()}},
         "attempts": {"t1": {"job": OPEN.text()}},
         "jobs": {
             OPEN.text(): record("open", token="t1"),
             STAGED.text(): record("staged", result='{"effects": [], "source": "heuristic"}'),
         },
-    }  # fmt: skip
+    }
     return SimpleNamespace(**(sound | changed))
 
 

@@ -33,13 +33,27 @@ def found(store: RunStore, run: str = "town") -> list[str]:
 
 
 OWN = [
-    f"job:{OPEN}", "window:day:0", "due:9", f"ready:{TICK + 1}", "journal_checkpoint:4", *sorted(OF_RUN),
+    f"job:{OPEN}",
+    "window:day:0",
+    "due:9",
+    f"ready:{TICK + 1}",
+    "journal_checkpoint:4",
+    *sorted(OF_RUN),
     *(f"{name}:{owner}" for name in sorted(OF_OWNERS) for owner in ("agent:ada", "agent:gone")),
-]  # fmt: skip
+]
 STRAY = [
-    "job:7/plan/agent:bob/0/0", "window:day:1", "due:8", f"ready:{TICK}", "ready:soon", "journal_checkpoint:5", "odd",
-    "state:x", "entries:agent:bob", "entries", "owners:agent:ada",
-]  # fmt: skip
+    "job:7/plan/agent:bob/0/0",
+    "window:day:1",
+    "due:8",
+    f"ready:{TICK}",
+    "ready:soon",
+    "journal_checkpoint:5",
+    "odd",
+    "state:x",
+    "entries:agent:bob",
+    "entries",
+    "owners:agent:ada",
+]
 
 
 @pytest.mark.parametrize("key", OWN)

@@ -93,8 +93,11 @@ def test_what_jobs_cannot_have_done_is_found(ticks: list[Tick], said: list[str],
 
 def test_a_job_that_a_prompt_did_not_show_is_found_by_what_was_there_before_the_line() -> None:
     effects = (Archive(owner=ANN, numbers=(1,), into_summary=True, shown=()),)
-    ticks = changed(3, {"ended": (*LIVED[2][0]["ended"][1:], Ended(key=SOON, end="applied", effects=effects))},
-                    {"ended": (*LIVED[2][1]["ended"][1:], EndNote(key=SOON, source="llm"))})  # fmt: skip
+    ticks = changed(
+        3,
+        {"ended": (*LIVED[2][0]["ended"][1:], Ended(key=SOON, end="applied", effects=effects))},
+        {"ended": (*LIVED[2][1]["ended"][1:], EndNote(key=SOON, source="llm"))},
+    )
     (found, *_) = audited(kept_run(ticks))
     assert found == f"tick 3: job {SOON.text()} archived entries [1], which its prompt did not show"
 
@@ -106,10 +109,13 @@ def test_a_job_that_a_prompt_did_not_show_is_found_by_what_was_there_before_the_
         ({"end": "applied", "effects": (Archive(owner=ANN, numbers=(7,)),)}, "ended applied, but: "),
         ({"end": "applied", "effects": (thought("agent:zoe", "Who am I?"),)}, "but: owner 'agent:zoe' has left"),
     ],
-)  # fmt: skip
+)
 def test_a_tick_that_cannot_have_happened_so_is_no_part_of_a_journal(ended: Any, said: str) -> None:
-    ticks = changed(3, {"ended": (*LIVED[2][0]["ended"][1:], Ended(key=SOON, **ended))},
-                    {"ended": (*LIVED[2][1]["ended"][1:], EndNote(key=SOON, source="llm"))})  # fmt: skip
+    ticks = changed(
+        3,
+        {"ended": (*LIVED[2][0]["ended"][1:], Ended(key=SOON, **ended))},
+        {"ended": (*LIVED[2][1]["ended"][1:], EndNote(key=SOON, source="llm"))},
+    )
     streams: dict[str, Stream] = {}
     for line in read_journal(kept_run(), 1, 2):
         redo(line, streams)
@@ -144,9 +150,11 @@ HARM: list[tuple[Callable[[RunStore, Any], object], list[str]]] = [
     (lambda s, c: c.hset(s.owner_key("entries", BOB), "1", "{}"), [f"{BOB}: "]),
     (lambda s, c: c.hset(s.owner_key("entries", CY), "9", "{}"), [f"{CY}: "]),
     (lambda s, c: c.hdel(s.key("journal_checkpoints"), "2"), ["tick 2: the journal was trimmed up to here"]),
-    (lambda s, c: c.sadd(s.key("windows"), "run:0") and c.hset(s.window_key("run:0"), "run|calls|spent", -1),
-     ["negative account", "latest attempts hold or cost -1"]),
-]  # fmt: skip
+    (
+        lambda s, c: c.sadd(s.key("windows"), "run:0") and c.hset(s.window_key("run:0"), "run|calls|spent", -1),
+        ["negative account", "latest attempts hold or cost -1"],
+    ),
+]
 
 
 @pytest.mark.parametrize(("harm", "said"), HARM, ids=[said[0] for _, said in HARM])

@@ -84,9 +84,12 @@ def test_the_order_of_arrival_does_not_matter(jobs: list[OpenJob], chance: rando
 
 def test_the_order_is_due_tick_kind_owner_ordinal() -> None:
     made = [
-        open_job("second", ANN, due=4, tick=2), open_job("first", ANN, ordinal=1), open_job("first", ANN),
-        open_job("first", BOB), open_job("second", ANN),
-    ]  # fmt: skip
+        open_job("second", ANN, due=4, tick=2),
+        open_job("first", ANN, ordinal=1),
+        open_job("first", ANN),
+        open_job("first", BOB),
+        open_job("second", ANN),
+    ]
     rows = [DueJob(item.job.key, "open", None, 0) for item in reversed(made)]
     ends = [(c.ended.key.kind, c.ended.key.owner, c.ended.key.ordinal) for c in close(rows, made)]
     assert ends == [("second", ANN, 0), ("first", ANN, 0), ("first", ANN, 1), ("first", BOB, 0), ("second", ANN, 0)]
@@ -220,9 +223,17 @@ def test_a_repair_with_a_result_of_its_own_is_applied() -> None:
 
 def test_all_that_is_known_of_a_result_is_in_the_note_of_its_end() -> None:
     known = result(
-        thought(ANN, "poor"), reason="failed", model="small", prompt="v7", failure="server", because="auth",
-        refusal="no effects", count=PromptCount(70, 61), unreported=True, saved=True,
-    )  # fmt: skip
+        thought(ANN, "poor"),
+        reason="failed",
+        model="small",
+        prompt="v7",
+        failure="server",
+        because="auth",
+        refusal="no effects",
+        count=PromptCount(70, 61),
+        unreported=True,
+        saved=True,
+    )
     job = open_job("first")
     (closing,) = close([DueJob(job.job.key, "staged", known, 3, arrival=4)], [job])
     note = msgspec.structs.asdict(closing.note)

@@ -51,11 +51,15 @@ def test_every_account_of_every_window_has_its_line_with_what_admission_counts()
     run = store()
     for window, accounts in {
         "day:0": {
-            "run|calls|reserved": 2, "run|calls|spent": 5, "run|calls|pool": 1, "run|calls|overrun": 3,
-            "run|tokens|spent": 40, f"{OWNER}|calls|spent": 1,
+            "run|calls|reserved": 2,
+            "run|calls|spent": 5,
+            "run|calls|pool": 1,
+            "run|calls|overrun": 3,
+            "run|tokens|spent": 40,
+            f"{OWNER}|calls|spent": 1,
         },
         "run:0": {"run|calls|spent": 5},
-    }.items():  # fmt: skip
+    }.items():
         run.client.sadd(run.key("windows"), window)
         run.client.hset(run.window_key(window), mapping=accounts)
     run.client.hset(run.key("windows") + "x", "odd", 1)
@@ -70,13 +74,21 @@ def test_every_account_of_every_window_has_its_line_with_what_admission_counts()
         line("day:0", OWNER, "calls", spent=1),
         line("day:0", OWNER, "jobs", spent=4),
         line(
-            "day:0", "run", "calls",
-            limit=20, reserved=2, spent=5, overrun=3, retried=1, for_retries=2, held=9 - (2 + 5 - 1),
+            "day:0",
+            "run",
+            "calls",
+            limit=20,
+            reserved=2,
+            spent=5,
+            overrun=3,
+            retried=1,
+            for_retries=2,
+            held=9 - (2 + 5 - 1),
         ),
         line("day:0", "run", "tokens", spent=40),
         line("day:0", "run", "jobs", limit=20, spent=7),
         line("run:0", "run", "calls", spent=5),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_line_says_what_admission_counts_and_may_give_out() -> None:

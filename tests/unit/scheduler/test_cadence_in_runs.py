@@ -33,10 +33,13 @@ def lived(loop: TickLoop, seed: int) -> str:
     def observe(owner: str, minute: int, *, talk: bool) -> None:
         partner = BUSY[0] if owner in TALK else chance.choice(BUSY)
         seen = Observation(
-            text=f"{chance.choice(SAID if talk else SEEN)} ({chance.randrange(400)})", minute=minute,
-            importance=chance.choice((0, 1, 2, 3, 8)), source="dialogue" if talk else "perception",
-            type="message" if talk else "observation", subjects=(owner, partner) if talk else (),
-        )  # fmt: skip
+            text=f"{chance.choice(SAID if talk else SEEN)} ({chance.randrange(400)})",
+            minute=minute,
+            importance=chance.choice((0, 1, 2, 3, 8)),
+            source="dialogue" if talk else "perception",
+            type="message" if talk else "observation",
+            subjects=(owner, partner) if talk else (),
+        )
         loop.observe(owner, seen)
 
     for tick in loop:
@@ -76,9 +79,12 @@ def test_asking_everybody_at_every_tick_changes_nothing(
 ) -> None:
     def digest(run: str) -> str:
         settings = PinnedSettings(
-            data_dir=tmp_path, minutes_per_tick=4, max_observations=60, reflection_trigger=trigger,
+            data_dir=tmp_path,
+            minutes_per_tick=4,
+            max_observations=60,
+            reflection_trigger=trigger,
             policies={} if policy == "stream" else {"agent:ann": policy},
-        )  # fmt: skip
+        )
         places = (Location(id="cafe", name="Café"),)
         loop = cogitate_loop(run=run, owners=OWNERS, settings=settings, locations=places, ticks=1_100)
         return lived(loop, seed=5)

@@ -28,9 +28,13 @@ class Case:
         self.known = Latencies()
         self.jobs: dict[JobKey, OpenJob] = {}
         self.due = DueTicks(
-            fixed=lambda kind: FIXED, bounds_of=lambda kind: bounds, models_of=lambda kind: (MODEL,), known=self.known,
-            jobs=self.jobs, minutes_per_tick=minutes_per_tick,
-        )  # fmt: skip
+            fixed=lambda kind: FIXED,
+            bounds_of=lambda kind: bounds,
+            models_of=lambda kind: (MODEL,),
+            known=self.known,
+            jobs=self.jobs,
+            minutes_per_tick=minutes_per_tick,
+        )
 
     def learn(self, *ticks: int, at: int = 50) -> None:
         for one in ticks:

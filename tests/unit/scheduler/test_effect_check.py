@@ -133,7 +133,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("item status", (plan(status="done"),), "Invalid enum value 'done'"),
     ("item twice", (append(items=(PlanItem(id="1", description="a"),) * 2),), "two items have the same id"),
     (
-        "items many", (append(items=tuple(PlanItem(id=str(i), description="a") for i in range(MAX_ITEMS + 1))),),
+        "items many",
+        (append(items=tuple(PlanItem(id=str(i), description="a") for i in range(MAX_ITEMS + 1))),),
         "are 201, at most 200",
     ),
     ("items text", (append(items=("hum",)),), "Expected `object`, got `str`"),
@@ -178,7 +179,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("tell deep", (Tell(ANN, "x", nested(MAX_DEPTH)),), f"nested {MAX_DEPTH + 1} deep"),
     ("tell deeper", (Tell(ANN, "x", nested(3_000)),), "recursion|deep"),
     ("tell itself", (Tell(ANN, "x", itself()),), "recursion|deep"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("made", "why"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
@@ -205,21 +206,32 @@ def test_what_can_be_committed_is_as_it_will_be_read() -> None:
 
 #: Effects whose values are the last that fit.
 AT_THE_BOUND: list[tuple[str, Effect]] = [
-    ("text", append(text="x" * MAX_TEXT)), ("minute", append(minute=MAX_INTEGER)), ("least", append(minute=0)),
-    ("importance", append(importance=10)), ("not rated", append(importance=0)),
+    ("text", append(text="x" * MAX_TEXT)),
+    ("minute", append(minute=MAX_INTEGER)),
+    ("least", append(minute=0)),
+    ("importance", append(importance=10)),
+    ("not rated", append(importance=0)),
     ("label", append(location="x" * MAX_LABEL, tags=("x" * MAX_LABEL,))),
-    ("subjects", append(subjects=("a",) * MAX_NUMBERS)), ("since", append(since_minute=0, since_number=0)),
-    ("item", plan(priority=1, minute=0)), ("item without a place", plan(priority=5, location=None, minute=None)),
+    ("subjects", append(subjects=("a",) * MAX_NUMBERS)),
+    ("since", append(since_minute=0, since_number=0)),
+    ("item", plan(priority=1, minute=0)),
+    ("item without a place", plan(priority=5, location=None, minute=None)),
     ("items", append(items=tuple(PlanItem(id=str(n), description="a") for n in range(MAX_ITEMS)))),
-    ("archive", Archive(ANN, (*range(1, MAX_NUMBERS), MAX_INTEGER))), ("archive nothing", Archive(ANN, ())),
-    ("summary", ReplaceSummary(ANN, "x" * MAX_SUMMARY, MAX_INTEGER)), ("summary empty", ReplaceSummary(ANN, "", 0)),
-    ("cursor", AdvanceCursor(ANN, "x", 0, MAX_INTEGER)), ("forget", ForgetWaiting(ANN, 0, start=0)),
-    ("most", SetCounter(ANN, "x" * MAX_LABEL, MAX_INTEGER)), ("least", SetCounter(ANN, "x", -MAX_INTEGER)),
-    ("accessed", MarkAccessed(ANN, (1,), 0)), ("rate", Rate(ANN, (1, 2), (1, 10))),
-    ("character", SetCharacter(ANN, Character())), ("data", Tell(ANN, "x", nested(MAX_DEPTH - 1))),
+    ("archive", Archive(ANN, (*range(1, MAX_NUMBERS), MAX_INTEGER))),
+    ("archive nothing", Archive(ANN, ())),
+    ("summary", ReplaceSummary(ANN, "x" * MAX_SUMMARY, MAX_INTEGER)),
+    ("summary empty", ReplaceSummary(ANN, "", 0)),
+    ("cursor", AdvanceCursor(ANN, "x", 0, MAX_INTEGER)),
+    ("forget", ForgetWaiting(ANN, 0, start=0)),
+    ("most", SetCounter(ANN, "x" * MAX_LABEL, MAX_INTEGER)),
+    ("least", SetCounter(ANN, "x", -MAX_INTEGER)),
+    ("accessed", MarkAccessed(ANN, (1,), 0)),
+    ("rate", Rate(ANN, (1, 2), (1, 10))),
+    ("character", SetCharacter(ANN, Character())),
+    ("data", Tell(ANN, "x", nested(MAX_DEPTH - 1))),
     ("broad data", Tell(ANN, "x", nested(MAX_DEPTH - 1) | {"y": [[], []]})),
     ("much data", Tell(ANN, "x", {"x": "y" * (MAX_PARAMS - len('{"x":""}'))})),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("effect", [row[1] for row in AT_THE_BOUND], ids=[row[0] for row in AT_THE_BOUND])

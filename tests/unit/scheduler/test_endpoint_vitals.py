@@ -72,10 +72,21 @@ def test_pauses_and_missing_models_are_shown(client: FakeRedis) -> None:
 
 def test_calls_are_counted_by_what_became_of_them(client: FakeRedis) -> None:
     called(
-        client, "ours", calls=9, requests=8, tokens=700, estimated=30, reasoning=90, waits=2, waited_ms=1500,
+        client,
+        "ours",
+        calls=9,
+        requests=8,
+        tokens=700,
+        estimated=30,
+        reasoning=90,
+        waits=2,
+        waited_ms=1500,
         openings=1,
-        failures_of_server=1, failures_of_auth=4, failures_of_empty=1, refused_of_no_slot=3,
-    )  # fmt: skip
+        failures_of_server=1,
+        failures_of_auth=4,
+        failures_of_empty=1,
+        refused_of_no_slot=3,
+    )
     slots = endpoint_keys("ours")[1]
     client.zadd(slots, {"a": after(5), "b": after(-5), "c": after(1)})
     (found,) = endpoint_vitals(client)

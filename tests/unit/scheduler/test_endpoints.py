@@ -46,14 +46,28 @@ def test_a_figure_has_its_room(
 def test_what_is_not_set_is_not_enforced_and_has_no_price() -> None:
     endpoint, model = Endpoint(), ModelSettings(model="m")
     assert endpoint.model_dump() == {
-        "base_url": None, "api_key": None, "api_key_variable": "OPENAI_API_KEY", "concurrency": None,
-        "requests_per_minute": None, "burst": 0, "tokens_per_minute": None,
-    }  # fmt: skip
+        "base_url": None,
+        "api_key": None,
+        "api_key_variable": "OPENAI_API_KEY",
+        "concurrency": None,
+        "requests_per_minute": None,
+        "burst": 0,
+        "tokens_per_minute": None,
+    }
     assert model.model_dump() == {
-        "endpoint": "default", "model": "m", "input_price": None, "cached_input_price": None, "output_price": None,
-        "context": None, "seed": None, "parameters": {}, "headroom": 0, "reasons": True, "kinds": {},
+        "endpoint": "default",
+        "model": "m",
+        "input_price": None,
+        "cached_input_price": None,
+        "output_price": None,
+        "context": None,
+        "seed": None,
+        "parameters": {},
+        "headroom": 0,
+        "reasons": True,
+        "kinds": {},
         "service_tiers": {},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("made", [Endpoint(), ModelSettings(model="m"), KindOfModelSettings()])
@@ -82,21 +96,41 @@ def test_parameters_are_further_ones_and_not_too_many() -> None:
     with pytest.raises(ValidationError, match="more than 4,000 characters of parameters"):
         ModelSettings(model="m", parameters={"stop": "x" * (4_001 - empty)})
     for ours in (
-        "model", "messages", "response_format", "max_tokens", "max_completion_tokens", "seed", "stream", "n",
-    ):  # fmt: skip
+        "model",
+        "messages",
+        "response_format",
+        "max_tokens",
+        "max_completion_tokens",
+        "seed",
+        "stream",
+        "n",
+    ):
         with pytest.raises(ValidationError, match=f"'{ours}' is set by Cogitate itself"):
             ModelSettings(model="m", parameters={"temperature": 1, ours: 1})
 
 
 def test_a_run_keeps_all_that_it_is_charged_and_asked_by() -> None:
     whole = ModelSettings(
-        endpoint="here", model="qwen", input_price=3, cached_input_price=1, output_price=4, context=999, seed=5,
+        endpoint="here",
+        model="qwen",
+        input_price=3,
+        cached_input_price=1,
+        output_price=4,
+        context=999,
+        seed=5,
         parameters={"top_p": 0.5, "stop": ["x"]},
-    )  # fmt: skip
+    )
     assert whole.kept_as("small") == Model(
-        name="small", model="qwen", endpoint="here", input_price=3, cached_input_price=1, output_price=4, context=999,
-        seed=5, parameters='{"stop": ["x"], "top_p": 0.5}',
-    )  # fmt: skip
+        name="small",
+        model="qwen",
+        endpoint="here",
+        input_price=3,
+        cached_input_price=1,
+        output_price=4,
+        context=999,
+        seed=5,
+        parameters='{"stop": ["x"], "top_p": 0.5}',
+    )
     assert ModelSettings(model="m", input_price=3, output_price=0).kept_as("m") == Model(
         name="m", model="m", endpoint="default", input_price=3, cached_input_price=3
     )
@@ -117,8 +151,9 @@ def test_a_service_tier_costs_up_to_ten_times_the_prices() -> None:
 def test_a_run_keeps_what_differs_by_kind_and_the_dearest_tier() -> None:
     kinds: dict[str, Any] = {
         "plan": {"parameters": {"service_tier": "fast", "stop": "."}, "headroom": 0},
-        "act": {"headroom": 7}, "muse": {},
-    }  # fmt: skip
+        "act": {"headroom": 7},
+        "muse": {},
+    }
     kept = ModelSettings(
         model="m", headroom=9, kinds=kinds, parameters={"service_tier": "flex"}, service_tiers={"flex": 50, "fast": 170}
     ).kept_as("m")

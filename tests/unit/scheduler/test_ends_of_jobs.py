@@ -100,8 +100,9 @@ def test_with_an_owner_go_its_jobs_and_what_was_just_requested(cogitate_loop: Lo
     hums(latency=5)
     found = ends(cogitate_loop(owners=OWNERS, ticks=9), turn)
     assert {key: (one.end, one.why) for key, one in found.items()} == {
-        "test/2/hum/agent:ada/0/0": ("cancelled", ""), "test/3/hum/agent:ada/0/0": ("dropped", "left")
-    }  # fmt: skip
+        "test/2/hum/agent:ada/0/0": ("cancelled", ""),
+        "test/3/hum/agent:ada/0/0": ("dropped", "left"),
+    }
 
 
 def lived(loop: TickLoop, seed: int, told: dict[str, JobEnd], asked: list[str]) -> None:

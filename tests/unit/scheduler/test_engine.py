@@ -49,9 +49,12 @@ class Run:
     ) -> None:
         kinds = [Thinker("think"), Thinker("muse", 20, on_denied="defer"), Thinker("recount", 35), *more]
         chosen = Rules(
-            kinds=kinds, offers_of=lambda kind, tier: [ModelOption(model, 100, RESERVED)], latency_of=lambda kind: 2,
-            brief=lambda owner: {}, **rules,
-        )  # fmt: skip
+            kinds=kinds,
+            offers_of=lambda kind, tier: [ModelOption(model, 100, RESERVED)],
+            latency_of=lambda kind: 2,
+            brief=lambda owner: {},
+            **rules,
+        )
         view = BudgetView(LimitTable(limits or {}), retry_share=0.0, guarantees={})
         self.state = RunState(run="r", rules=chosen, facts=Facts(), view=view)
         self.engine, self.tick = RunEngine(self.state, Fallbacks(())), 0
@@ -158,10 +161,12 @@ def test_a_job_without_a_result_counts_in_full_until_it_is_corrected(run: Run) -
 @pytest.mark.parametrize(
     ("bounds", "model", "reason", "samples"),
     [
-        (Bounds(1, 9), "default", "late", [4]), (None, "default", "late", []), (Bounds(1, 9), "", "late", []),
+        (Bounds(1, 9), "default", "late", [4]),
+        (None, "default", "late", []),
+        (Bounds(1, 9), "", "late", []),
         (Bounds(1, 9), "default", "dead", []),
     ],
-)  # fmt: skip
+)
 def test_a_late_job_is_a_sample_where_due_ticks_follow_its_model(
     bounds: Bounds | None, model: str, reason: str, samples: list[int]
 ) -> None:
@@ -183,8 +188,10 @@ def test_changes_are_handed_on_in_the_order_of_ends_and_then_of_late_answers(run
         run.tick + 1, BoundaryInput([row(key) for key in keys], late_answers=[LateAnswer(late, row(late).result)])
     )
     assert [(change.owner, change.source, change.reason) for change in changes] == [
-        (BOB, "llm", "none"), (ANN, "llm", "none"), (ANN, "llm", "none"),
-    ]  # fmt: skip
+        (BOB, "llm", "none"),
+        (ANN, "llm", "none"),
+        (ANN, "llm", "none"),
+    ]
     done = run.engine.end(run.tick + 1, WorldTurn())
     assert [end.key for end in done.core.late] == [late]
     assert [note.key for note in done.late] == [late]
@@ -508,9 +515,13 @@ def test_a_journal_leads_to_what_the_run_holds(seed: int, policy: Any) -> None:
         effects = [Append(owner=ANN, entry=seen("A gift.", run.tick + 1))] if number % 5 == 0 else []
         asked = [Request(kind="think", owner=owner) for owner in owners if chance.random() < 0.3]
         done = run.turn(
-            *asked, rows=rows, observed=[one for one in observed if one[0] not in leaves], joins=joins, leaves=leaves,
+            *asked,
+            rows=rows,
+            observed=[one for one in observed if one[0] not in leaves],
+            joins=joins,
+            leaves=leaves,
             world_effects=effects,
-        )  # fmt: skip
+        )
         open_keys = [key for key in run.state.open if key not in {line.key for line in done.core.ended}]
     if policy == "stream":
         assert run.state.streams[ANN].head.last_number > len(run.state.streams[ANN].entries), "something was deleted"

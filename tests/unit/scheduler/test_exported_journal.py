@@ -249,8 +249,9 @@ def test_a_file_counts_when_all_of_it_is_there(journal: Journal, tmp_path: Path)
     exported.write(5, 8, journal.entries(5, 8))
     assert exported.covers(8)
     assert [path.name for path in sorted(tmp_path.iterdir())] == [
-        "0000000001-0000000004.jsonl", "0000000005-0000000008.jsonl",
-    ]  # fmt: skip
+        "0000000001-0000000004.jsonl",
+        "0000000005-0000000008.jsonl",
+    ]
 
 
 def test_a_file_is_on_the_disk_before_it_counts_and_so_are_its_folders_after(
@@ -271,9 +272,16 @@ def test_a_file_is_on_the_disk_before_it_counts_and_so_are_its_folders_after(
 
 @pytest.mark.parametrize(
     ("parts", "last", "covered"),
-    [([], 0, True), ([], 1, False), ([(1, 4)], 4, True), ([(1, 4)], 5, False), ([(1, 4), (6, 8)], 8, False),
-     ([(2, 8)], 8, False), ([(1, 4), (5, 8)], 6, True)],
-)  # fmt: skip
+    [
+        ([], 0, True),
+        ([], 1, False),
+        ([(1, 4)], 4, True),
+        ([(1, 4)], 5, False),
+        ([(1, 4), (6, 8)], 8, False),
+        ([(2, 8)], 8, False),
+        ([(1, 4), (5, 8)], 6, True),
+    ],
+)
 def test_files_cover_what_they_hold_without_a_gap(
     journal: Journal, tmp_path: Path, parts: list[tuple[int, int]], last: int, covered: bool
 ) -> None:

@@ -118,9 +118,18 @@ def kept(step: int, *, tick: int = 3_000, hours: int = 3_000) -> RunStore:
 
 @pytest.mark.parametrize(
     ("span", "step", "ticks"),
-    [("hour", 1, 60), ("hour", 7, 8), ("hour", 20, 3), ("hour", 30, 2), ("hour", 60, 2), ("day", 60, 24),
-     ("day", 7, 205), ("day", 1, 1_440), ("day", 2, 720)],
-)  # fmt: skip
+    [
+        ("hour", 1, 60),
+        ("hour", 7, 8),
+        ("hour", 20, 3),
+        ("hour", 30, 2),
+        ("hour", 60, 2),
+        ("day", 60, 24),
+        ("day", 7, 205),
+        ("day", 1, 1_440),
+        ("day", 2, 720),
+    ],
+)
 def test_an_hour_or_a_day_has_the_newest_ticks_that_it_takes(span: Span, step: int, ticks: int) -> None:
     points = figure_history(kept(step), span)
     assert sum(point.ticks for point in points) == ticks
@@ -167,17 +176,23 @@ def test_a_tick_is_written_by_itself_and_added_to_its_hour() -> None:
     history = written.FigureHistory(Figures(tick=3, minute=59, ticks=3))
     own: dict[str, Any] = {"cadence": 500, "causes": {"late": 9}, "host_us": 70, "age": 0}
     for tick, minute, hour, ticks, host_us, over in (
-        (2_000, 59, 0, 4, None, ("t560",)), (2_001, 60, 1, 1, 70, ("t561", "h-2399")),
+        (2_000, 59, 0, 4, None, ("t560",)),
+        (2_001, 60, 1, 1, 70, ("t561", "h-2399")),
         (2_002, 119, 1, 2, 140, ("t562",)),
         (2_003, 240, 4, 1, 70, ("t563", "h-2398", "h-2397", "h-2396")),
-    ):  # fmt: skip
+    ):
         assert written_by(history, tick, minute) == (
-            f"t{tick}", Figures(tick=tick, minute=minute, **own), f"h{hour}",
-            Figures(tick=tick, minute=minute, ticks=ticks, **(own | {"host_us": host_us})), over,
-        )  # fmt: skip
+            f"t{tick}",
+            Figures(tick=tick, minute=minute, **own),
+            f"h{hour}",
+            Figures(tick=tick, minute=minute, ticks=ticks, **(own | {"host_us": host_us})),
+            over,
+        )
 
 
 def test_the_first_tick_that_a_host_writes_begins_an_hour_of_its_own() -> None:
     assert written_by(written.FigureHistory(), 5, 7_000)[2:] == (
-        "h116", Figures(tick=5, minute=7_000, cadence=500, causes={"late": 9}, host_us=70, age=0), ("t-1435", "h-2284"),
-    )  # fmt: skip
+        "h116",
+        Figures(tick=5, minute=7_000, cadence=500, causes={"late": 9}, host_us=70, age=0),
+        ("t-1435", "h-2284"),
+    )

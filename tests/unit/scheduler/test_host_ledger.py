@@ -104,10 +104,14 @@ def test_what_is_not_there_is_not_resumed() -> None:
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
-        ({"epoch": 2}, Fenced), ({"holder": "x"}, Fenced), ({"holder": "x", "seq": 9}, Fenced),
-        ({"seq": 0}, RunRolledBack), ({"seq": 2}, Fenced), ({"epoch": 2, "seq": 0}, Fenced),
+        ({"epoch": 2}, Fenced),
+        ({"holder": "x"}, Fenced),
+        ({"holder": "x", "seq": 9}, Fenced),
+        ({"seq": 0}, RunRolledBack),
+        ({"seq": 2}, Fenced),
+        ({"epoch": 2, "seq": 0}, Fenced),
     ],
-)  # fmt: skip
+)
 def test_a_host_that_is_ahead_of_its_ledger_is_told_from_one_that_was_fenced(
     changed: dict[str, Any], error: type[Exception]
 ) -> None:
@@ -315,5 +319,7 @@ def test_what_cannot_be_read_at_a_boundary_is_told_once_however_often_it_is_show
             assert found is not None
             assert (found.boundary.learned, found.boundary.late_answers, found.boundary.retries) == ([], [], [])
     assert sorted(entry["what"] for entry in logs) == [
-        "a late answer's job", "what an earlier attempt used", "what an ended job came to",
-    ]  # fmt: skip
+        "a late answer's job",
+        "what an earlier attempt used",
+        "what an ended job came to",
+    ]

@@ -53,10 +53,22 @@ def check(**fields: Any) -> Request:
 
 @pytest.mark.parametrize(
     "owner",
-    ["agent:isabella", "npc:guard 7", "location:café/東京", "group:a:b:c", "world", "agent:" + "x" * 194,
-     "agent:می\u200cخواهم", "npc:क्\u200dष", "agent:👩\u200d🚀", "npc:☀\ufe0f", "agent:e\u0301", "agent:\ue000",
-     "npc:!"],
-)  # fmt: skip
+    [
+        "agent:isabella",
+        "npc:guard 7",
+        "location:café/東京",
+        "group:a:b:c",
+        "world",
+        "agent:" + "x" * 194,
+        "agent:می\u200cخواهم",
+        "npc:क्\u200dष",
+        "agent:👩\u200d🚀",
+        "npc:☀\ufe0f",
+        "agent:e\u0301",
+        "agent:\ue000",
+        "npc:!",
+    ],
+)
 def test_owners(owner: str) -> None:
     assert check_owner(owner) == owner
     key = JobKey(1, "plan", owner, 0, 0)
@@ -65,12 +77,34 @@ def test_owners(owner: str) -> None:
 
 @pytest.mark.parametrize(
     "owner",
-    ["", "agent", "agent:", ":x", "isabella", "Agent:x", "world:", "tree:x", "agent:a\nb", "agent:\x00", "agent:\x7f",
-     "agent:\x9b2J", "agent:\u202eada", "agent:\u200b", "agent: ",
-     "agent:\u200d", "group:\u200c\u200d", "npc:\u3164", "location:\ufe0f", "agent:\u2800", "agent:\u0301",
-     "agent:\u115f ",
-     "agent:" + "x" * 195, "agent:\ud800", "agent:a}:0123456789abcdef:job:x"],
-)  # fmt: skip
+    [
+        "",
+        "agent",
+        "agent:",
+        ":x",
+        "isabella",
+        "Agent:x",
+        "world:",
+        "tree:x",
+        "agent:a\nb",
+        "agent:\x00",
+        "agent:\x7f",
+        "agent:\x9b2J",
+        "agent:\u202eada",
+        "agent:\u200b",
+        "agent: ",
+        "agent:\u200d",
+        "group:\u200c\u200d",
+        "npc:\u3164",
+        "location:\ufe0f",
+        "agent:\u2800",
+        "agent:\u0301",
+        "agent:\u115f ",
+        "agent:" + "x" * 195,
+        "agent:\ud800",
+        "agent:a}:0123456789abcdef:job:x",
+    ],
+)
 def test_what_is_no_owner(owner: str) -> None:
     with pytest.raises(InputError, match="is not an owner"):
         check_owner(owner)
@@ -122,12 +156,22 @@ def test_what_is_no_observation(fields: dict[str, Any], named: str) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"number": 1}, {"tick": 1}, {"rated": 1}, {"provisional": True},
+        {"number": 1},
+        {"tick": 1},
+        {"rated": 1},
+        {"provisional": True},
         {"items": (PlanItem(id="1-0", description="eat"),)},
-        {"minute": "5"}, {"minute": 2**70}, {"importance": 99}, {"evidence": (1.5,)}, {"since_number": "2"},
-        {"text": "x" * (MAX_TEXT + 1)}, {"text": "\udfff"}, {"subjects": (1,)}, {"type": "dream"},
+        {"minute": "5"},
+        {"minute": 2**70},
+        {"importance": 99},
+        {"evidence": (1.5,)},
+        {"since_number": "2"},
+        {"text": "x" * (MAX_TEXT + 1)},
+        {"text": "\udfff"},
+        {"subjects": (1,)},
+        {"type": "dream"},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_observed_entry(fields: dict[str, Any]) -> None:
     values: dict[str, Any] = {"type": "observation", "text": "saw", "minute": 5, **fields}
     with pytest.raises(InputError, match="observation for 'agent:ann'"):
@@ -137,10 +181,16 @@ def test_what_is_no_observed_entry(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"text": "x" * MAX_TEXT}, {"minute": 0}, {"minute": 2**53 - 1}, {"importance": 0}, {"importance": 10},
-        {"subjects": ("x",) * MAX_NAMES}, {"location": "x" * MAX_LABEL}, {"tags": ("x" * MAX_LABEL,)},
+        {"text": "x" * MAX_TEXT},
+        {"minute": 0},
+        {"minute": 2**53 - 1},
+        {"importance": 0},
+        {"importance": 10},
+        {"subjects": ("x",) * MAX_NAMES},
+        {"location": "x" * MAX_LABEL},
+        {"tags": ("x" * MAX_LABEL,)},
     ],
-)  # fmt: skip
+)
 def test_an_observation_may_be_as_large_as_fits(fields: dict[str, Any]) -> None:
     usual = {"type": "observation", "text": "saw", "minute": 5}
     assert check_entry(ANN, usual | fields) == Entry(**(usual | fields))

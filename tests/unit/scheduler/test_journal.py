@@ -170,10 +170,14 @@ def test_effects_that_nobody_can_read_are_read_as_they_are_in_their_places(part:
 @pytest.mark.parametrize(
     "effect",
     [
-        7, {"type": "fly"}, {"owner": "agent:a"}, SOUND | {"entry": 5}, SOUND | {"entry": {"type": "dream"}},
+        7,
+        {"type": "fly"},
+        {"owner": "agent:a"},
+        SOUND | {"entry": 5},
+        SOUND | {"entry": {"type": "dream"}},
         {"type": "append", "entry": ODD_ENTRY["entry"]},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_effect_at_all_is_refused(effect: object) -> None:
     with pytest.raises(JournalError, match="tick 1: the journal cannot be read"):
         read_line(line_of(ended=[[effect]]), 1, "", "")
@@ -208,11 +212,12 @@ def test_a_line_in_outline_says_what_it_counts_and_reads_no_effect() -> None:
     odd = msgspec.json.encode({"effects": 7})  # that nobody reads
     raw = msgspec.json.encode(
         {
-            "tick": 3, "minute": 30,
+            "tick": 3,
+            "minute": 30,
             "ended": [{"key": KEY, "end": "applied", "reason": "late", "effects": msgspec.Raw(odd)}],
             "decided": [{"key": KEY, "decision": "dropped", "refused": "day:0 run calls"}],
         }
-    )  # fmt: skip
+    )
     body = msgspec.json.encode(JournalLine(v=4, core=msgspec.Raw(raw), notes=notes(), digest="d"))
     found = read_outline(pack_line("c", body))
     assert (found.v, found.core.tick, found.core.minute) == (4, 3, 30)

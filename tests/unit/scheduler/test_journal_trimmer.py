@@ -133,10 +133,18 @@ def test_those_who_left_are_in_each_checkpoint_after(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("tick", "world", "keep", "trimmed"),
     [
-        (7, 12, 1, []), (8, 12, 1, [4]), (8, 4, 1, [4]), (8, 3, 1, []), (8, 0, 1, []),
-        (11, 12, 2, []), (12, 12, 2, [4]), (12, 12, 1, [8]), (12, 7, 1, [4]), (12, 12, 3, []),
+        (7, 12, 1, []),
+        (8, 12, 1, [4]),
+        (8, 4, 1, [4]),
+        (8, 3, 1, []),
+        (8, 0, 1, []),
+        (11, 12, 2, []),
+        (12, 12, 2, [4]),
+        (12, 12, 1, [8]),
+        (12, 7, 1, [4]),
+        (12, 12, 3, []),
     ],
-)  # fmt: skip
+)
 def test_lines_go_when_whole_days_and_a_checkpoint_of_the_world_lie_behind_them(
     tick: int, world: int, keep: int, trimmed: list[int]
 ) -> None:

@@ -34,14 +34,31 @@ SMALL, LARGE, HUGE = (Model(name=name, model=name) for name in ("small", "large"
 
 def test_kinds_of_job_see_the_constants_that_the_ledger_keeps() -> None:
     facts = Facts(
-        locations=(Location(id="inn", name="Inn"),), limits=MemoryLimits(max_plans=3), minutes_per_tick=5,
-        start_minute=600, morning=301, spread=7, act_interval=17, names={"agent:a": "Ann"},
-        scope_names={"npc:b": "Bob"}, retrieval="spec", kind_retrieval={"act": "dialogue"}, models=(SMALL,),
-    )  # fmt: skip
+        locations=(Location(id="inn", name="Inn"),),
+        limits=MemoryLimits(max_plans=3),
+        minutes_per_tick=5,
+        start_minute=600,
+        morning=301,
+        spread=7,
+        act_interval=17,
+        names={"agent:a": "Ann"},
+        scope_names={"npc:b": "Bob"},
+        retrieval="spec",
+        kind_retrieval={"act": "dialogue"},
+        models=(SMALL,),
+    )
     assert facts.world() == WorldFacts(
-        locations=facts.locations, limits=facts.limits, minutes_per_tick=5, morning=301, spread=7, act_interval=17,
-        names={"agent:a": "Ann"}, scope_names={"npc:b": "Bob"}, retrieval="spec", kind_retrieval={"act": "dialogue"},
-    )  # fmt: skip
+        locations=facts.locations,
+        limits=facts.limits,
+        minutes_per_tick=5,
+        morning=301,
+        spread=7,
+        act_interval=17,
+        names={"agent:a": "Ann"},
+        scope_names={"npc:b": "Bob"},
+        retrieval="spec",
+        kind_retrieval={"act": "dialogue"},
+    )
     assert Facts().world() == WorldFacts()
     assert [facts.minute(tick) for tick in (0, 1, 10)] == [600, 605, 650]
     assert [Facts().profile, facts.profile] == ["default", "spec"]

@@ -43,11 +43,13 @@ def fails(error: BaseException) -> Callable[[], Any]:
 @pytest.mark.parametrize(
     ("kind", "how", "made"),
     [
-        (Asking(lambda: (WHOLE,)), {}, WHOLE), (Asking(lambda: (WHOLE,)), {"halved": True}, WHOLE),
-        (Halved(lambda: (WHOLE,)), {}, WHOLE), (Halved(lambda: (WHOLE,)), {"halved": False}, WHOLE),
+        (Asking(lambda: (WHOLE,)), {}, WHOLE),
+        (Asking(lambda: (WHOLE,)), {"halved": True}, WHOLE),
+        (Halved(lambda: (WHOLE,)), {}, WHOLE),
+        (Halved(lambda: (WHOLE,)), {"halved": False}, WHOLE),
         (Halved(lambda: (WHOLE,)), {"halved": True}, HALF),
     ],
-)  # fmt: skip
+)
 def test_a_kind_asks_for_less_next_time_when_it_is_told_to_and_can(kind: Asking, how: Any, made: SetCounter) -> None:
     assert made_without_model(kind, CASE, **how) == KindEffects((made,))
 

@@ -54,8 +54,12 @@ class Run:
 
         closings = close_due(
             [DueJob(key, state, answer(key.owner) if state == "staged" else None, claims) for key in jobs],
-            jobs, self.streams, tick=5, kind_of=Thinker, case_of=case_of,
-        )  # fmt: skip
+            jobs,
+            self.streams,
+            tick=5,
+            kind_of=Thinker,
+            case_of=case_of,
+        )
         self.late.expect(closings, {key: item.job for key, item in jobs.items()}, self.streams, minute)
         return closings
 
@@ -87,8 +91,9 @@ def test_an_answer_is_awaited_while_what_stands_in_its_place_does(run: Run, stat
     run.streams[ANN].archive(4, 6)
     assert run.forget() == set()
     assert [(write.command, write.key, write.args) for write in run.late.take_writes()] == [
-        ("HDEL", "awaited", (KEY.text(),)), ("HDEL", "offered", (KEY.text(),)),
-    ]  # fmt: skip
+        ("HDEL", "awaited", (KEY.text(),)),
+        ("HDEL", "offered", (KEY.text(),)),
+    ]
     assert run.late.take_writes() == []
 
 
@@ -216,9 +221,13 @@ def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:
     key = JOB.job.key
     failed = msgspec.structs.replace(answer(), source="heuristic", reason="failed")
     closings = close_due(
-        [DueJob(key, "staged", failed, 1)], {key: JOB}, run.streams, tick=5, kind_of=Thinker,
+        [DueJob(key, "staged", failed, 1)],
+        {key: JOB},
+        run.streams,
+        tick=5,
+        kind_of=Thinker,
         case_of=lambda item: None,  # type: ignore[return-value]
-    )  # fmt: skip
+    )
     assert [change.entry.provisional for change in closings[0].changes if change.entry] == [True]
     run.late.expect(closings, {key: JOB.job}, run.streams, 60)
     assert run.late.awaited == {}
@@ -256,5 +265,6 @@ def test_who_lacks_an_entry_is_awaited_no_more_and_the_ledger_forgets_it(run: Ru
     resumed.load(RunStore(client, PREFIX), run.streams, [(ANN, 4)])
     assert [key.ordinal for key in resumed.awaited] == [1]
     assert [(write.key, write.args) for write in resumed.take_writes()] == [
-        ("awaited", (KEY.text(),)), ("offered", (KEY.text(),)),
-    ]  # fmt: skip
+        ("awaited", (KEY.text(),)),
+        ("offered", (KEY.text(),)),
+    ]

@@ -36,9 +36,10 @@ PLAN_ANSWER = DailyPlan(
     activities=[Activity(time=f"{h}:30", description=f"Deed {h}", location="library", priority=3) for h in range(7, 13)]
 )
 INSIGHT = ReflectionAnswer(
-    insight="Maria is an ally of the library.", significance=8,
+    insight="Maria is an ally of the library.",
+    significance=8,
     relationship_changes=[RelationshipChange(agent_id=MARIA, change=1, reason="She helped.")],
-)  # fmt: skip
+)
 
 
 def planning(stream: Stream) -> Case:
@@ -113,8 +114,11 @@ def test_a_plan_begins_with_what_is_to_be_done_now() -> None:
     assert isinstance(append, Append)
     assert append.replaces == 2
     assert [(item.minute, item.description) for item in append.entry.items] == [
-        (9 * 60 + 30, "Deed 9"), (10 * 60 + 30, "Deed 10"), (11 * 60 + 30, "Deed 11"), (12 * 60 + 30, "Deed 12"),
-    ]  # fmt: skip
+        (9 * 60 + 30, "Deed 9"),
+        (10 * 60 + 30, "Deed 10"),
+        (11 * 60 + 30, "Deed 11"),
+        (12 * 60 + 30, "Deed 12"),
+    ]
     assert isinstance(accessed, MarkAccessed)
 
 
@@ -156,9 +160,10 @@ def test_entries_are_paired_in_their_order_and_the_rest_is_left_out() -> None:
 
 def test_what_the_heuristic_has_moved_is_not_moved_again() -> None:
     moved = (
-        Archive(KLAUS, (1,), into_appended=True), SetCounter(KLAUS, "reflect.minute", 3),
+        Archive(KLAUS, (1,), into_appended=True),
+        SetCounter(KLAUS, "reflect.minute", 3),
         AdvanceCursor(KLAUS, "recount", 0, 3),
-    )  # fmt: skip
+    )
     assert as_repair(KEY, (thought("One."), *moved), STOOD, message_sent=False, minute=NOON) == (
         msgspec.structs.replace(thought("One."), replaces=4),
     )
@@ -178,9 +183,10 @@ def test_an_answer_that_replaces_nothing_changes_nothing() -> None:
 
 @pytest.mark.parametrize("share", [0.7, 0.01], ids=["some lines", "a part of a line"])
 @pytest.mark.parametrize(
-    ("kind", "case"), [(Summarise(TEMPLATES), summarising), (Recount(TEMPLATES), recounting)],
+    ("kind", "case"),
+    [(Summarise(TEMPLATES), summarising), (Recount(TEMPLATES), recounting)],
     ids=lambda value: getattr(value, "name", None),
-)  # fmt: skip
+)
 def test_a_late_summary_of_a_part_does_not_replace_one_of_the_whole(kind: Kind, case: Any, share: float) -> None:
     lines = [f"The bridge will not hold for {i} more days. " * 9 for i in range(1, 4)]
     stream = stream_of(*(message(line, 300 + 10 * i) for i, line in enumerate(lines)))

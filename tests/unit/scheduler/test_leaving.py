@@ -68,9 +68,14 @@ def fail_and_handle_it_within(loop: TickLoop) -> None:
 
 
 ENDED = [
-    break_off, return_from_the_body, zip_with_three, slice_three, ask_three_times, break_off_twice,
+    break_off,
+    return_from_the_body,
+    zip_with_three,
+    slice_three,
+    ask_three_times,
+    break_off_twice,
     fail_and_handle_it_within,
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("body", ENDED)
@@ -151,8 +156,13 @@ def is_told(loop: TickLoop) -> None:
 
 
 FAILED = [
-    raises, is_interrupted, is_closed_in_the_midst, is_closed_while_an_error_passes, is_closed_by_the_handler, is_told,
-]  # fmt: skip
+    raises,
+    is_interrupted,
+    is_closed_in_the_midst,
+    is_closed_while_an_error_passes,
+    is_closed_by_the_handler,
+    is_told,
+]
 
 
 @pytest.mark.parametrize("body", FAILED)

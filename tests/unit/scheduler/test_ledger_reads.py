@@ -63,8 +63,9 @@ def test_due_jobs_are_read_one_by_one() -> None:
     staged = [raw(ONE), b"staged", RAW, b"2", b"5", b"", b"", b""]
     rows = read_rows([*staged, raw(OTHER), b"dead", b"", b"4", b"0", b"server", b"day:0 run", b"F"])
     assert [(row.key, row.state, row.result, row.claims, row.arrival) for row in rows] == [
-        (ONE, "staged", ANSWER, 2, 5), (OTHER, "dead", None, 4, 0),
-    ]  # fmt: skip
+        (ONE, "staged", ANSWER, 2, 5),
+        (OTHER, "dead", None, 4, 0),
+    ]
     assert (rows[1].failure, rows[1].empty, rows[1].fallback) == ("server", "day:0 run", b"F")
 
 
@@ -89,8 +90,9 @@ def test_late_answers_costs_and_retries_are_read_as_far_as_they_can_be() -> None
     assert read_learned([raw(ONE), b"{", raw(OTHER), came_to]) == [Learned(OTHER, Cost(1, 7), True, 5)]
     used = msgspec.json.encode({"job": OTHER.text(), "used": [1, 7, 0]})
     assert read_retries([b"t2", used, b"t0", b"{", b"t1", used]) == [
-        RetriedAttempt("t1", OTHER, Cost(1, 7)), RetriedAttempt("t2", OTHER, Cost(1, 7)),
-    ]  # fmt: skip
+        RetriedAttempt("t1", OTHER, Cost(1, 7)),
+        RetriedAttempt("t2", OTHER, Cost(1, 7)),
+    ]
     attempt = msgspec.json.encode({"job": ONE.text(), "worker": "w", "tick": 3})
     assert [*read_attempts([b"t1", b"{", b"t2", attempt])] == ["t2"]
 
@@ -103,9 +105,11 @@ def test_of_what_cannot_be_read_the_log_hears_once_and_not_at_any_length() -> No
             read_learned([b"odd", b"{"], reported)
             read_retries([b"odd", b"{"], reported)
     assert [(entry["what"], entry["key"]) for entry in logs] == [
-        ("a late answer's job", "x" * MOST_CELL), ("a late answer's job", "odd"),
-        ("what an ended job came to", "odd"), ("what an earlier attempt used", "odd"),
-    ]  # fmt: skip
+        ("a late answer's job", "x" * MOST_CELL),
+        ("a late answer's job", "odd"),
+        ("what an ended job came to", "odd"),
+        ("what an earlier attempt used", "odd"),
+    ]
 
 
 # -- runs --------------------------------------------------------------------------------------------
@@ -157,12 +161,15 @@ class Pings:
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (None, None), (ResponseError("MISCONF Redis is configured to save"), None), (ResponseError("odd"), "no Redis"),
-        (Away("refused"), "no Redis answers"), (Slow("1 s"), "does not answer"),
+        (None, None),
+        (ResponseError("MISCONF Redis is configured to save"), None),
+        (ResponseError("odd"), "no Redis"),
+        (Away("refused"), "no Redis answers"),
+        (Slow("1 s"), "does not answer"),
         (AuthenticationError("wrong"), "refuses the credentials"),
         (Away("CERTIFICATE_VERIFY_FAILED"), "not one to trust"),
     ],
-)  # fmt: skip
+)
 def test_a_server_that_only_cannot_write_is_there(error: RedisError | None, told: str | None) -> None:
     client: Any = Pings(error)
     if told is None:
@@ -192,11 +199,14 @@ def asked(status: str, *controls: Any, wait: float = 0.0) -> list[tuple[str, str
 @pytest.mark.parametrize(
     ("status", "controls", "why"),
     [
-        ("stopped", (), "no host is running"), ("finished", (), "the run is finished"),
-        ("paused", (), "the run is paused"), ("paused", (PAUSE,), "the run is paused"),
-        ("paused", (LIMIT, RESUME), "with the run's next tick"), ("running", (), "with the run's next tick"),
+        ("stopped", (), "no host is running"),
+        ("finished", (), "the run is finished"),
+        ("paused", (), "the run is paused"),
+        ("paused", (PAUSE,), "the run is paused"),
+        ("paused", (LIMIT, RESUME), "with the run's next tick"),
+        ("running", (), "with the run's next tick"),
     ],
-)  # fmt: skip
+)
 def test_a_request_that_nobody_has_taken_yet_waits_and_says_for_what(status: str, controls: Any, why: str) -> None:
     found = asked(status, *controls)
     assert [state for state, _ in found] == ["waits"] * len(found)
@@ -270,11 +280,14 @@ def test_a_run_takes_so_many_requests_and_a_cancelled_one_none() -> None:
 @pytest.mark.parametrize(
     ("state", "moves", "held"),
     [
-        ({}, True, True), ({}, False, False), ({"schema": "odd"}, True, True),
+        ({}, True, True),
+        ({}, False, False),
+        ({"schema": "odd"}, True, True),
         ({"schema": GIVES_SIGNS - 1}, True, True),
-        ({"schema": GIVES_SIGNS}, True, False), ({"status": "stopped"}, True, False),
+        ({"schema": GIVES_SIGNS}, True, False),
+        ({"status": "stopped"}, True, False),
     ],
-)  # fmt: skip
+)
 def test_a_host_that_gives_no_signs_is_known_by_its_steps(
     monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], moves: bool, held: bool
 ) -> None:
@@ -379,9 +392,13 @@ def test_the_spending_of_a_day_is_shown_with_its_limits() -> None:
     day.settle(one, Cost(calls=1, tokens=150, usd_micros=4))
     assert day.reserve(Cost(tokens=151)) == "real_day_spent"
     assert day.spending() == spending(
-        limit_tokens=500, limit_usd_micros=2_500_000, reserved=Cost(tokens=200, usd_micros=10),
-        spent=Cost(tokens=150, usd_micros=4), overrun=Cost(tokens=50), refused=1,
-    )  # fmt: skip
+        limit_tokens=500,
+        limit_usd_micros=2_500_000,
+        reserved=Cost(tokens=200, usd_micros=10),
+        spent=Cost(tokens=150, usd_micros=4),
+        overrun=Cost(tokens=50),
+        refused=1,
+    )
     unlimited = RealDay(FakeRedis(), Settings(), lambda: "2026-03-01")
     assert unlimited.reserve(Cost(tokens=10**9)) == UNLIMITED
     unlimited.settle(UNLIMITED, Cost(tokens=10**9))

@@ -51,9 +51,13 @@ from tests.unit.scheduler.hostile_values import ADA, BEN, HOSTILE, START, Odd
 
 INN, WORLD = "location:inn", "world"
 OWNERS = {
-    ADA: Profile(name="Ada"), BEN: Profile(name="Ben", traits=("kind",)), "npc:bob": Profile(name="Bob"),
-    "group:council": Profile(name="The council"), INN: Profile(name="The inn"), WORLD: Profile(name="The valley"),
-}  # fmt: skip
+    ADA: Profile(name="Ada"),
+    BEN: Profile(name="Ben", traits=("kind",)),
+    "npc:bob": Profile(name="Bob"),
+    "group:council": Profile(name="The council"),
+    INN: Profile(name="The inn"),
+    WORLD: Profile(name="The valley"),
+}
 TICKS, MORE = 6, 9  # before the morning's plans; ticks of the first host, and of the second
 
 
@@ -85,14 +89,29 @@ NAME = mostly("inn", "quest-7", "red", "")
 NAMES = mostly((), ("a", "b"), ["agent:ben"], ("x",) * 30)
 STATUS = mostly({"energy": 10, "hunger": 5.5}, {}, {"energy": math.nan}, {"energy": True})
 FIELDS = some(
-    "text", "minute", text=SAID, minute=MINUTE, type=mostly("observation", "message", "plan", "reflection", "summary"),
-    location=NAME, subjects=NAMES, keywords=NAMES, importance=mostly(0, 3, 10, 11), source=mostly("perception"),
-    source_id=NAME, tags=NAMES, quest_id=NAME, encounter_id=NAME,
-)  # fmt: skip
+    "text",
+    "minute",
+    text=SAID,
+    minute=MINUTE,
+    type=mostly("observation", "message", "plan", "reflection", "summary"),
+    location=NAME,
+    subjects=NAMES,
+    keywords=NAMES,
+    importance=mostly(0, 3, 10, 11),
+    source=mostly("perception"),
+    source_id=NAME,
+    tags=NAMES,
+    quest_id=NAME,
+    encounter_id=NAME,
+)
 MORE_OF_AN_ENTRY = some(
-    evidence=mostly((1, 2), ()), valid_until=mostly(0, 2_000), since_minute=mostly(0, 9), since_number=mostly(0, 3),
-    number=mostly(0, 4), provisional=mostly(False, True),
-)  # fmt: skip
+    evidence=mostly((1, 2), ()),
+    valid_until=mostly(0, 2_000),
+    since_minute=mostly(0, 9),
+    since_number=mostly(0, 3),
+    number=mostly(0, 4),
+    provisional=mostly(False, True),
+)
 
 
 def built(make: Callable[..., Any], fields: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[Callable[[], Any]]:
@@ -105,55 +124,101 @@ def plain(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Callable[[], Any]
 
 
 AS_ENTRY = FIELDS.map(lambda chosen: {"type": "observation"} | chosen)
-ENTRY = built(Entry, AS_ENTRY) | built(Observation, FIELDS) | plain(FIELDS) | plain(NONSENSE) | st.tuples(
-    AS_ENTRY, MORE_OF_AN_ENTRY
-).map(lambda both: lambda: Entry(**{**both[0], **both[1]}))  # fmt: skip
+ENTRY = (
+    built(Entry, AS_ENTRY)
+    | built(Observation, FIELDS)
+    | plain(FIELDS)
+    | plain(NONSENSE)
+    | st.tuples(AS_ENTRY, MORE_OF_AN_ENTRY).map(lambda both: lambda: Entry(**{**both[0], **both[1]}))
+)
 EVENT_FIELDS = some(
-    "kind", kind=mostly("discussion_statement", "voting_initiated", "ballot_completed", "final_results", "_", "quest"),
-    text=SAID, speaker=OWNER, name=NAME, topic=NAME, reasoning=SAID, certainty=NAME,
-    consensus=mostly(True, False, None), earnings=mostly(5, "$7", 1.5), round=mostly(1, -1),
-    counterfactuals=mostly({"a": 1}, {"b": math.inf}), location=NAME, subjects=NAMES,
+    "kind",
+    kind=mostly("discussion_statement", "voting_initiated", "ballot_completed", "final_results", "_", "quest"),
+    text=SAID,
+    speaker=OWNER,
+    name=NAME,
+    topic=NAME,
+    reasoning=SAID,
+    certainty=NAME,
+    consensus=mostly(True, False, None),
+    earnings=mostly(5, "$7", 1.5),
+    round=mostly(1, -1),
+    counterfactuals=mostly({"a": 1}, {"b": math.inf}),
+    location=NAME,
+    subjects=NAMES,
     group=mostly("group:council", "group:none", ""),
-)  # fmt: skip
+)
 EVENT = built(Event, EVENT_FIELDS) | plain(EVENT_FIELDS) | plain(NONSENSE)
 PROFILE = built(
     Profile,
-    some("name", name=SAID, age=mostly(30, None, -1), occupation=SAID, traits=NAMES, background=SAID, currently=SAID,
-         routine=mostly("goes to bed around 11pm"), home=NAME, work=NAME),
-) | plain(NONSENSE)  # fmt: skip
+    some(
+        "name",
+        name=SAID,
+        age=mostly(30, None, -1),
+        occupation=SAID,
+        traits=NAMES,
+        background=SAID,
+        currently=SAID,
+        routine=mostly("goes to bed around 11pm"),
+        home=NAME,
+        work=NAME,
+    ),
+) | plain(NONSENSE)
 NUMBERS = mostly((1,), (1, 2, 3), (), (999,), None)
 PARAMS = mostly(
-    {}, {"replaces": True}, {"replaces": 1, "minute": 5}, {"status": {"energy": 5}}, {"since": 3}, {"routine": [1]},
-    {"start": 0, "end": 10**9}, {"policy": "cells"}, {"unfinished": [{"description": "sweep"}]}, {"location": "inn"},
-    {"size": 1}, {"estimates": {"1": 5}}, {"minute": 2**53 - 1}, None,
+    {},
+    {"replaces": True},
+    {"replaces": 1, "minute": 5},
+    {"status": {"energy": 5}},
+    {"since": 3},
+    {"routine": [1]},
+    {"start": 0, "end": 10**9},
+    {"policy": "cells"},
+    {"unfinished": [{"description": "sweep"}]},
+    {"location": "inn"},
+    {"size": 1},
+    {"estimates": {"1": 5}},
+    {"minute": 2**53 - 1},
+    None,
 ) | st.dictionaries(
-    st.sampled_from(["replaces", "minute", "status", "unfinished", "since", "start", "policy", "location"]), JSON,
+    st.sampled_from(["replaces", "minute", "status", "unfinished", "since", "start", "policy", "location"]),
+    JSON,
     max_size=3,
-)  # fmt: skip
+)
 KIND = mostly("plan", "act", "reflect", "rate", "integrate", "summarise", "recount", "prune", "dream")
 READS = st.lists(st.builds(Reads, OWNER, mostly(0, 2, -1), NUMBERS), max_size=2) | NONSENSE
 EFFECT = st.one_of(
     built(Append, st.fixed_dictionaries({"owner": OWNER, "entry": ENTRY.map(lambda make: quietly(make))})),
     built(Archive, st.fixed_dictionaries({"owner": OWNER, "numbers": NUMBERS})),
     built(ReplaceSummary, st.fixed_dictionaries({"owner": OWNER, "text": SAID, "version": mostly(0, 1)})),
-    built(SetCharacter, st.fixed_dictionaries(
-        {"owner": OWNER, "character": mostly(Character(names=("Ada",)), Character(names=5))})),  # type: ignore[arg-type]
-    built(SetPlanStatus, st.fixed_dictionaries(
-        {"owner": OWNER, "item": mostly("1-0"), "status": mostly("active"), "expects": mostly("pending")})),
-    built(AdvanceCursor, st.fixed_dictionaries(
-        {"owner": OWNER, "name": mostly("world", "mine"), "start": mostly(0), "end": mostly(1)})),
+    built(
+        SetCharacter,
+        st.fixed_dictionaries({"owner": OWNER, "character": mostly(Character(names=("Ada",)), Character(names=5))}),
+    ),  # type: ignore[arg-type]
+    built(
+        SetPlanStatus,
+        st.fixed_dictionaries(
+            {"owner": OWNER, "item": mostly("1-0"), "status": mostly("active"), "expects": mostly("pending")}
+        ),
+    ),
+    built(
+        AdvanceCursor,
+        st.fixed_dictionaries({"owner": OWNER, "name": mostly("world", "mine"), "start": mostly(0), "end": mostly(1)}),
+    ),
     built(SetCounter, st.fixed_dictionaries({"owner": OWNER, "name": mostly("mine"), "value": mostly(3, -3)})),
     built(MarkAccessed, st.fixed_dictionaries({"owner": OWNER, "numbers": NUMBERS, "minute": MINUTE})),
     built(Tell, st.fixed_dictionaries({"owner": OWNER, "topic": mostly("mine"), "data": PARAMS})),
     plain(NONSENSE),
-)  # fmt: skip
+)
 
 Call = Callable[[TickLoop], object]
 #: Each example is two lives of a run. It is not made smaller when it fails: that would be hundreds.
 LIVES = settings(
-    max_examples=12, phases=[Phase.explicit, Phase.generate], database=None,
+    max_examples=12,
+    phases=[Phase.explicit, Phase.generate],
+    database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
+)
 
 
 def quietly(make: Callable[[], Any]) -> Any:
@@ -169,7 +234,11 @@ WHO = mostly((), BEN, [BEN, "Ada"], "Ben", [])
 #: What a view of a memory takes, by call.
 READINGS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "recall": {
-        "query": SAID, "limit": LIMIT, "profile": WEIGHTS, "about": WHO, "since": mostly(None, 0, START),
+        "query": SAID,
+        "limit": LIMIT,
+        "profile": WEIGHTS,
+        "about": WHO,
+        "since": mostly(None, 0, START),
         "types": mostly((), "observation", ["message", "plan"], "dream"),
     },
     "recent": {"limit": LIMIT},
@@ -181,7 +250,7 @@ READINGS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "relationships": {},
     "plan": {},
     "context": {"query": SAID, "tokens": mostly(100, 1, 0), "profile": WEIGHTS, "about": WHO},
-}  # fmt: skip
+}
 READING = st.sampled_from(sorted(READINGS)).flatmap(
     lambda name: st.tuples(st.just(name), st.fixed_dictionaries({}, optional=READINGS[name]))
 )
@@ -213,35 +282,46 @@ CALLS: dict[str, st.SearchStrategy[Call]] = {
         lambda a: lambda loop: loop.left_location(*a)
     ),
     "story_event": st.tuples(
-        mostly("quest_completed", "done\ud800"), mostly((), ["a"], "abc"),
+        mostly("quest_completed", "done\ud800"),
+        mostly((), ["a"], "abc"),
         mostly(None, {"quest_id": "q7"}, {"npc_ids": ["npc:bob"]}, {"x": 5}, {"quest_id": []}),
     ).map(lambda a: lambda loop: loop.story_event(*a)),
-    "change_pace": mostly(8.0, 0, -1.0, float("nan"), 10**5_000).map(
-        lambda rate: lambda loop: loop.change_pace(rate)
-    ),
+    "change_pace": mostly(8.0, 0, -1.0, float("nan"), 10**5_000).map(lambda rate: lambda loop: loop.change_pace(rate)),
     "scope_context": st.tuples(mostly("inn"), mostly((), ["npc:bob"]), mostly(3, -1)).map(
         lambda a: lambda loop: loop.scope_context(*a)
     ),
     "memory": st.tuples(OWNER, mostly(None, lambda query, entries: [1.0] * len(entries), len, Odd), READING).map(
         lambda a: lambda loop: read(loop.memory(a[0], similarity=a[1]), *a[2])
     ),
-}  # fmt: skip
+}
 ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
     "run": mostly("r", "a b"),
     "owners": mostly(OWNERS, {}, {"bob": Profile(name="Bob")}, {ADA: {"name": "Ada"}}, [ADA]),
     "settings": NONSENSE,
     "locations": mostly(
-        (), (Location(id="inn", name="Inn"),), (Location(id="inn", name="Inn"), Location(id="inn", name="Two")),
-        (Location(id="", name="x"),), [{"id": "inn"}], (Location(id="a\ud800", name="x"),),
+        (),
+        (Location(id="inn", name="Inn"),),
+        (Location(id="inn", name="Inn"), Location(id="inn", name="Two")),
+        (Location(id="", name="x"),),
+        [{"id": "inn"}],
+        (Location(id="a\ud800", name="x"),),
         (Location(id="a", name=5),),  # type: ignore[arg-type]
     ),
-    "brief": NONSENSE.map(lambda said: lambda owner: said) | st.just(Odd) | NONSENSE | some(
-        location=NAME, activity=SAID, condition=NAME, free=mostly(True, False), status=STATUS, activty=SAID
-    ).map(lambda said: lambda owner: said),
+    "brief": NONSENSE.map(lambda said: lambda owner: said)
+    | st.just(Odd)
+    | NONSENSE
+    | some(location=NAME, activity=SAID, condition=NAME, free=mostly(True, False), status=STATUS, activty=SAID).map(
+        lambda said: lambda owner: said
+    ),
     "tier_of": NONSENSE,
     "event_types": mostly(
-        {"quest": "integrate"}, {"quest": EventRule(verb="found")}, {"_": "simple"}, {"x": "often"}, {"": "simple"},
-        {"quest": EventRule(strategy="often")}, {"quest": EventRule(importance=77)},  # type: ignore[arg-type]
+        {"quest": "integrate"},
+        {"quest": EventRule(verb="found")},
+        {"_": "simple"},
+        {"x": "often"},
+        {"": "simple"},
+        {"quest": EventRule(strategy="often")},
+        {"quest": EventRule(importance=77)},  # type: ignore[arg-type]
     ),
     "ticks": mostly(TICKS, 1, 0, -3, "10"),
     "start_minute": mostly(START, 0, 1.5, -2_000, 10**12, 10**13),
@@ -252,7 +332,7 @@ ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
     "describe": mostly({"a": "b"}, {}, {"a": 5}),
     "inline": mostly(True),
     "client": mostly(None, FakeRedis(decode_responses=True)),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -267,9 +347,14 @@ def quiet_logs() -> Iterator[None]:
 
 def opened(redis: FakeRedis, folder: Path, **arguments: Any) -> TickLoop:
     usual: dict[str, Any] = {
-        "run": "test", "owners": OWNERS, "settings": Settings(data_dir=folder, latency={"plan": 1}), "ticks": TICKS,
-        "start_minute": START, "inline": True, "client": redis,
-    }  # fmt: skip
+        "run": "test",
+        "owners": OWNERS,
+        "settings": Settings(data_dir=folder, latency={"plan": 1}),
+        "ticks": TICKS,
+        "start_minute": START,
+        "inline": True,
+        "client": redis,
+    }
     return TickLoop(**{**usual, **arguments})
 
 
@@ -324,9 +409,10 @@ def test_every_call_and_every_argument_is_attacked() -> None:
 def test_what_a_call_takes_can_be_kept(name: str, tmp_path: Path, data: st.DataObject) -> None:
     others = st.one_of(*CALLS.values())
     attacks = {
-        2: data.draw(st.lists(CALLS[name], min_size=4, max_size=8)), 3: data.draw(st.lists(others, max_size=4)),
+        2: data.draw(st.lists(CALLS[name], min_size=4, max_size=8)),
+        3: data.draw(st.lists(others, max_size=4)),
         4: data.draw(st.lists(CALLS[name], min_size=1, max_size=4)),
-    }  # fmt: skip
+    }
     client = FakeRedis()
     refused = lived(opened(client, tmp_path), lambda tick: attacks.get(tick, []))
     for said in refused:
@@ -378,17 +464,31 @@ USUAL: dict[str, dict[str, Any]] = {
     "story_event": {"kind": "quest_completed", "tags": ["a"], "related": {"quest_id": "q7"}},
     "scope_context": {"location": "inn", "present": ["npc:bob"], "count": 3},
     "memory": {"owner": ADA, "similarity": None},
-}  # fmt: skip
+}
 FIELDS_OF: dict[tuple[str, str], tuple[str, ...]] = {
     ("observe", "entry"): Entry.__struct_fields__,
     ("event", "event"): tuple(Event.model_fields),
     ("broadcast", "event"): tuple(Event.model_fields),
     ("story_event", "related"): ("quest_id", "encounter_id", "location_id", "npc_ids", "anything"),
     ("request", "params"): (
-        "replaces", "minute", "status", "unfinished", "since", "start", "end", "policy", "location", "activity", "size",
-        "estimates", "routine", "room", "pass", "anything",
+        "replaces",
+        "minute",
+        "status",
+        "unfinished",
+        "since",
+        "start",
+        "end",
+        "policy",
+        "location",
+        "activity",
+        "size",
+        "estimates",
+        "routine",
+        "room",
+        "pass",
+        "anything",
     ),
-}  # fmt: skip
+}
 
 
 def one_at_a_time(name: str) -> Iterator[dict[str, Any]]:

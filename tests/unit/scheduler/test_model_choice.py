@@ -46,8 +46,12 @@ def test_the_short_settings_are_the_default_endpoint_and_model() -> None:
 
 def test_a_table_called_default_goes_before_the_short_settings_field_by_field() -> None:
     short: dict[str, Any] = {
-        "base_url": "http://localhost:1/v1", "api_key": KEY, "model": "m", "input_price": 3, "output_price": 4,
-    }  # fmt: skip
+        "base_url": "http://localhost:1/v1",
+        "api_key": KEY,
+        "model": "m",
+        "input_price": 3,
+        "output_price": 4,
+    }
     alone = Settings(**short)
     settings = Settings(**short, endpoints={"default": {"concurrency": 2}}, models={"default": {"seed": 5}})
     assert settings.endpoint_table()["default"] == alone.endpoint_table()["default"].model_copy(

@@ -31,9 +31,16 @@ VIEW = BudgetView(LimitTable({"day.run.calls": 10, "run.run.tokens": 50}), retry
 
 
 def job(
-    kind: str = "plan", owner: str = ANN, *, tick: int = 1, due: int = 5, cells: tuple[Cell, ...] | None = (DAY, RUN),
-    reserved: Cost = RESERVED, reads: tuple[Reads, ...] = (Reads(ANN, 9),), **more: Any,
-) -> OpenJob:  # fmt: skip
+    kind: str = "plan",
+    owner: str = ANN,
+    *,
+    tick: int = 1,
+    due: int = 5,
+    cells: tuple[Cell, ...] | None = (DAY, RUN),
+    reserved: Cost = RESERVED,
+    reads: tuple[Reads, ...] = (Reads(ANN, 9),),
+    **more: Any,
+) -> OpenJob:
     key = JobKey(tick, kind, owner, 0, 0)
     made = Job(
         run="r", key=key, minute=tick, due=due, reads=reads, reserved=reserved if cells is not None else Cost(), **more
@@ -43,9 +50,12 @@ def job(
 
 HELD = job("muse", cells=None)
 JOBS = [
-    job(), job(owner=BOB, tick=2, cells=(DAY, KIND)), job("act", tick=2, due=7, reserved=Cost(1, 5, 2)), HELD,
+    job(),
+    job(owner=BOB, tick=2, cells=(DAY, KIND)),
+    job("act", tick=2, due=7, reserved=Cost(1, 5, 2)),
+    HELD,
     job("prune", reserved=Cost(), cells=(DAY,)),
-]  # fmt: skip
+]
 
 
 def written(*jobs: OpenJob) -> RunStore:
@@ -87,12 +97,17 @@ def test_jobs_that_are_out_are_counted_by_their_due_and_their_own_tick() -> None
 def test_reservations_are_added_up_by_window_and_nothing_is_written_of_none() -> None:
     store = written(*JOBS)
     assert numbers(store.window("day:0")) == {
-        "run|calls|reserved": 3, "run|tokens|reserved": 65, "run|usd_micros|reserved": 2,
-        "kind:plan|calls|reserved": 1, "kind:plan|tokens|reserved": 30,
-    }  # fmt: skip
+        "run|calls|reserved": 3,
+        "run|tokens|reserved": 65,
+        "run|usd_micros|reserved": 2,
+        "kind:plan|calls|reserved": 1,
+        "kind:plan|tokens|reserved": 30,
+    }
     assert numbers(store.window("run:0")) == {
-        "run|calls|reserved": 2, "run|tokens|reserved": 35, "run|usd_micros|reserved": 2,
-    }  # fmt: skip
+        "run|calls|reserved": 2,
+        "run|tokens|reserved": 35,
+        "run|usd_micros|reserved": 2,
+    }
     assert store.members("windows") == {b"day:0", b"run:0"}
 
 
@@ -103,11 +118,23 @@ def test_a_record_has_what_the_scripts_read() -> None:
     found = {name.decode(): value.decode() for name, value in record.items()}
     assert msgspec.json.decode(found.pop("job"), type=Job) == item.job
     assert found == {
-        "state": "open", "token": "", "latest": "", "claims": "0", "due": "7", "tick": "2", "owner": ANN,
-        "reads": msgspec.json.encode(item.job.reads).decode(), "calls": "1", "tokens": "5", "usd_micros": "2",
-        "last": "[0,0,0]", "cells": '["day:0","run","run:0","run"]',
-        "pools": '[["day:0","run",1,2],["run:0","run",2,10]]', "schema": str(SCHEMA), "at": "9",
-    }  # fmt: skip
+        "state": "open",
+        "token": "",
+        "latest": "",
+        "claims": "0",
+        "due": "7",
+        "tick": "2",
+        "owner": ANN,
+        "reads": msgspec.json.encode(item.job.reads).decode(),
+        "calls": "1",
+        "tokens": "5",
+        "usd_micros": "2",
+        "last": "[0,0,0]",
+        "cells": '["day:0","run","run:0","run"]',
+        "pools": '[["day:0","run",1,2],["run:0","run",2,10]]',
+        "schema": str(SCHEMA),
+        "at": "9",
+    }
     held = store.client.hmget(store.job_key(HELD.job.key.text()), "state", "cells", "pools", "at", "calls")
     assert held == [b"held", b"[]", b"[]", None, b"0"]
 
@@ -129,7 +156,8 @@ def test_an_answered_job_counts_what_its_call_used() -> None:
 @pytest.mark.parametrize(("owner", "found"), [(ANN, (2, 3, 7)), (BOB, (5,)), ("agent:cy", ())])
 def test_entries_that_open_jobs_name_are_known_by_their_owner(owner: str, found: tuple[int, ...]) -> None:
     jobs = [
-        job(reads=(Reads(ANN, 9, (7, 2)), Reads(BOB, 9, (5,)))), job(owner=BOB, reads=(Reads(ANN, 9, (3,)),)),
+        job(reads=(Reads(ANN, 9, (7, 2)), Reads(BOB, 9, (5,)))),
+        job(owner=BOB, reads=(Reads(ANN, 9, (3,)),)),
         job("act", reads=(Reads(ANN, 9, None),)),
-    ]  # fmt: skip
+    ]
     assert read_numbers(jobs, owner) == found

@@ -33,16 +33,24 @@ def streams() -> dict[str, Stream]:
 
 def opened(request: Request, *, refused: str = "", retired: tuple[str, ...] = (), **known: Any) -> OpenJob:
     rules = Rules(
-        kinds=[Thinker("think", output_cap=12)], offers_of=lambda kind, tier: [], latency_of=lambda kind: 1,
+        kinds=[Thinker("think", output_cap=12)],
+        offers_of=lambda kind, tier: [],
+        latency_of=lambda kind: 1,
         brief=lambda owner: {},
-    )  # fmt: skip
+    )
     line = DecidedLine(key=KEY, decision="heuristic" if refused else "admitted", due=9, refused=refused)
     grant = None if refused else Grant(key=KEY, reserved=RESERVED, cells=CELLS)
     decided = Decided(line, request, ModelOption("small", 48, RESERVED), grant, 3)
     return open_job(
-        decided, run="r", minute=70, rules=rules, streams=known.get("streams") or streams(), retired=retired, facts=5,
+        decided,
+        run="r",
+        minute=70,
+        rules=rules,
+        streams=known.get("streams") or streams(),
+        retired=retired,
+        facts=5,
         correction=Correction(900, 1_100),
-    )  # fmt: skip
+    )
 
 
 def test_a_job_is_what_was_asked_for_and_granted() -> None:

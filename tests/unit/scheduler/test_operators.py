@@ -72,8 +72,9 @@ def test_requests_lie_in_the_order_in_which_they_were_sent_with_who_sent_them(cl
     store = run()
     client = store.client
     assert ask(client, "town", [LIMIT, SetMode("paused")], wait=0, by="x" * 101) == [
-        ControlOutcome(LIMIT, "waits", 0, NEXT_TICK), ControlOutcome(SetMode("paused"), "waits", 0, NEXT_TICK),
-    ]  # fmt: skip
+        ControlOutcome(LIMIT, "waits", 0, NEXT_TICK),
+        ControlOutcome(SetMode("paused"), "waits", 0, NEXT_TICK),
+    ]
     assert asked(store) == [
         ControlRequest("id0", LIMIT, "x" * 100),
         ControlRequest("id1", SetMode("paused"), "x" * 100),
@@ -107,7 +108,7 @@ def test_a_paused_run_that_is_to_go_on_has_a_host_that_answers(clock: Clock, mod
     assert ask(store.client, "town", [LIMIT, wakes], wait=1) == [
         ControlOutcome(LIMIT, "waits", 0, f"no host has taken it: {NEXT_TICK}"),
         ControlOutcome(wakes, "applied", 8, ""),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -138,14 +139,16 @@ def test_an_answer_ends_the_wait_and_says_what_came_of_each_request(clock: Clock
     slower = SetCadence("plan", 500)
     answered(store, ControlAnswer("older", 5, LIMIT, refused="not this one"))
     said = (
-        ControlAnswer("id0", 8, LIMIT), ControlAnswer("id1", 8, slower, refused="only reflect can be throttled"),
+        ControlAnswer("id0", 8, LIMIT),
+        ControlAnswer("id1", 8, slower, refused="only reflect can be throttled"),
         ControlAnswer("id2", 9, retry, job=JOB),
-    )  # fmt: skip
+    )
     clock.then = lambda pause: answered(store, *(said[:2] if pause == 1 else said[2:]))
     assert ask(store.client, "town", [LIMIT, slower, retry], wait=60) == [
-        ControlOutcome(LIMIT, "applied", 8, ""), ControlOutcome(slower, "refused", 8, "only reflect can be throttled"),
+        ControlOutcome(LIMIT, "applied", 8, ""),
+        ControlOutcome(slower, "refused", 8, "only reflect can be throttled"),
         ControlOutcome(retry, "applied", 9, JOB),
-    ]  # fmt: skip
+    ]
     assert len(clock.pauses) == 2
 
 

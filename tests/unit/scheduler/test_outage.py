@@ -62,14 +62,23 @@ AWAY, SLOW, ODD = Disconnected("refused"), Slow("no reply"), ResponseError("ERR 
 @pytest.mark.parametrize(
     ("error", "away"),
     [
-        (AWAY, True), (SLOW, True), (BusyLoadingError("loading"), True), (OutOfMemoryError("maxmemory"), True),
-        (ReadOnlyError("replica"), True), (ClusterDownError("down"), True),
-        (ResponseError("MISCONF Redis is configured to save"), True), (ResponseError("NOREPLICAS Not enough"), True),
-        (ResponseError("MASTERDOWN Link"), True), (ResponseError("TRYAGAIN later"), True),
-        (ODD, False), (ResponseError("it is MISCONF"), False), (NoScriptError("unknown"), False),
-        (RedisError("x"), False), (AuthenticationError("wrong"), True),
+        (AWAY, True),
+        (SLOW, True),
+        (BusyLoadingError("loading"), True),
+        (OutOfMemoryError("maxmemory"), True),
+        (ReadOnlyError("replica"), True),
+        (ClusterDownError("down"), True),
+        (ResponseError("MISCONF Redis is configured to save"), True),
+        (ResponseError("NOREPLICAS Not enough"), True),
+        (ResponseError("MASTERDOWN Link"), True),
+        (ResponseError("TRYAGAIN later"), True),
+        (ODD, False),
+        (ResponseError("it is MISCONF"), False),
+        (NoScriptError("unknown"), False),
+        (RedisError("x"), False),
+        (AuthenticationError("wrong"), True),
     ],
-)  # fmt: skip
+)
 def test_what_the_server_may_take_later_is_an_outage(error: RedisError, away: bool) -> None:
     assert is_outage(error) is away
 

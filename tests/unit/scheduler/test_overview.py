@@ -21,13 +21,17 @@ from tests.unit.scheduler.run_lines_case import ANN, BOB, lines, put, store_of, 
 
 LIMITS = {"day.run.calls": 100, "run.run.tokens": 500, "run.kind:*.calls": 40}
 WINDOWS = {
-    "day:0": {"run|calls|spent": 30, "kind:think|calls|spent": 2}, "day:1": {"run|calls|spent": 1},
+    "day:0": {"run|calls|spent": 30, "kind:think|calls|spent": 2},
+    "day:1": {"run|calls|spent": 1},
     "run:0": {"run|tokens|spent": 50, "kind:think|calls|spent": 4, "kind:muse|calls|spent": 1},
-}  # fmt: skip
+}
 VIEW = {
-    "day:0|run|calls": 33, "run:0|run|tokens": 50, "run:0|kind:think|calls": 6, "run:0|kind:muse|calls": 4,
+    "day:0|run|calls": 33,
+    "run:0|run|tokens": 50,
+    "run:0|kind:think|calls": 6,
+    "run:0|kind:muse|calls": 4,
     "day:1|run|calls": 9,
-}  # fmt: skip
+}
 
 
 def run(step: int = 1, **settings: Any) -> RunStore:
@@ -50,8 +54,12 @@ def test_an_overview_says_where_the_run_stands_and_who_hosts_it() -> None:
     store = run()
     found = overview(store)
     assert (found.run, found.status, found.host, found.held, found.state) == (
-        "town", "running", "here:7", False, "running, no host",
-    )  # fmt: skip
+        "town",
+        "running",
+        "here:7",
+        False,
+        "running, no host",
+    )
     assert (found.tick, found.minute, found.asks_model, found.endpoints) == (6, 6, False, ["default"])
     assert found.open == {"think": OpenKind(running=1, oldest="town/4/think/agent:cy/0/0", age=2)}
     assert (found.waiting, found.slow_kinds, found.steering.mode) == (0, [], "running")
@@ -89,8 +97,12 @@ def test_a_run_began_as_long_ago_as_its_ticks_took() -> None:
 
 
 def test_what_is_held_is_added_up_under_the_limits_of_todays_windows() -> None:
-    assert overview(run()).held_under == {"day.run.calls": 3, "run.run.tokens": 0, "run.kind:*.calls": 5,
-                                          "day.kind:*.calls": 0}  # fmt: skip
+    assert overview(run()).held_under == {
+        "day.run.calls": 3,
+        "run.run.tokens": 0,
+        "run.kind:*.calls": 5,
+        "day.kind:*.calls": 0,
+    }
 
 
 @pytest.mark.parametrize(("step", "first"), [(1, 1), (10, 1), (12, 2), (15, 3), (30, 5), (59, 6), (60, 6)])
@@ -107,11 +119,12 @@ def hour(**kinds: KindTally) -> RunOverview:
 def test_the_last_hours_jobs_are_added_up_over_all_kinds() -> None:
     found = hour(
         think=KindTally(
-            ends=Counter(applied=3, stale=1), sources=Counter(llm=5, cached=7, heuristic=99),
+            ends=Counter(applied=3, stale=1),
+            sources=Counter(llm=5, cached=7, heuristic=99),
             reasons=Counter(denied=1, too_slow=2, late=4, failed=8, dead=16, cancelled=500),
         ),
         muse=KindTally(ends=Counter(dropped=2), sources=Counter(cached=1, none=9), reasons=Counter(late=32)),
-    )  # fmt: skip
+    )
     assert (found.ended, found.thought, found.wanted) == (6, 13, 13 + 1 + 2 + 4 + 8 + 16 + 32)
     assert (found.late, found.short("late"), found.short("dead")) == (38, 36, 16)
     assert (hour().ended, hour().thought, hour().wanted, hour().late) == (0, 0, 0, 0)

@@ -55,14 +55,23 @@ def test_an_archive_of_more_than_was_shown_is_found(part: str) -> None:
 @pytest.mark.parametrize(
     ("owner", "name", "end", "shown", "unseen"),
     [
-        (ADA, "integrate", 3, (1, 3), None), (ADA, "integrate", 2, (1,), None), (ADA, "integrate", 3, (1,), [3]),
-        (INN, "world", 5, (1, 3, 4, 5), None), (INN, "world", 5, (1, 3), [4, 5]), (INN, "world", 3, (1, 3), None),
-        (WORLD, "world", 5, (1, 3, 4, 5), [2]), (WORLD, "world", 5, (1, 2, 3, 4, 5), None),
-        (BOB, "world:inn", 5, (1, 5), None), (BOB, "world:inn", 5, (1, 3), [5]), (ADA, "of a host", 5, (), None),
-        (BOB, "world:mill", 5, (), None), (BOB, "worlds:inn", 5, (), None),
-        (BOB, "world", 5, (1, 5), None), (BOB, "world", 5, (1, 3), [5]),
+        (ADA, "integrate", 3, (1, 3), None),
+        (ADA, "integrate", 2, (1,), None),
+        (ADA, "integrate", 3, (1,), [3]),
+        (INN, "world", 5, (1, 3, 4, 5), None),
+        (INN, "world", 5, (1, 3), [4, 5]),
+        (INN, "world", 3, (1, 3), None),
+        (WORLD, "world", 5, (1, 3, 4, 5), [2]),
+        (WORLD, "world", 5, (1, 2, 3, 4, 5), None),
+        (BOB, "world:inn", 5, (1, 5), None),
+        (BOB, "world:inn", 5, (1, 3), [5]),
+        (ADA, "of a host", 5, (), None),
+        (BOB, "world:mill", 5, (), None),
+        (BOB, "worlds:inn", 5, (), None),
+        (BOB, "world", 5, (1, 5), None),
+        (BOB, "world", 5, (1, 3), [5]),
     ],
-)  # fmt: skip
+)
 def test_a_cursor_past_what_was_shown_is_found(
     owner: str, name: str, end: int, shown: tuple[int, ...], unseen: list[int] | None
 ) -> None:

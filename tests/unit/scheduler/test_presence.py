@@ -125,10 +125,13 @@ def test_where_the_beginning_of_a_process_cannot_be_told_its_number_must_do(monk
 @pytest.mark.parametrize(
     ("status", "held", "words"),
     [
-        ("running", True, "running"), ("running", False, "running, no host"), ("paused", False, "paused, no host"),
-        ("finished", False, "finished"), ("stopped", True, "stopped"),
+        ("running", True, "running"),
+        ("running", False, "running, no host"),
+        ("paused", False, "paused, no host"),
+        ("finished", False, "finished"),
+        ("stopped", True, "stopped"),
     ],
-)  # fmt: skip
+)
 def test_a_state_says_when_nobody_is_at_work_on_it(status: str, held: bool, words: str) -> None:
     assert format_state(status, held) == words
 

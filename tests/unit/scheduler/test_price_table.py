@@ -93,8 +93,10 @@ def test_the_table_knows_no_service_tier_but_the_standard_one() -> None:
 
 
 MONEY: list[dict[str, Any]] = [
-    {"limit_usd": 1.0}, {"real_day_usd": 1.0}, {"limits": {"run.calls": 9, "day.owner:*.usd_micros": 5}},
-]  # fmt: skip
+    {"limit_usd": 1.0},
+    {"real_day_usd": 1.0},
+    {"limits": {"run.calls": 9, "day.owner:*.usd_micros": 5}},
+]
 
 
 @pytest.mark.parametrize("limit", MONEY)
@@ -106,9 +108,10 @@ def test_a_limit_in_money_needs_the_price_of_each_model_that_may_be_asked(limit:
     said = str(raised.value)
     assert next(iter(limit)).replace("limits", "day.owner:*.usd_micros") in said
     for named in (
-        "COGITATE_INPUT_PRICE and COGITATE_OUTPUT_PRICE for 'm'", "models.strong.output_price for 'strong-1'",
+        "COGITATE_INPUT_PRICE and COGITATE_OUTPUT_PRICE for 'm'",
+        "models.strong.output_price for 'strong-1'",
         "models.spare.output_price for 'spare-1'",
-    ):  # fmt: skip
+    ):
         assert named in said
     assert "idle" not in said
     check_prices(asks(model="m", **limit, llm="heuristic"))

@@ -81,11 +81,18 @@ def priced_at(prompt: int = 0, cached: int = 0, output: int = 0) -> Model:
 @pytest.mark.parametrize(
     ("tokens", "price"),
     [
-        ((MILLION, 0, 0), 3), ((0, MILLION, 0), 5), ((MILLION, MILLION, 0), 8), ((MILLION, 0, MILLION), 1),
-        ((MILLION, 0, MILLION // 2), 2), ((0, 0, 0), 0), ((1, 0, 0), 1), ((MILLION + 1, 0, 0), 4),
-        ((MILLION // 3, 0, 0), 1), ((MILLION // 3 + 1, 0, 0), 2),
+        ((MILLION, 0, 0), 3),
+        ((0, MILLION, 0), 5),
+        ((MILLION, MILLION, 0), 8),
+        ((MILLION, 0, MILLION), 1),
+        ((MILLION, 0, MILLION // 2), 2),
+        ((0, 0, 0), 0),
+        ((1, 0, 0), 1),
+        ((MILLION + 1, 0, 0), 4),
+        ((MILLION // 3, 0, 0), 1),
+        ((MILLION // 3 + 1, 0, 0), 2),
     ],
-)  # fmt: skip
+)
 def test_tokens_are_charged_by_the_million_and_rounded_up(tokens: tuple[int, int, int], price: int) -> None:
     prices = priced_at(prompt=3, cached=1, output=5)
     assert usd_micros(prices, *tokens) == price
@@ -128,10 +135,17 @@ def test_a_service_tier_costs_so_many_per_cent_of_the_prices(percent: int, price
 @pytest.mark.parametrize(
     ("tokens", "usd_micros", "context", "prompt", "room"),
     [
-        (100, 1_000, 0, 40, 60), (100, 1_000, 90, 40, 50), (100, 1_000, 900, 40, 60), (100, 60, 0, 40, 20),
-        (100, 40, 0, 40, 0), (100, 39, 0, 40, 0), (100, 1_000, 30, 40, 0), (40, 1_000, 0, 40, 0), (39, 1_000, 0, 40, 0),
+        (100, 1_000, 0, 40, 60),
+        (100, 1_000, 90, 40, 50),
+        (100, 1_000, 900, 40, 60),
+        (100, 60, 0, 40, 20),
+        (100, 40, 0, 40, 0),
+        (100, 39, 0, 40, 0),
+        (100, 1_000, 30, 40, 0),
+        (40, 1_000, 0, 40, 0),
+        (39, 1_000, 0, 40, 0),
     ],
-)  # fmt: skip
+)
 def test_an_answer_has_the_room_that_tokens_money_and_context_leave(
     tokens: int, usd_micros: int, context: int, prompt: int, room: int
 ) -> None:

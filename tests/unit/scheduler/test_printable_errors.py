@@ -33,10 +33,33 @@ from tests.unit.scheduler.test_wrong_inputs import ADA, opened
 
 LONGEST = 2_100  # characters of a message
 PARTS = (
-    "\x1b[2J\x1b]0;title\x07", "\x9b31m", "\u202eevil\u202c", "\u2066", "\r\n", "\n", "\x00", "\x7f", "\ud800",
-    "\u2028", "\u200b", "\ufeff", "\U000e0041", "a", "ada", ":", ".", "}", "'",
-    '"', "\\", "%s", "{}", "[red]", "é", "x" * 9_000,
-)  # fmt: skip
+    "\x1b[2J\x1b]0;title\x07",
+    "\x9b31m",
+    "\u202eevil\u202c",
+    "\u2066",
+    "\r\n",
+    "\n",
+    "\x00",
+    "\x7f",
+    "\ud800",
+    "\u2028",
+    "\u200b",
+    "\ufeff",
+    "\U000e0041",
+    "a",
+    "ada",
+    ":",
+    ".",
+    "}",
+    "'",
+    '"',
+    "\\",
+    "%s",
+    "{}",
+    "[red]",
+    "é",
+    "x" * 9_000,
+)
 HOSTILE = st.lists(st.sampled_from(PARTS), min_size=1, max_size=4).map("".join)
 VALUES = st.one_of(HOSTILE, HOSTILE.map(lambda text: {text: text}), HOSTILE.map(lambda text: [text]), st.just(-1))
 MANY = settings(
@@ -87,9 +110,10 @@ def test_the_file_of_settings(
 def test_variables(name: str, value: str, field: str) -> None:
     name, value = (text.replace("\0", "").replace("\ud800", "\udc80") for text in (name, value))
     for variable, given_as in (
-        (f"COGITATE_{field.upper()}", value), (f"COGITATE_{field.upper()}", json.dumps({name: value})),
+        (f"COGITATE_{field.upper()}", value),
+        (f"COGITATE_{field.upper()}", json.dumps({name: value})),
         (f"COGITATE_{field.upper()}__{name.replace('=', '')}", value),
-    ):  # fmt: skip
+    ):
         with pytest.MonkeyPatch.context() as patched:
             patched.setenv(variable, given_as)
             refused(Settings)
@@ -204,9 +228,14 @@ def test_arguments_of_a_command(text: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     text = text.replace("\0", "").replace("\ud800", "\udc80")
     for arguments in (
-        (text,), ("config", f"--{text}"), ("run", "--town", text), ("run", "--data-dir", text, "--run", text),
-        ("status", text, "--data-dir", str(tmp_path)), ("config", "--data-dir", text), ("export", "r", "--what", text),
-    ):  # fmt: skip
+        (text,),
+        ("config", f"--{text}"),
+        ("run", "--town", text),
+        ("run", "--data-dir", text, "--run", text),
+        ("status", text, "--data-dir", str(tmp_path)),
+        ("config", "--data-dir", text),
+        ("export", "r", "--what", text),
+    ):
         with typed(*arguments) as (out, err):
             said = out.getvalue() + err.getvalue()
             assert visible(said) == said, ascii(said)

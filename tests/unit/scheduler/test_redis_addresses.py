@@ -11,21 +11,31 @@ from cogitate.scheduler.config.settings import ConfigurationError
 @pytest.mark.parametrize(
     ("url", "following"),
     [
-        ("redis://here:6379/0", "redis://here:6379/1"), ("redis://here:6379", "redis://here:6379/1"),
-        ("redis://here/", "redis://here/1"), ("rediss://me:pw@here:1/9?x=1", "rediss://me:pw@here:1/10?x=1"),
-        ("unix:///tmp/s.sock", "unix:///tmp/s.sock?db=1"), ("unix:///tmp/s.sock?db=0", "unix:///tmp/s.sock?db=1"),
-        ("unix:///tmp/s.sock?x=1&db=7", "unix:///tmp/s.sock?x=1&db=8"), ("unix:///s?udb=7", "unix:///s?udb=7&db=1"),
-        ("redis://here/0?db=4", "redis://here/0?db=5"), ("redis://here?password=p%40&db=4", "redis://here?password=p%40&db=5"),
+        ("redis://here:6379/0", "redis://here:6379/1"),
+        ("redis://here:6379", "redis://here:6379/1"),
+        ("redis://here/", "redis://here/1"),
+        ("rediss://me:pw@here:1/9?x=1", "rediss://me:pw@here:1/10?x=1"),
+        ("unix:///tmp/s.sock", "unix:///tmp/s.sock?db=1"),
+        ("unix:///tmp/s.sock?db=0", "unix:///tmp/s.sock?db=1"),
+        ("unix:///tmp/s.sock?x=1&db=7", "unix:///tmp/s.sock?x=1&db=8"),
+        ("unix:///s?udb=7", "unix:///s?udb=7&db=1"),
+        ("redis://here/0?db=4", "redis://here/0?db=5"),
+        ("redis://here?password=p%40&db=4", "redis://here?password=p%40&db=5"),
     ],
-)  # fmt: skip
+)
 def test_messages_lie_in_the_next_database(url: str, following: str) -> None:
     assert next_database(url) == following
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"), [("redis://me:secret@here/0/1", r"redis://me:\*\*\*@here/0/1"), ("http://here/0", "http://here/0"),
-                       ("redis://me:secret@here/zero", r"redis://me:\*\*\*@here/zero"), ("", "''")],
-)  # fmt: skip
+    ("url", "shown"),
+    [
+        ("redis://me:secret@here/0/1", r"redis://me:\*\*\*@here/0/1"),
+        ("http://here/0", "http://here/0"),
+        ("redis://me:secret@here/zero", r"redis://me:\*\*\*@here/zero"),
+        ("", "''"),
+    ],
+)
 def test_an_address_without_a_plain_database_is_refused_without_its_password(url: str, shown: str) -> None:
     with pytest.raises(ConfigurationError, match=f"the database of '?{shown}.*; set COGITATE_BROKER_URL") as refused:
         next_database(url)

@@ -77,11 +77,13 @@ def problems(monkeypatch: pytest.MonkeyPatch) -> Callable[[Server], list[str]]:
 @pytest.mark.parametrize(
     ("took", "said"),
     [
-        ((0.01, 0.01, 0.01), []), ((0.01, 0.9, 0.01), []), ((0.9, 0.04, 0.8), ["is slow: 800 ms a round trip"]),
+        ((0.01, 0.01, 0.01), []),
+        ((0.01, 0.9, 0.01), []),
+        ((0.9, 0.04, 0.8), ["is slow: 800 ms a round trip"]),
         ((0.0625, 0.0625, 0.0625), ["is slow: 62 ms a round trip"]),
         ((1.5, 2.0, 1.25), ["is slow: 1,500 ms a round trip"]),
     ],
-)  # fmt: skip
+)
 def test_a_server_is_slow_when_most_of_three_round_trips_are(
     problems: Callable[[Server], list[str]], took: tuple[float, ...], said: list[str]
 ) -> None:
@@ -128,15 +130,17 @@ def test_a_server_that_does_not_answer_is_asked_nothing_more(
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (None, ""), (OutOfMemoryError("command not allowed"), FULL),
+        (None, ""),
+        (OutOfMemoryError("command not allowed"), FULL),
         (ReadOnlyError("You can't write"), "refuses writes: it is a replica that can only be read"),
         (ResponseError("NOREPLICAS Not enough"), "refuses writes: too few replicas are connected"),
         (ResponseError("MISCONF Redis is"), "refuses writes: it cannot save to its disk, see its log"),
         (RedisTimeoutError("Timeout"), "takes no writes within 1.5 s: they are paused (CLIENT PAUSE), or its disk"),
-        (RedisConnectionError("reset"), "does not answer: reset"), (ResponseError("ERR odd"), "fails: ERR odd"),
+        (RedisConnectionError("reset"), "does not answer: reset"),
+        (ResponseError("ERR odd"), "fails: ERR odd"),
         (ResponseError("not MISCONF"), "fails: not MISCONF"),
     ],
-)  # fmt: skip
+)
 def test_writes_are_tried_with_one_that_changes_nothing(error: Failure, said: str) -> None:
     server = Server(write=error)
     found = refused_writes(server)  # type: ignore[arg-type]
@@ -148,15 +152,19 @@ def test_writes_are_tried_with_one_that_changes_nothing(error: Failure, said: st
 @pytest.mark.parametrize(
     ("info", "said"),
     [
-        ({}, ""), (NoPermissionError("no"), ""),
+        ({}, ""),
+        (NoPermissionError("no"), ""),
         ({"persistence": {"aof_last_write_status": "ok"}}, ""),
         ({"persistence": {"aof_last_write_status": "err"}}, "refuses writes: it cannot save to its disk, see its log"),
-        ({"memory": {"maxmemory": 0, "used_memory": 9}}, ""), ({"memory": {"used_memory": 9}}, ""),
-        ({"memory": {"maxmemory": 9, "used_memory": 8}}, ""), ({"memory": {"maxmemory": 9, "used_memory": 9}}, FULL),
-        ({"memory": {"maxmemory": 9, "used_memory": 10}}, FULL), ({"memory": {"maxmemory": 1, "used_memory": 1}}, FULL),
+        ({"memory": {"maxmemory": 0, "used_memory": 9}}, ""),
+        ({"memory": {"used_memory": 9}}, ""),
+        ({"memory": {"maxmemory": 9, "used_memory": 8}}, ""),
+        ({"memory": {"maxmemory": 9, "used_memory": 9}}, FULL),
+        ({"memory": {"maxmemory": 9, "used_memory": 10}}, FULL),
+        ({"memory": {"maxmemory": 1, "used_memory": 1}}, FULL),
         ({"memory": {"maxmemory": 9}}, ""),
     ],
-)  # fmt: skip
+)
 def test_who_may_not_try_a_write_learns_what_the_server_says_of_itself(info: Any, said: str) -> None:
     server = Server(write=NoPermissionError("this user has no permissions to run SETRANGE"), info=info)
     assert refused_writes(server) == said  # type: ignore[arg-type]

@@ -208,9 +208,12 @@ def test_without_a_model_there_is_nothing_to_repair() -> None:
 
 def test_one_kind_of_one_owner_is_repaired_once_in_a_round() -> None:
     stream = stream_of(
-        *(observation(f"Saw {i}.", 500 + i) for i in range(3)), reflection(510, 9),
-        *(observation(f"Saw {i}.", 600 + i) for i in range(3)), reflection(1100, 8), owner="agent:a",
-    )  # fmt: skip
+        *(observation(f"Saw {i}.", 500 + i) for i in range(3)),
+        reflection(510, 9),
+        *(observation(f"Saw {i}.", 600 + i) for i in range(3)),
+        reflection(1100, 8),
+        owner="agent:a",
+    )
     found = admitted({"agent:a": stream, "agent:c": DAYS["agent:c"]})
     assert [(one.line.key.owner, one.request.params["replaces"]) for one in found] == [("agent:a", 4), ("agent:c", 7)]
 
@@ -221,9 +224,15 @@ def test_one_kind_of_one_owner_is_repaired_once_in_a_round() -> None:
 def retried(owner: str = "agent:a", numbers: tuple[int, ...] = (7,), **changed: Any) -> Decided:
     chosen = {"offers_of": lambda request: [MODEL], "busy": lambda kind, owner: False, "due": fixed_ticks()} | changed
     return admit_retry(
-        chosen.pop("streams", DAYS), owner, numbers, tick=9, minute=EVENING, view=chosen.pop("budget", None) or view(),
-        rules=chosen.pop("rules", rules()), **chosen,
-    )  # fmt: skip
+        chosen.pop("streams", DAYS),
+        owner,
+        numbers,
+        tick=9,
+        minute=EVENING,
+        view=chosen.pop("budget", None) or view(),
+        rules=chosen.pop("rules", rules()),
+        **chosen,
+    )
 
 
 def test_a_retry_is_the_repair_of_the_first_entry_that_still_waits() -> None:

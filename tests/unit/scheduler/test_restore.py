@@ -55,12 +55,20 @@ def known(state: RunState) -> dict[str, Any]:
     """What a host knows of its run, as values that can be compared."""
     return {
         "streams": {owner: stream.seal() for owner, stream in state.streams.items()},
-        "profiles": state.profiles, "retired": state.retired, "facts": state.facts, "version": state.facts_version,
-        "facts at": state.facts_at, "open": {key: msgspec.json.encode(item) for key, item in state.open.items()},
-        "deferred": state.deferred, "triggers": state.triggers, "view": state.view.held,
-        "pool": state.view.least_pool, "charged": state.corrections.charged, "mode": state.steering.mode,
+        "profiles": state.profiles,
+        "retired": state.retired,
+        "facts": state.facts,
+        "version": state.facts_version,
+        "facts at": state.facts_at,
+        "open": {key: msgspec.json.encode(item) for key, item in state.open.items()},
+        "deferred": state.deferred,
+        "triggers": state.triggers,
+        "view": state.view.held,
+        "pool": state.view.least_pool,
+        "charged": state.corrections.charged,
+        "mode": state.steering.mode,
         "throttle": state.steering.throttle.state,
-    }  # fmt: skip
+    }
 
 
 def test_who_goes_on_knows_what_the_one_before_it_knew(cogitate_loop: Loops) -> None:
@@ -150,8 +158,10 @@ def test_a_resumed_host_writes_the_loops_state_only_if_it_changes(cogitate_loop:
     kept = loop.ledger.store.field("state", "loop")
     state = msgspec.json.decode(kept or b"", type=LoopState)
     assert (state.facts_version, list(state.deferred), list(state.triggers)) == (
-        loop.state.facts_version, loop.state.deferred, loop.state.triggers,
-    )  # fmt: skip
+        loop.state.facts_version,
+        loop.state.deferred,
+        loop.state.triggers,
+    )
 
 
 def test_a_state_that_says_nothing_of_itself_is_that_of_a_run_that_never_joined_anybody() -> None:

@@ -43,9 +43,14 @@ def latency(kind: str, **settings: Any) -> int:
 def test_each_constant_of_a_run_is_what_its_settings_say() -> None:
     usual = facts_of(Settings(), (), 0)
     assert usual == Facts(
-        locations=(), limits=MemoryLimits(), minutes_per_tick=Settings().minutes_per_tick, start_minute=0,
-        morning=Settings().morning, act_interval=Settings().act_interval, models=(),
-    )  # fmt: skip
+        locations=(),
+        limits=MemoryLimits(),
+        minutes_per_tick=Settings().minutes_per_tick,
+        start_minute=0,
+        morning=Settings().morning,
+        act_interval=Settings().act_interval,
+        models=(),
+    )
     mill = Location(id="mill", name="Mill")
     changed = facts_of(Settings(minutes_per_tick=3, morning=301, act_interval=17, max_plans=9, **MODEL), (mill,), 77)
     assert (changed.locations, changed.start_minute, changed.minutes_per_tick) == ((mill,), 77, 3)
@@ -56,10 +61,15 @@ def test_each_constant_of_a_run_is_what_its_settings_say() -> None:
 @pytest.mark.parametrize(
     ("settings", "agents", "spread"),
     [
-        ({}, 49, 0), ({}, 130, 2), ({}, 1_000, 20), ({}, 10_000, 120),
-        ({"spread": 0}, 1_000, 0), ({"spread": 30}, 1, 30), ({"spread": 30, "morning": 1_430}, 1, 10),
+        ({}, 49, 0),
+        ({}, 130, 2),
+        ({}, 1_000, 20),
+        ({}, 10_000, 120),
+        ({"spread": 0}, 1_000, 0),
+        ({"spread": 30}, 1, 30),
+        ({"spread": 30, "morning": 1_430}, 1, 10),
     ],
-)  # fmt: skip
+)
 def test_mornings_are_spread_by_the_size_of_the_crowd_unless_a_setting_says_otherwise(
     settings: dict[str, Any], agents: int, spread: int
 ) -> None:
@@ -125,8 +135,11 @@ def test_a_kind_asks_the_models_of_its_tier_the_strong_one_first() -> None:
 
 def test_admission_begins_with_the_limits_and_shares_of_the_settings() -> None:
     settings = Settings(
-        limits={"day.run.calls": 100}, retry_share=0.1, guarantees={"plan": 0.2}, last_call={"plan": 600},
-    )  # fmt: skip
+        limits={"day.run.calls": 100},
+        retry_share=0.1,
+        guarantees={"plan": 0.2},
+        last_call={"plan": 600},
+    )
     view = view_of(settings)
     assert (view.retry_share, view.held) == (0.1, {})
     assert view.room("day", "run", "calls") == 90
@@ -156,9 +169,12 @@ def test_a_model_must_leave_a_kind_a_thousand_tokens_for_its_prompt(spare: int, 
 
 def test_where_plans_are_asked_for_in_the_evening_their_share_is_kept_till_then() -> None:
     paced = Settings(
-        llm="openai", limit_tokens=1_000, tick_rate=20.0, guarantees={"plan": 0.2, "act": 0.1},
+        llm="openai",
+        limit_tokens=1_000,
+        tick_rate=20.0,
+        guarantees={"plan": 0.2, "act": 0.1},
         last_call={"plan": 600, "act": 700},
-    )  # fmt: skip
+    )
     shares = {name: guarantee.last_call for name, guarantee in view_of(paced)._guarantees.items()}
     assert shares == {"plan": DAY, "act": 700}
 
@@ -274,9 +290,14 @@ def test_what_has_an_effect_may_be_set(settings: dict[str, Any]) -> None:
 
 def test_owners_that_are_not_there_are_named_once_with_the_setting() -> None:
     settings = Settings(
-        limits={"day.owner:*.calls": 1, "day.owner:agent:b.calls": 1, "run.owner:agent:b.tokens": 1,
-                "run.owner:agent:a.calls": 1, "run.calls": 5},
+        limits={
+            "day.owner:*.calls": 1,
+            "day.owner:agent:b.calls": 1,
+            "run.owner:agent:b.tokens": 1,
+            "run.owner:agent:a.calls": 1,
+            "run.calls": 5,
+        },
         policies={"npc": "cells", "npc:smith": "cells", "agent:a": "tokens"},
-    )  # fmt: skip
+    )
     assert strangers(settings, {"agent:a"}) == ["limits: agent:b", "policies: npc:smith"]
     assert strangers(settings, {"agent:a", "agent:b", "npc:smith"}) == []

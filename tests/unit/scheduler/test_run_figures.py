@@ -72,8 +72,13 @@ def test_ended_jobs_count_their_cost_and_those_without_a_result_in_full_until_it
 def test_the_figures_of_a_tick_are_what_its_line_charges_by_kind(store: RunStore) -> None:
     found = [figures_of(line.core, line.notes, SCHEMA) for line in read_journal(store, 1, 6)]
     assert [(one.tick, one.tokens, one.late) for one in found] == [
-        (1, {}, 0), (2, {}, 0), (3, {"think": 7}, 1), (4, {}, 0), (5, {"think": 5}, 0), (6, {"think": 7}, 0),
-    ]  # fmt: skip
+        (1, {}, 0),
+        (2, {}, 0),
+        (3, {"think": 7}, 1),
+        (4, {}, 0),
+        (5, {"think": 5}, 0),
+        (6, {"think": 7}, 0),
+    ]
     assert [one.sources for one in found if one.sources] == [{"llm": 1, "heuristic": 1}]
     assert [one.usd_micros for one in found] == [{}] * 6, "what costs nothing is no figure"
     both = joined(found[2], found[4])
@@ -84,9 +89,11 @@ def test_the_figures_of_a_tick_are_what_its_line_charges_by_kind(store: RunStore
 def test_each_fact_of_a_job_is_counted_once() -> None:
     found = totals()
     assert found.jobs["think"] == {
-        "decision": {"admitted": 3}, "end": {"applied": 2}, "source": {"llm": 1, "heuristic": 1},
+        "decision": {"admitted": 3},
+        "end": {"applied": 2},
+        "source": {"llm": 1, "heuristic": 1},
         "reason": {"none": 1, "late": 1},
-    }  # fmt: skip
+    }
     assert found.jobs["muse"]["reason"] == {"denied": 1}
     assert found.refused == {"run kind:muse calls": 1}
     assert found.usage == {ANN: USED, BOB: Cost(calls=2, tokens=12)}
@@ -175,9 +182,11 @@ def test_a_failed_job_is_told_in_full_and_so_is_one_that_was_not_asked() -> None
     dropped = JobKey(1, "muse", CY, 3, 0)
     ticks: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"decided": (decided(LATE), decided(dropped, "dropped", "too_slow"))}, {"opened": opened(LATE)}),
-        ({"ended": (Ended(key=LATE, end="applied", reason="late"),)},
-         {"ended": (EndNote(key=LATE, source="heuristic", attempts=2),)}),
-    ]  # fmt: skip
+        (
+            {"ended": (Ended(key=LATE, end="applied", reason="late"),)},
+            {"ended": (EndNote(key=LATE, source="heuristic", attempts=2),)},
+        ),
+    ]
     found = recent_ticks(store_of(lines(ticks=ticks)), "town", LimitTable({}), 9)
     assert found.failed == (
         Failed(id=f"town/{LATE.text()}", kind="think", owner=BOB, tick=1, ended=2, failure="late", attempts=2),
@@ -207,10 +216,13 @@ def test_a_run_without_a_tick_has_no_newest_ones() -> None:
 
 def test_those_who_spent_most_are_ordered_by_money_then_tokens_calls_and_name() -> None:
     spent = {
-        "agent:d": Cost(calls=1, tokens=9, usd_micros=5), "agent:c": Cost(calls=1, tokens=50, usd_micros=4),
-        "agent:b": Cost(calls=2, tokens=40, usd_micros=4), "agent:a": Cost(calls=3, tokens=40, usd_micros=4),
-        "agent:f": Cost(calls=2, tokens=40, usd_micros=4), "agent:e": Cost(),
-    }  # fmt: skip
+        "agent:d": Cost(calls=1, tokens=9, usd_micros=5),
+        "agent:c": Cost(calls=1, tokens=50, usd_micros=4),
+        "agent:b": Cost(calls=2, tokens=40, usd_micros=4),
+        "agent:a": Cost(calls=3, tokens=40, usd_micros=4),
+        "agent:f": Cost(calls=2, tokens=40, usd_micros=4),
+        "agent:e": Cost(),
+    }
     keys = {owner: JobKey(1, "think", owner, 0, 0) for owner in reversed(spent)}
     ticks: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"decided": tuple(decided(key) for key in keys.values())}, {"opened": opened(*keys.values())}),
@@ -225,17 +237,44 @@ def test_those_who_spent_most_are_ordered_by_money_then_tokens_calls_and_name() 
 
 def test_figures_of_several_ticks_are_added_up_or_those_of_the_last() -> None:
     one = Figures(
-        tick=3, minute=30, ticks=2, tokens={"plan": 5, "act": 1}, usd_micros={"plan": 7}, sources={"llm": 1}, late=1,
-        cadence=500, causes={"late": 9}, age=4, host_us=300,
-    )  # fmt: skip
+        tick=3,
+        minute=30,
+        ticks=2,
+        tokens={"plan": 5, "act": 1},
+        usd_micros={"plan": 7},
+        sources={"llm": 1},
+        late=1,
+        cadence=500,
+        causes={"late": 9},
+        age=4,
+        host_us=300,
+    )
     later = Figures(
-        tick=4, minute=40, ticks=3, tokens={"plan": 2}, usd_micros={"act": 4}, sources={"llm": 2, "cached": 1}, late=2,
-        cadence=1000, causes={"budget": 3}, age=2, host_us=50,
-    )  # fmt: skip
+        tick=4,
+        minute=40,
+        ticks=3,
+        tokens={"plan": 2},
+        usd_micros={"act": 4},
+        sources={"llm": 2, "cached": 1},
+        late=2,
+        cadence=1000,
+        causes={"budget": 3},
+        age=2,
+        host_us=50,
+    )
     assert joined(one, later) == Figures(
-        tick=4, minute=40, ticks=5, tokens={"plan": 7, "act": 1}, usd_micros={"plan": 7, "act": 4},
-        sources={"llm": 3, "cached": 1}, late=3, cadence=1000, causes={"budget": 3}, age=4, host_us=350,
-    )  # fmt: skip
+        tick=4,
+        minute=40,
+        ticks=5,
+        tokens={"plan": 7, "act": 1},
+        usd_micros={"plan": 7, "act": 4},
+        sources={"llm": 3, "cached": 1},
+        late=3,
+        cadence=1000,
+        causes={"budget": 3},
+        age=4,
+        host_us=350,
+    )
     assert one.tokens == {"plan": 5, "act": 1}, "it is not changed"
     unknown = Figures(tick=5, minute=50)
     for pair in ((one, unknown), (unknown, one)):
@@ -276,9 +315,13 @@ def test_a_world_repeats_a_tick_if_it_observes_the_same_in_the_same_order() -> N
     assert observed_again(seen, core)
     assert observed_again([seen[2], seen[1], seen[0]], core), "each list has its own order"
     for other in (
-        seen[:2], [*seen, (CY, third)], [seen[0], seen[1], (CY, msgspec.structs.replace(third, minute=6))],
-        [seen[0], (BOB, third), seen[2]], [(BOB, first), *seen[1:]], [seen[0], seen[2]],
-    ):  # fmt: skip
+        seen[:2],
+        [*seen, (CY, third)],
+        [seen[0], seen[1], (CY, msgspec.structs.replace(third, minute=6))],
+        [seen[0], (BOB, third), seen[2]],
+        [(BOB, first), *seen[1:]],
+        [seen[0], seen[2]],
+    ):
         assert not observed_again(other, core)
     assert observed_again([], Core(tick=1, minute=5))
     assert not observed_again([(ANN, first)], Core(tick=1, minute=5))
@@ -307,9 +350,12 @@ def test_runs_with_a_host_come_first_and_then_those_that_should_have_one() -> No
     odd = store_of([], client, "e", schema="odd")
     client.hset(odd.key("state"), "schema", "odd")
     assert run_heads(client) == [
-        RunHead("d", "running", True), RunHead("b", "running", False), RunHead("c", "paused", False),
-        RunHead("a", "finished", False), RunHead("e", "unreadable", False),
-    ]  # fmt: skip
+        RunHead("d", "running", True),
+        RunHead("b", "running", False),
+        RunHead("c", "paused", False),
+        RunHead("a", "finished", False),
+        RunHead("e", "unreadable", False),
+    ]
     silent = store_of([], client, "g")
     client.hdel(silent.key("state"), "status")
     assert RunHead("g", "", False) in run_heads(client)
@@ -358,11 +404,16 @@ def test_steering_is_shown_as_it_is_in_force() -> None:
 @pytest.mark.parametrize(
     ("factor", "settings", "pinned", "interval"),
     [
-        (FULL, {}, False, 600), (500, {}, False, 1200), (125, {}, False, 600 + 1440), (0, {}, False, 600 + 1440),
-        (125, {}, True, 4800), (0, {}, True, None), (125, {"throttle_auto": False}, False, 4800),
+        (FULL, {}, False, 600),
+        (500, {}, False, 1200),
+        (125, {}, False, 600 + 1440),
+        (0, {}, False, 600 + 1440),
+        (125, {}, True, 4800),
+        (0, {}, True, None),
+        (125, {"throttle_auto": False}, False, 4800),
         (2 * FULL, {}, False, 300),
     ],
-)  # fmt: skip
+)
 def test_the_interval_between_reflections_ends_with_a_day_where_the_controller_decides(
     factor: int, settings: dict[str, Any], pinned: bool, interval: int | None
 ) -> None:
@@ -379,7 +430,8 @@ def test_jobs_that_were_not_asked_as_their_model_is_too_slow_are_listed_and_no_f
     ]
     found = recent_ticks(store_of(lines(ticks=ticks)), "town", LimitTable({}), 9)
     assert [(one.id, one.ended, one.failure) for one in found.failed] == [
-        (f"town/{kept.text()}", 2, "too_slow"), (f"town/{dropped.text()}", 1, "too_slow"),
-    ]  # fmt: skip
+        (f"town/{kept.text()}", 2, "too_slow"),
+        (f"town/{dropped.text()}", 1, "too_slow"),
+    ]
     assert found.failures == {}
     assert found.kinds["think"].reasons == {"too_slow": 2}

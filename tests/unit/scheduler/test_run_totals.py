@@ -165,10 +165,11 @@ def test_a_refused_job_that_waits_for_its_heuristic_counts_nothing() -> None:
 @pytest.mark.parametrize(
     ("refused", "reason", "told"),
     [
-        ("run:0 run tokens", "denied", "run run tokens"), ("too_slow", "too_slow", "too_slow"),
+        ("run:0 run tokens", "denied", "run run tokens"),
+        ("too_slow", "too_slow", "too_slow"),
         ("draining", "denied", "draining"),
     ],
-)  # fmt: skip
+)
 def test_what_is_dropped_or_put_off_has_its_end_at_once(refused: str, reason: str, told: str) -> None:
     fold, later = Fold(), ONE._replace(tick=11, trial=1)
     found = fold.add(
@@ -177,8 +178,11 @@ def test_what_is_dropped_or_put_off_has_its_end_at_once(refused: str, reason: st
     )
     for kind, decision in (("plan", "deferred"), ("muse", "dropped")):
         assert found.jobs[kind] == {
-            "decision": {decision: 1}, "end": {decision: 1}, "source": {"none": 1}, "reason": {reason: 1},
-        }  # fmt: skip
+            "decision": {decision: 1},
+            "end": {decision: 1},
+            "source": {"none": 1},
+            "reason": {reason: 1},
+        }
     assert found.refused == {told: 2}
     assert (found.open, found.promised) == ({}, {later.text(): 1})
 
@@ -230,8 +234,11 @@ def test_an_end_without_a_note_has_no_source() -> None:
     fold.admit(ONE)
     found = fold.add(2, ended=(Ended(key=ONE, end="cancelled", reason="cancelled"),))
     assert found.jobs["plan"] == {
-        "decision": {"admitted": 1}, "end": {"cancelled": 1}, "source": {"none": 1}, "reason": {"cancelled": 1},
-    }  # fmt: skip
+        "decision": {"admitted": 1},
+        "end": {"cancelled": 1},
+        "source": {"none": 1},
+        "reason": {"cancelled": 1},
+    }
 
 
 def test_a_shortfall_is_of_the_model_that_admission_gave() -> None:
@@ -240,8 +247,9 @@ def test_a_shortfall_is_of_the_model_that_admission_gave() -> None:
     fold.end(ONE, tick=2, reason="failed", failure="timeout", model="other")
     found = fold.end(TWO, tick=3, reason="failed", failure="timeout", model="other")
     assert [(one.model, one.first, one.first_minute) for one in found.shortfalls.values()] == [
-        ("small", 2, 20), ("other", 3, 30),
-    ]  # fmt: skip
+        ("small", 2, 20),
+        ("other", 3, 30),
+    ]
     assert found.all_shortfalls
 
 

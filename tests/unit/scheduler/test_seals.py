@@ -32,9 +32,12 @@ def stream_of(owner: str) -> Stream:
 def state_of() -> Any:
     """The part of a run's state that is sealed."""
     return SimpleNamespace(
-        run="town", facts_at={1: Facts()}, profiles={o: Profile(name=o) for o in (ANN, BOB)}, retired={CY},
+        run="town",
+        facts_at={1: Facts()},
+        profiles={o: Profile(name=o) for o in (ANN, BOB)},
+        retired={CY},
         streams={owner: stream_of(owner) for owner in (ANN, BOB)},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture
@@ -92,9 +95,10 @@ def test_the_first_tick_seals_everything_and_a_later_one_what_it_changed(store: 
     ("change", "sealed"),
     [
         (lambda state: state.facts_at.update({6: Facts(morning=1)}), ":facts"),
-        (lambda state: state.profiles.pop(BOB), ":owners"), (lambda state: state.retired.add(BOB), ":owners"),
+        (lambda state: state.profiles.pop(BOB), ":owners"),
+        (lambda state: state.retired.add(BOB), ":owners"),
     ],
-)  # fmt: skip
+)
 def test_facts_and_owners_are_sealed_when_a_tick_says_that_they_changed(
     store: RunStore, change: Callable[[Any], object], sealed: str
 ) -> None:
@@ -120,11 +124,13 @@ ALTERED: list[tuple[str, Callable[[Any], object]]] = [
     ("facts", lambda state: state.facts_at.clear()),
     ("owners", lambda state: state.profiles.update({ANN: Profile(name="Eve")})),
     ("owners", lambda state: state.retired.clear()),
-    (f"entries of {BOB}, heads of {BOB}", lambda state: state.streams[BOB].append(
-        Entry(type="observation", text="A cow.", minute=2), 2)),
+    (
+        f"entries of {BOB}, heads of {BOB}",
+        lambda state: state.streams[BOB].append(Entry(type="observation", text="A cow.", minute=2), 2),
+    ),
     (f"marks of {ANN}", lambda state: state.streams[ANN].mark(1, Marks(accesses=1))),
     (f"archive of {ANN}", lambda state: state.streams[ANN].archive(1, 2)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("part", "alter"), ALTERED)

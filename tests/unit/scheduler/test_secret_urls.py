@@ -13,16 +13,41 @@ from cogitate.workers.llm.requests.address import address_of
 from cogitate.workers.processes.log_tail import redact_secrets
 
 WITH_SECRET = (
-    "redis://me:hush@h:1/0", "redis://:hush@h/4?db=1", "redis://me:hu%73h@h", "redis://h/0?password=hush",
-    "redis://h/0?db=1&password=hush", "redis://h/0?pass%77ord=hush", "redis://h/0?Password=hush", "redis://h?hush",
-    "rediss://h/0?ssl_password=hush", "rediss://h/0?ssl_cert_reqs=none;password=hush", "redis://h/0#hush",
-    "redis://:hu#hush@h/0", "redis://:a/hush@h/0", "redis://:a?hush@h/0", "redis://:hush@hush@h/0",
-    "redis://h/0?password=a@hush", "redis://me%3Ahush%40h/0", "redis://[hush@h/0", "unix:///tmp/s?password=hush",
-    "unix://me:hush@/tmp/s?db=0", "redis+socket://:hush@/tmp/s", "amqp://me:hush@h//", "sqs://key:hush@",
-    "sentinel://:a@h:1;sentinel://:hush@h:2", "http://hush@h/v1", "https://me:hush@h/v1", "https://h/v1?key=hush",
-    "https://h/v1?token=hush", "https://h/v1?api_key=hush", "https://h/v1?api-version=1&sig=hush",
-    "me:hush@h:1", "hush@h", ":hush@h?password=hush", "http:\\\\me:hush@h/v1",
-)  # fmt: skip
+    "redis://me:hush@h:1/0",
+    "redis://:hush@h/4?db=1",
+    "redis://me:hu%73h@h",
+    "redis://h/0?password=hush",
+    "redis://h/0?db=1&password=hush",
+    "redis://h/0?pass%77ord=hush",
+    "redis://h/0?Password=hush",
+    "redis://h?hush",
+    "rediss://h/0?ssl_password=hush",
+    "rediss://h/0?ssl_cert_reqs=none;password=hush",
+    "redis://h/0#hush",
+    "redis://:hu#hush@h/0",
+    "redis://:a/hush@h/0",
+    "redis://:a?hush@h/0",
+    "redis://:hush@hush@h/0",
+    "redis://h/0?password=a@hush",
+    "redis://me%3Ahush%40h/0",
+    "redis://[hush@h/0",
+    "unix:///tmp/s?password=hush",
+    "unix://me:hush@/tmp/s?db=0",
+    "redis+socket://:hush@/tmp/s",
+    "amqp://me:hush@h//",
+    "sqs://key:hush@",
+    "sentinel://:a@h:1;sentinel://:hush@h:2",
+    "http://hush@h/v1",
+    "https://me:hush@h/v1",
+    "https://h/v1?key=hush",
+    "https://h/v1?token=hush",
+    "https://h/v1?api_key=hush",
+    "https://h/v1?api-version=1&sig=hush",
+    "me:hush@h:1",
+    "hush@h",
+    ":hush@h?password=hush",
+    "http:\\\\me:hush@h/v1",
+)
 
 
 @pytest.mark.parametrize("url", WITH_SECRET)
@@ -54,13 +79,18 @@ def test_no_secret_of_a_url_is_in_an_error_or_a_listing(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
-        ("redis://h:1/0", "redis://h:1/0"), ("redis://me:pw@h:1/0", "redis://me:***@h:1/0"),
-        ("redis://:pw@h/4?db=1&x=2", "redis://:***@h/4?db=1&x=***"), ("redis://me:p%40ss@h", "redis://me:***@h"),
-        ("unix:///s?db=0", "unix:///s?db=0"), ("unix:///a@b/s?db=0", "unix:///a@b/s?db=0"),
-        ("redis://me@h", "redis://me@h"), ("redis://me:@h", "redis://me:***@h"), ("localhost:6379", "localhost:6379"),
+        ("redis://h:1/0", "redis://h:1/0"),
+        ("redis://me:pw@h:1/0", "redis://me:***@h:1/0"),
+        ("redis://:pw@h/4?db=1&x=2", "redis://:***@h/4?db=1&x=***"),
+        ("redis://me:p%40ss@h", "redis://me:***@h"),
+        ("unix:///s?db=0", "unix:///s?db=0"),
+        ("unix:///a@b/s?db=0", "unix:///a@b/s?db=0"),
+        ("redis://me@h", "redis://me@h"),
+        ("redis://me:@h", "redis://me:***@h"),
+        ("localhost:6379", "localhost:6379"),
         ("https://h/v1?api-version=2&key=x", "https://h/v1?api-version=2&key=***"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_secret_is_shown(url: str, shown: str) -> None:
     assert redact_url(url) == shown
 

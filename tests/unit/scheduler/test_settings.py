@@ -42,8 +42,11 @@ def test_flags_go_before_variables_and_variables_before_the_file(monkeypatch: py
     settings = Settings(workers=5)
     assert (settings.workers, settings.concurrency, settings.model) == (5, 4, "three")
     assert [setting_origin(name, {"workers"}) for name in ("workers", "concurrency", "model", "seed")] == [
-        "flag", "COGITATE_CONCURRENCY", "cogitate.toml", "default"
-    ]  # fmt: skip
+        "flag",
+        "COGITATE_CONCURRENCY",
+        "cogitate.toml",
+        "default",
+    ]
 
 
 def test_limits_can_be_set_as_json_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,8 +93,9 @@ def test_a_retrieval_profile_can_be_set_in_every_place(monkeypatch: pytest.Monke
 
 def test_weights_may_be_given_as_text_and_are_refused_by_name_where_they_are_none() -> None:
     assert Settings(kind_retrieval={"act": {"recency": "0.5"}, "plan": "spec"}).kind_retrieval == {
-        "act": {"recency": 0.5}, "plan": "spec",
-    }  # fmt: skip
+        "act": {"recency": 0.5},
+        "plan": "spec",
+    }
     for wrong in (None, [1], "often"):
         with pytest.raises(ConfigurationError, match=r"recency is .*: give a number from 0 to 1,000"):
             Settings(retrieval={"recency": wrong})
@@ -207,31 +211,68 @@ LARGEST, LONGEST = 2**53 - 1, 1e9  # what Lua holds exactly; seconds, dollars an
 SECONDS = ((0.001, LONGEST), (0, -1, 1.001e9))  # more than nothing
 ANY, FROM_ONE = ((0, LARGEST), (-1, LARGEST + 1)), ((1, LARGEST), (0, LARGEST + 1))
 ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setting may be, and what is refused
-    "socket_timeout": SECONDS, "job_deadline": SECONDS, "response_cache_days": SECONDS, "capture_hours": SECONDS,
-    "tick_rate": SECONDS, "limit_usd": SECONDS, "real_day_usd": SECONDS, "lease": SECONDS, "hint_interval": SECONDS,
-    "breaker_pause": SECONDS, "breaker_longest_pause": SECONDS,
-    "wait": ((0, 0.5, LONGEST), (-0.001, 1.001e9)), "outage_wait": ((0, 0.5, LONGEST), (-0.001, 1.001e9)),
-    "workers": ((0, 64), (-1, 65)), "concurrency": ((1, 1_000), (0, 1_001)), "metrics_port": ((1, 65_000), (0, 65_001)),
-    "input_price": ANY, "output_price": ANY, "response_cache_bytes": FROM_ONE, "capture_bytes": FROM_ONE,
-    "minutes_per_tick": ((1, 60), (0, 61)), "morning": ((0, 1439), (-1, 1440)),
-    "spread": ((0, 240), (-1, 241)), "batch": ((1, 100), (0, 101)),
-    "limit_tokens": FROM_ONE, "real_day_tokens": FROM_ONE, "retry_share": ((0, 0.999), (-0.001, 1)),
+    "socket_timeout": SECONDS,
+    "job_deadline": SECONDS,
+    "response_cache_days": SECONDS,
+    "capture_hours": SECONDS,
+    "tick_rate": SECONDS,
+    "limit_usd": SECONDS,
+    "real_day_usd": SECONDS,
+    "lease": SECONDS,
+    "hint_interval": SECONDS,
+    "breaker_pause": SECONDS,
+    "breaker_longest_pause": SECONDS,
+    "wait": ((0, 0.5, LONGEST), (-0.001, 1.001e9)),
+    "outage_wait": ((0, 0.5, LONGEST), (-0.001, 1.001e9)),
+    "workers": ((0, 64), (-1, 65)),
+    "concurrency": ((1, 1_000), (0, 1_001)),
+    "metrics_port": ((1, 65_000), (0, 65_001)),
+    "input_price": ANY,
+    "output_price": ANY,
+    "response_cache_bytes": FROM_ONE,
+    "capture_bytes": FROM_ONE,
+    "minutes_per_tick": ((1, 60), (0, 61)),
+    "morning": ((0, 1439), (-1, 1440)),
+    "spread": ((0, 240), (-1, 241)),
+    "batch": ((1, 100), (0, 101)),
+    "limit_tokens": FROM_ONE,
+    "real_day_tokens": FROM_ONE,
+    "retry_share": ((0, 0.999), (-0.001, 1)),
     "day_start": ((0.001, 1), (0, 1.001)),
-    "act_interval": ANY, "act_per_tick": FROM_ONE, "repair_from": ((0, 1440), (-1, 1441)),
-    "throttle_interval": ((1, 1440), (0, 1441)), "throttle_least": ((0.001, 1), (0.0009, 1.001)),
-    "perceive_unchanged_after": ((10, 1440), (9, 1441)), "claim_cap": ((1, 20), (0, 21)),
-    "outage_buffer": FROM_ONE, "breaker_failures": FROM_ONE,
-    "breaker_share": ((0.001, 1), (0, 1.001)), "breaker_window": ((1, 10_000), (0, 10_001)), "journal_keep": FROM_ONE,
-    "max_text": ((100, 4_000), (99, 4_001)), "max_observations": FROM_ONE, "max_reflections": FROM_ONE,
-    "max_plans": FROM_ONE, "importance_threshold": ((1, 10), (0, 11)), "reflection_interval": FROM_ONE,
-    "reflection_trigger_max": FROM_ONE, "summary_threshold": ((2, LARGEST), (1, LARGEST + 1)),
-    "rate_share": ((0, 0.5, 1), (-0.001, 1.001)), "retention_days": ANY, "max_archived": ANY,
-    "cells": ((1, 1_000), (0, 1_001)), "token_limit": FROM_ONE, "compress_at": ((0.6, 1), (0, 1.001)),
-    "compress_to": ((0.001, 1), (0, 1.001)), "retain": ANY, "passes": ((1, 10), (0, 11)),
+    "act_interval": ANY,
+    "act_per_tick": FROM_ONE,
+    "repair_from": ((0, 1440), (-1, 1441)),
+    "throttle_interval": ((1, 1440), (0, 1441)),
+    "throttle_least": ((0.001, 1), (0.0009, 1.001)),
+    "perceive_unchanged_after": ((10, 1440), (9, 1441)),
+    "claim_cap": ((1, 20), (0, 21)),
+    "outage_buffer": FROM_ONE,
+    "breaker_failures": FROM_ONE,
+    "breaker_share": ((0.001, 1), (0, 1.001)),
+    "breaker_window": ((1, 10_000), (0, 10_001)),
+    "journal_keep": FROM_ONE,
+    "max_text": ((100, 4_000), (99, 4_001)),
+    "max_observations": FROM_ONE,
+    "max_reflections": FROM_ONE,
+    "max_plans": FROM_ONE,
+    "importance_threshold": ((1, 10), (0, 11)),
+    "reflection_interval": FROM_ONE,
+    "reflection_trigger_max": FROM_ONE,
+    "summary_threshold": ((2, LARGEST), (1, LARGEST + 1)),
+    "rate_share": ((0, 0.5, 1), (-0.001, 1.001)),
+    "retention_days": ANY,
+    "max_archived": ANY,
+    "cells": ((1, 1_000), (0, 1_001)),
+    "token_limit": FROM_ONE,
+    "compress_at": ((0.6, 1), (0, 1.001)),
+    "compress_to": ((0.001, 1), (0, 1.001)),
+    "retain": ANY,
+    "passes": ((1, 10), (0, 11)),
     "public_history_max_length": ((4_000, LARGEST), (3_999, LARGEST + 1)),
     "worker_share": ((1, 100), (0, 101)),
-    "statement_max_length": ((10, 4_000), (9, 4_001)), "reasoning_max_length": ((10, 4_000), (9, 4_001)),
-}  # fmt: skip
+    "statement_max_length": ((10, 4_000), (9, 4_001)),
+    "reasoning_max_length": ((10, 4_000), (9, 4_001)),
+}
 
 
 @pytest.mark.parametrize("which", [0, -1])
@@ -282,13 +323,26 @@ def test_guarantees_may_be_all_of_a_limit() -> None:
 
 def test_each_setting_of_memories_is_in_the_limits_that_a_run_keeps() -> None:
     same: dict[str, Any] = {
-        "max_observations": 11, "max_reflections": 12, "max_plans": 13, "importance_threshold": 6,
-        "reflection_interval": 14, "reflection_trigger": "either", "reflection_trigger_max": 15,
+        "max_observations": 11,
+        "max_reflections": 12,
+        "max_plans": 13,
+        "importance_threshold": 6,
+        "reflection_interval": 14,
+        "reflection_trigger": "either",
+        "reflection_trigger_max": 15,
         "summary_threshold": 16,
-        "max_archived": 17, "policy": "cells", "policies": {"npc": "tokens", "agent": "stream"},
-        "on_failure": "unchanged", "cells": 18, "token_limit": 19, "compress_at": 0.7, "compress_to": 0.5, "retain": 20,
-        "passes": 3, "recount_on_failure": "heuristic",
-    }  # fmt: skip
+        "max_archived": 17,
+        "policy": "cells",
+        "policies": {"npc": "tokens", "agent": "stream"},
+        "on_failure": "unchanged",
+        "cells": 18,
+        "token_limit": 19,
+        "compress_at": 0.7,
+        "compress_to": 0.5,
+        "retain": 20,
+        "passes": 3,
+        "recount_on_failure": "heuristic",
+    }
     limits = Settings(**same, retention_days=3, public_history_max_length=5_000).memory_limits()
     assert {name: getattr(limits, name) for name in same} == same
     assert list(limits.policies) == ["agent", "npc"], "in one order, whatever the file's"
@@ -339,11 +393,14 @@ MODELS = {"small": {"model": "s"}, "large": {"model": "l"}, "huge": {"model": "h
         ({}, ["default"], ("default", "default")),
         ({"tiers": {"routine": "small"}}, ["small"], ("small", "small")),
         ({"tiers": {"strong": "large"}}, ["default", "large"], ("default", "large")),
-        ({"kind_tiers": {"plan": {"strong": "huge"}}, "tiers": {"routine": "small", "strong": "large"}},
-         ["huge", "large", "small"], ("small", "huge")),
+        (
+            {"kind_tiers": {"plan": {"strong": "huge"}}, "tiers": {"routine": "small", "strong": "large"}},
+            ["huge", "large", "small"],
+            ("small", "huge"),
+        ),
         ({"kind_tiers": {"plan": {"routine": "large"}}}, ["default", "large"], ("large", "large")),
     ],
-)  # fmt: skip
+)
 def test_a_run_asks_the_models_that_its_tiers_name(values: dict[str, Any], asked: list[str], plan: Any) -> None:
     settings = Settings(llm="openai", models=MODELS, **values)
     assert [model.name for model in settings.asked_models()] == asked
@@ -387,8 +444,10 @@ def test_the_limits_of_a_run_are_in_the_table_with_those_of_actions() -> None:
     assert of(act_interval=0) == {"day.owner:*.calls": 40}
     assert of(limits={"tick.kind:act.calls": 1}) == {"tick.kind:act.calls": 1}, "who says it means it"
     assert of(limits={}, act_per_tick=2, limit_tokens=9, limit_usd=0.0000015) == {
-        "tick.kind:act.calls": 2, "run.run.tokens": 9, "run.run.usd_micros": 2,
-    }  # fmt: skip
+        "tick.kind:act.calls": 2,
+        "run.run.tokens": 9,
+        "run.run.usd_micros": 2,
+    }
 
 
 def test_a_template_folder_is_found_from_everywhere() -> None:

@@ -32,14 +32,20 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_variables_that_are_nearly_a_settings_are_named_with_what_was_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
-        "COGITATE_WORKRS", "COGITATE_WORKERS", "COGITATE_TICKRATE", "COGITATE_NOTHING", "OTHER_WORKRS",
-        "COGITATE_LIMIT__DAY", "COGITATE_LIMITS__DAY",
-    ):  # fmt: skip
+        "COGITATE_WORKRS",
+        "COGITATE_WORKERS",
+        "COGITATE_TICKRATE",
+        "COGITATE_NOTHING",
+        "OTHER_WORKRS",
+        "COGITATE_LIMIT__DAY",
+        "COGITATE_LIMITS__DAY",
+    ):
         monkeypatch.setenv(name, "1")
     assert misspelt_variables(KNOWN) == [
-        ("COGITATE_LIMIT__DAY", "COGITATE_LIMITS"), ("COGITATE_TICKRATE", "COGITATE_TICK_RATE"),
+        ("COGITATE_LIMIT__DAY", "COGITATE_LIMITS"),
+        ("COGITATE_TICKRATE", "COGITATE_TICK_RATE"),
         ("COGITATE_WORKRS", "COGITATE_WORKERS"),
-    ]  # fmt: skip
+    ]
     assert misspelt_variables([]) == []
 
 
@@ -74,10 +80,13 @@ def faults(count: int) -> list[Fault]:
 @pytest.mark.parametrize(
     ("count", "said"),
     [
-        (1, "f0: is odd"), (2, "f0: is odd; f1: is odd"),
-        (5, FIVE), (6, f"{FIVE}; and 1 more"), (1_234, f"{FIVE}; and 1,229 more"),
+        (1, "f0: is odd"),
+        (2, "f0: is odd; f1: is odd"),
+        (5, FIVE),
+        (6, f"{FIVE}; and 1 more"),
+        (1_234, f"{FIVE}; and 1,229 more"),
     ],
-)  # fmt: skip
+)
 def test_the_first_five_faults_are_named_and_the_others_counted(count: int, said: str) -> None:
     refused = SettingsRefused(faults(count))
     assert (str(refused), len(refused.faults)) == (said, count)
@@ -93,9 +102,10 @@ def test_faults_are_named_as_the_user_calls_the_setting() -> None:
     [
         ("COGITATE_LIMITS", "limits.day (from COGITATE_LIMITS)"),
         ("COGITATE_LIMITS__DAY", "limits.day (from COGITATE_LIMITS__DAY)"),
-        ("COGITATE_LIMITS_DAY", "limits.day"), ("LIMITS", "limits.day"),
+        ("COGITATE_LIMITS_DAY", "limits.day"),
+        ("LIMITS", "limits.day"),
     ],
-)  # fmt: skip
+)
 def test_a_setting_is_called_by_its_name_and_the_variable_that_sets_it(
     monkeypatch: pytest.MonkeyPatch, variable: str, name: str
 ) -> None:
@@ -125,15 +135,21 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(error: Exception, s
 @pytest.mark.parametrize(
     ("field", "given", "said"),
     [
-        ("kind_modules", "mine,yours", "='mine,yours' cannot be read: it must be a list in JSON, such as "
-         "'[\"mine\", \"yours\"]'"),
-        ("kind_modules", "a b c d", "='a b c d' cannot be read: it must be a list in JSON, such as "
-         "'[\"a\", \"b\", \"c\"]'"),
+        (
+            "kind_modules",
+            "mine,yours",
+            "='mine,yours' cannot be read: it must be a list in JSON, such as '[\"mine\", \"yours\"]'",
+        ),
+        (
+            "kind_modules",
+            "a b c d",
+            '=\'a b c d\' cannot be read: it must be a list in JSON, such as \'["a", "b", "c"]\'',
+        ),
         ("kind_modules", "", "='' cannot be read: it must be a list in JSON, such as '[\"a\"]'"),
         ("limits", "x", "='x' cannot be read: it must be a table in JSON, such as '{\"a\": 1}'"),
         ("endpoints", "secret", " cannot be read: it must be a table in JSON, such as '{\"a\": 1}'"),
     ],
-)  # fmt: skip
+)
 def test_a_variable_that_holds_no_json_is_shown_unless_it_may_be_secret(
     monkeypatch: pytest.MonkeyPatch, field: str, given: str, said: str
 ) -> None:
@@ -149,26 +165,57 @@ def test_what_is_wrong_with_no_field_in_particular_is_one_of_the_settings() -> N
 @pytest.mark.parametrize(
     ("found", "given", "fault"),
     [
-        ({"type": "extra_forbidden", "loc": ("workrs",), "msg": "", "input": 1}, {},
-         ("workrs", "workrs", " there is no such setting in cogitate.toml; did you mean 'workers'?")),
-        ({"type": "extra_forbidden", "loc": ("workrs",), "msg": "", "input": 1}, {"workrs": 1},
-         ("workrs", "workrs", " there is no such setting; did you mean 'workers'?")),
-        ({"type": "extra_forbidden", "loc": ("zzz",), "msg": "", "input": 1}, {"zzz": 1},
-         ("zzz", "zzz", " there is no such setting; `cogitate config` lists them")),
-        ({"type": "extra_forbidden", "loc": ("workers", "a"), "msg": "", "input": 1}, {"workers": 1},
-         ("workers", "workers.a", " there is no such setting; `cogitate config` lists them")),
-        ({"type": "int_type", "loc": ("workers",), "msg": "Input should be a number", "input": "x"}, {},
-         ("workers", "workers", " 'x': input should be a number")),
-        ({"type": "value_error", "loc": ("limits", "day"), "msg": "Value error, It is odd", "input": "x"}, {},
-         ("limits", "limits.day", " it is odd")),
-        ({"type": "int_type", "loc": ("endpoints", "a"), "msg": "Odd", "input": "secret"}, {},
-         ("endpoints", "endpoints.a", " odd")),
-        ({"type": "dict_type", "loc": ("limits",), "msg": "Input", "input": 7}, {},
-         ("limits", "limits", " 7: input should be a table: give it as JSON in braces, as `cogitate config` shows it")),
-        ({"type": "value_error", "loc": (), "msg": "Value error, Odd", "input": 7}, {},
-         ("settings", "settings", " odd")),
+        (
+            {"type": "extra_forbidden", "loc": ("workrs",), "msg": "", "input": 1},
+            {},
+            ("workrs", "workrs", " there is no such setting in cogitate.toml; did you mean 'workers'?"),
+        ),
+        (
+            {"type": "extra_forbidden", "loc": ("workrs",), "msg": "", "input": 1},
+            {"workrs": 1},
+            ("workrs", "workrs", " there is no such setting; did you mean 'workers'?"),
+        ),
+        (
+            {"type": "extra_forbidden", "loc": ("zzz",), "msg": "", "input": 1},
+            {"zzz": 1},
+            ("zzz", "zzz", " there is no such setting; `cogitate config` lists them"),
+        ),
+        (
+            {"type": "extra_forbidden", "loc": ("workers", "a"), "msg": "", "input": 1},
+            {"workers": 1},
+            ("workers", "workers.a", " there is no such setting; `cogitate config` lists them"),
+        ),
+        (
+            {"type": "int_type", "loc": ("workers",), "msg": "Input should be a number", "input": "x"},
+            {},
+            ("workers", "workers", " 'x': input should be a number"),
+        ),
+        (
+            {"type": "value_error", "loc": ("limits", "day"), "msg": "Value error, It is odd", "input": "x"},
+            {},
+            ("limits", "limits.day", " it is odd"),
+        ),
+        (
+            {"type": "int_type", "loc": ("endpoints", "a"), "msg": "Odd", "input": "secret"},
+            {},
+            ("endpoints", "endpoints.a", " odd"),
+        ),
+        (
+            {"type": "dict_type", "loc": ("limits",), "msg": "Input", "input": 7},
+            {},
+            (
+                "limits",
+                "limits",
+                " 7: input should be a table: give it as JSON in braces, as `cogitate config` shows it",
+            ),
+        ),
+        (
+            {"type": "value_error", "loc": (), "msg": "Value error, Odd", "input": 7},
+            {},
+            ("settings", "settings", " odd"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_fault_names_the_setting_and_its_value_unless_that_may_be_secret(
     found: Any, given: dict[str, object], fault: tuple[str, str, str]
 ) -> None:

@@ -20,11 +20,15 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings, che
 NAMES = sorted(Settings.model_fields)
 HOSTILE = (0, -1, 10**9, 2**63, 2**2000, math.inf, -math.inf, math.nan, 1e308, 1e-308, "redis://", "\x00", "x" * 10**5)
 VALUES = (
-    st.integers() | st.floats() | st.booleans() | st.none() | st.text(max_size=30)
+    st.integers()
+    | st.floats()
+    | st.booleans()
+    | st.none()
+    | st.text(max_size=30)
     | st.sampled_from(HOSTILE)
     | st.lists(st.text(max_size=5), max_size=3)
     | st.dictionaries(st.text(max_size=20), st.integers() | st.floats(), max_size=3)
-)  # fmt: skip
+)
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1, max_size=3))

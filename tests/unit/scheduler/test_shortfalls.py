@@ -14,9 +14,16 @@ from tests.unit.scheduler.scheduler_case import ANN
 
 
 def noted(
-    found: Shortfalls, tick: int = 5, *, model: str = "small", kind: str = "plan", reason: Any = "failed",
-    end: Any = "applied", failure: str = "timeout", because: str = "",
-) -> Shortfalls:  # fmt: skip
+    found: Shortfalls,
+    tick: int = 5,
+    *,
+    model: str = "small",
+    kind: str = "plan",
+    reason: Any = "failed",
+    end: Any = "applied",
+    failure: str = "timeout",
+    because: str = "",
+) -> Shortfalls:
     key = JobKey(1, kind, ANN, 0, 0)
     note = EndNote(key=key, source="heuristic", failure=failure, because=because)
     note_shortfall(found, Ended(key=key, end=end, reason=reason), note, model, tick, 10 * tick)
@@ -27,19 +34,32 @@ def noted(
 def test_a_failure_that_left_a_job_without_its_models_answer_is_noted(reason: Any) -> None:
     assert [*noted({}, reason=reason).values()] == [
         Shortfall(
-            model="small", failure="timeout", because="", first=5, first_minute=50, last=5, last_minute=50,
+            model="small",
+            failure="timeout",
+            because="",
+            first=5,
+            first_minute=50,
+            last=5,
+            last_minute=50,
             kinds={"plan": 1},
         )
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        {"model": ""}, {"failure": ""}, {"failure": EFFECTS_REFUSED}, {"reason": "none"}, {"reason": "denied"},
-        {"reason": "too_slow"}, {"reason": "cancelled"}, {"end": "stale"}, {"model": "", "failure": ""},
+        {"model": ""},
+        {"failure": ""},
+        {"failure": EFFECTS_REFUSED},
+        {"reason": "none"},
+        {"reason": "denied"},
+        {"reason": "too_slow"},
+        {"reason": "cancelled"},
+        {"end": "stale"},
+        {"model": "", "failure": ""},
     ],
-)  # fmt: skip
+)
 def test_other_ends_are_no_shortfall_of_a_model(other: dict[str, Any]) -> None:
     assert noted({}, **other) == {}
 

@@ -83,8 +83,9 @@ def test_a_kind_without_the_figures_is_left_out(
 def test_the_kind_with_most_jobs_comes_first_and_the_routine_model_decides() -> None:
     store = store_of(130, model="small")
     tiers: dict[str, object] = {
-        "models": {"small": {"model": "m"}, "big": {"model": "n"}}, "tiers": {"routine": "small", "strong": "big"},
-    }  # fmt: skip
+        "models": {"small": {"model": "m"}, "big": {"model": "n"}},
+        "tiers": {"routine": "small", "strong": "big"},
+    }
     found = slow_kinds(store, settings_of(**tiers), {"act": 3, "plan": 5})
     assert found == [
         SlowKind(kind="plan", jobs=5, model="small", ticks=130, most=480, tick_rate=100.0),
@@ -94,8 +95,13 @@ def test_the_kind_with_most_jobs_comes_first_and_the_routine_model_decides() -> 
 
 def test_summary_and_overview_say_it_of_a_run() -> None:
     refused = decided(JobKey(1, "act", ANN, 0, 0), "dropped", "too_slow")
-    store = run_store(lines(ticks=[({"decided": (refused,)}, {})]), settings=keep_settings(settings_of()),
-                      digest="d", chain="c", status="stopped")  # fmt: skip
+    store = run_store(
+        lines(ticks=[({"decided": (refused,)}, {})]),
+        settings=keep_settings(settings_of()),
+        digest="d",
+        chain="c",
+        status="stopped",
+    )
     known = Known(samples=[Sample(130, 0, 1)])
     store.client.hset(store.key("latencies"), f"act/{MODEL}", msgspec.json.encode(known))
     found = SlowKind(kind="act", jobs=1, model=MODEL, ticks=130, most=60, tick_rate=None)

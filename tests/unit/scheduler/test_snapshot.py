@@ -17,17 +17,31 @@ ONE, OTHER = "7/plan/agent:ada/0/0", "6/act/agent:ben/0/0"
 ATTEMPT, LOST = {"job": ONE, "worker": "w"}, {"job": OTHER, "worker": "v"}
 #: hash -> its fields, as the ledger holds them
 HASHES: dict[str, dict[str, Any]] = {
-    f"job:{ONE}": {"due": 9, "state": "open"}, f"job:{OTHER}": {"due": 12, "state": "staged"},
-    "waiting": {"9": 1}, "attempts": {"t": msgspec.json.encode(ATTEMPT)}, "lost": {"u": msgspec.json.encode(LOST)},
-    "journal_checkpoints": {"4": "x", "2": "y"}, "open": {"7": 2, "6": 1},
-    "window:day:0": {"run|calls|spent": 3}, "window:run:0": {"kind:plan|tokens|reserved": 40},
-    "view": {"day:0|run|calls": 4}, "awaited": {"a": "1"}, "offered": {"b": "2"}, "charged": {"c": "3"},
-    "unsettled": {"d": "t"}, "corrections": {"e": "5"},
-}  # fmt: skip
+    f"job:{ONE}": {"due": 9, "state": "open"},
+    f"job:{OTHER}": {"due": 12, "state": "staged"},
+    "waiting": {"9": 1},
+    "attempts": {"t": msgspec.json.encode(ATTEMPT)},
+    "lost": {"u": msgspec.json.encode(LOST)},
+    "journal_checkpoints": {"4": "x", "2": "y"},
+    "open": {"7": 2, "6": 1},
+    "window:day:0": {"run|calls|spent": 3},
+    "window:run:0": {"kind:plan|tokens|reserved": 40},
+    "view": {"day:0|run|calls": 4},
+    "awaited": {"a": "1"},
+    "offered": {"b": "2"},
+    "charged": {"c": "3"},
+    "unsettled": {"d": "t"},
+    "corrections": {"e": "5"},
+}
 SETS = {
-    "jobs": [ONE, OTHER], "windows": ["run:0", "day:0"], "unclaimed": [ONE], "staged": [OTHER], "due:9": [ONE],
-    "due:12": [OTHER, "odd"], "due:30": ["of no open job"],
-}  # fmt: skip
+    "jobs": [ONE, OTHER],
+    "windows": ["run:0", "day:0"],
+    "unclaimed": [ONE],
+    "staged": [OTHER],
+    "due:9": [ONE],
+    "due:12": [OTHER, "odd"],
+    "due:30": ["of no open job"],
+}
 
 
 @pytest.fixture
@@ -42,14 +56,29 @@ def store() -> RunStore:
 
 def test_a_snapshot_holds_each_account_under_its_name(store: RunStore) -> None:
     assert take_snapshot(store) == AccountsSnapshot(
-        tick=8, digest="d", chain="c", lines=5, trimmed=3, checkpoints={"2", "4", "7"},
+        tick=8,
+        digest="d",
+        chain="c",
+        lines=5,
+        trimmed=3,
+        checkpoints={"2", "4", "7"},
         jobs={ONE: {b"due": b"9", b"state": b"open"}, OTHER: {b"due": b"12", b"state": b"staged"}},
-        unclaimed={ONE}, staged={OTHER}, due={"9": {ONE}, "12": {OTHER, "odd"}}, waiting={"9": 1},
-        attempts={"t": ATTEMPT}, lost={"u": LOST}, open={7: 2, 6: 1}, windows={"day:0", "run:0"},
+        unclaimed={ONE},
+        staged={OTHER},
+        due={"9": {ONE}, "12": {OTHER, "odd"}},
+        waiting={"9": 1},
+        attempts={"t": ATTEMPT},
+        lost={"u": LOST},
+        open={7: 2, 6: 1},
+        windows={"day:0", "run:0"},
         accounts={("day:0", "run", "calls"): {"spent": 3}, ("run:0", "kind:plan", "tokens"): {"reserved": 40}},
-        view={"day:0|run|calls": 4}, awaited={"a": b"1"}, offered={"b": b"2"}, charged={"c": b"3"},
-        unsettled={"d": "t"}, corrections={"e": b"5"},
-    )  # fmt: skip
+        view={"day:0|run|calls": 4},
+        awaited={"a": b"1"},
+        offered={"b": b"2"},
+        charged={"c": b"3"},
+        unsettled={"d": "t"},
+        corrections={"e": b"5"},
+    )
 
 
 def test_a_run_with_nothing_open_and_nothing_trimmed_has_empty_accounts() -> None:

@@ -30,10 +30,11 @@ def asked(answers: list[bytes], controls: list[bytes], step: int | None = 5) -> 
 ANSWERS = [
     msgspec.json.encode(answer)
     for answer in (
-        ControlAnswer("a", 4, LIMIT, by="ops"), ControlAnswer("b", 6, SLOWER, refused="only reflect can be throttled"),
+        ControlAnswer("a", 4, LIMIT, by="ops"),
+        ControlAnswer("b", 6, SLOWER, refused="only reflect can be throttled"),
         ControlAnswer("c", 7, RETRY, job=NEW, by="ann"),
     )
-]  # fmt: skip
+]
 CONTROLS = [msgspec.json.encode(request) for request in (ControlRequest("d", PAUSE, "ops"), ControlRequest("e", LIMIT))]
 
 

@@ -97,13 +97,17 @@ def test_a_limit_holds_from_the_next_admission_on_under_its_full_name(host: Host
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        ("day.kind:plan.calls", 0, ""), ("day.kind:plan.calls", MAX_LIMIT, ""), ("day.kind:*.calls", 3, ""),
-        ("day.kind:plan.calls", -1, "is not between 0"), ("day.kind:plan.calls", MAX_LIMIT + 1, "is not between 0"),
+        ("day.kind:plan.calls", 0, ""),
+        ("day.kind:plan.calls", MAX_LIMIT, ""),
+        ("day.kind:*.calls", 3, ""),
+        ("day.kind:plan.calls", -1, "is not between 0"),
+        ("day.kind:plan.calls", MAX_LIMIT + 1, "is not between 0"),
         ("day.kind:hum.calls", 3, "there is no kind 'hum'; there are plan, reflect"),
-        ("year.run.calls", 3, "year"), ("run.run.calls", None, "the only limit of the whole run"),
+        ("year.run.calls", 3, "year"),
+        ("run.run.calls", None, "the only limit of the whole run"),
         ("day.run.calls", None, ""),
     ],
-)  # fmt: skip
+)
 def test_a_limit_that_cannot_be_is_refused_and_changes_nothing(
     host: Host, name: str, value: int | None, why: str
 ) -> None:
@@ -152,9 +156,15 @@ def test_a_cancelled_run_stays_cancelled(host: Host) -> None:
     assert (host.steering.mode, host.steering.admits) == ("cancelled", False)
 
 
-@pytest.mark.parametrize(("mode", "is_open", "over"), [
-    ("draining", True, False), ("draining", False, True), ("running", False, False), ("paused", False, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "is_open", "over"),
+    [
+        ("draining", True, False),
+        ("draining", False, True),
+        ("running", False, False),
+        ("paused", False, False),
+    ],
+)
 def test_a_draining_run_is_left_once_no_admitted_job_is_open(host: Host, mode: Any, is_open: bool, over: bool) -> None:
     host.take(SetMode(mode))
     host.steering.settle(is_open)
@@ -177,9 +187,13 @@ STREAMS = {owner: planned(owner) for owner in (ANN, BOB)}
 
 def retried(host: Host, busy: tuple[str, str] | None = None) -> list[str]:
     found = host.steering.retry(
-        STREAMS, tick=7, minute=7, offers_of=lambda request: [ModelOption("default", 10, Cost(calls=1))],
-        busy=lambda kind, owner: (kind, owner) == busy, due=fixed_ticks(),
-    )  # fmt: skip
+        STREAMS,
+        tick=7,
+        minute=7,
+        offers_of=lambda request: [ModelOption("default", 10, Cost(calls=1))],
+        busy=lambda kind, owner: (kind, owner) == busy,
+        due=fixed_ticks(),
+    )
     return [decided.line.key.text() for decided in found]
 
 
@@ -189,8 +203,9 @@ def test_a_retry_becomes_a_job_and_its_operator_learns_which(host: Host) -> None
     assert host.answers() == []
     assert retried(host) == [f"7/plan/{ANN}/0/0", f"7/plan/{BOB}/0/0"]
     assert [(answer.id, answer.control, answer.job, answer.refused) for answer in host.answers()] == [
-        ("id0", asked[0], f"7/plan/{ANN}/0/0", ""), ("id1", asked[1], f"7/plan/{BOB}/0/0", ""),
-    ]  # fmt: skip
+        ("id0", asked[0], f"7/plan/{ANN}/0/0", ""),
+        ("id1", asked[1], f"7/plan/{BOB}/0/0", ""),
+    ]
     assert retried(host) == [], "once"
 
 

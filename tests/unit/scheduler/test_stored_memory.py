@@ -71,9 +71,16 @@ def test_a_memory_is_read_as_of_now_by_the_newest_facts(store: RunStore) -> None
 
 @pytest.mark.parametrize(
     ("tick", "entries", "archived"),
-    [(0, [], []), (1, [], []), (2, [1, 2], []), (5, [1, 2, 3], []), (6, [1, 2, 3, 4], [1]), (7, [1, 2, 3, 4], [1, 2]),
-     (NOW, [1, 2, 3, 4], [1, 2])],
-)  # fmt: skip
+    [
+        (0, [], []),
+        (1, [], []),
+        (2, [1, 2], []),
+        (5, [1, 2, 3], []),
+        (6, [1, 2, 3, 4], [1]),
+        (7, [1, 2, 3, 4], [1, 2]),
+        (NOW, [1, 2, 3, 4], [1, 2]),
+    ],
+)
 def test_an_earlier_memory_holds_what_was_there_at_the_end_of_its_tick(
     store: RunStore, tick: int, entries: list[int], archived: list[int]
 ) -> None:
@@ -121,10 +128,12 @@ def test_a_run_without_facts_has_the_usual_ones(store: RunStore) -> None:
 @pytest.mark.parametrize(
     ("asked", "shown"),
     [
-        ("agent:AN", rf"did you mean {ANN}\?$"), ("agent:y", rf"did you mean {CY}\?$"),
-        ("agent:zoe", f"there are {ANN}, {BOB}, {CY}$"), ("x" * 99, f"no owner '{'x' * 80}';"),
+        ("agent:AN", rf"did you mean {ANN}\?$"),
+        ("agent:y", rf"did you mean {CY}\?$"),
+        ("agent:zoe", f"there are {ANN}, {BOB}, {CY}$"),
+        ("x" * 99, f"no owner '{'x' * 80}';"),
     ],
-)  # fmt: skip
+)
 def test_an_owner_that_was_never_there_is_answered_with_those_of_a_similar_name(
     store: RunStore, asked: str, shown: str
 ) -> None:
@@ -157,11 +166,18 @@ def test_what_cannot_be_read_is_left_out_and_named(store: RunStore) -> None:
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        ({}, [1, 2, 3, 4]), ({"about": ["Bob Ray"]}, [1, 3]), ({"about": [CY]}, [3]), ({"types": ["summary"]}, [4]),
-        ({"types": ["summary", "observation"]}, [1, 2, 3, 4]), ({"since": 121}, [3, 4]), ({"since": 120}, [1, 2, 3, 4]),
-        ({"since": 0}, [1, 2, 3, 4]), ({"about": ["Bob Ray"], "since": 150}, [3]), ({"about": ["Zoe"]}, []),
+        ({}, [1, 2, 3, 4]),
+        ({"about": ["Bob Ray"]}, [1, 3]),
+        ({"about": [CY]}, [3]),
+        ({"types": ["summary"]}, [4]),
+        ({"types": ["summary", "observation"]}, [1, 2, 3, 4]),
+        ({"since": 121}, [3, 4]),
+        ({"since": 120}, [1, 2, 3, 4]),
+        ({"since": 0}, [1, 2, 3, 4]),
+        ({"about": ["Bob Ray"], "since": 150}, [3]),
+        ({"about": ["Zoe"]}, []),
     ],
-)  # fmt: skip
+)
 def test_entries_are_chosen_by_who_they_are_about_their_type_and_time(
     store: RunStore, asked: dict[str, Any], found: list[int]
 ) -> None:

@@ -114,9 +114,16 @@ def test_what_goes_makes_room_for_what_comes() -> None:
     stream.append(seen("4"), 3)
     commands = [(write.command, write.key.partition(":")[0]) for write in stream_writes([stream])]
     assert commands == [
-        ("HDEL", "archive"), ("ZREM", "archived"), ("HDEL", "into"), ("HDEL", "marks"), ("HSET", "entries"),
-        ("HDEL", "entries"), ("HSET", "archive"), ("ZADD", "archived"), ("HSET", "heads"),
-    ]  # fmt: skip
+        ("HDEL", "archive"),
+        ("ZREM", "archived"),
+        ("HDEL", "into"),
+        ("HDEL", "marks"),
+        ("HSET", "entries"),
+        ("HDEL", "entries"),
+        ("HSET", "archive"),
+        ("ZADD", "archived"),
+        ("HSET", "heads"),
+    ]
 
 
 def test_many_values_are_several_commands_and_none_are_no_command() -> None:
@@ -147,9 +154,11 @@ def test_where_a_stream_differs_is_told_by_its_part_and_the_first_numbers() -> N
     changed.set_counter("naps", 1)
     for stored, said in ((changed, made()), (made(), changed)):
         assert differences(stored, said) == [
-            "entries [1, 2, 3, 4, 5] are not what the journal says", "archived [7] are not what the journal says",
-            "marks [1] are not what the journal says", "its head is not what the journal says",
-        ]  # fmt: skip
+            "entries [1, 2, 3, 4, 5] are not what the journal says",
+            "archived [7] are not what the journal says",
+            "marks [1] are not what the journal says",
+            "its head is not what the journal says",
+        ]
 
 
 def test_an_entry_that_cannot_be_read_is_the_same_where_both_say_so() -> None:

@@ -89,8 +89,9 @@ def test_a_summary_has_the_figures_of_the_journal_and_of_the_runs_state() -> Non
 def test_a_run_whose_host_died_is_not_held() -> None:
     store = whole(status="running")
     assert (summarise_run(store.client, "town").held, summarise_run(store.client, "town").state) == (
-        False, "running, no host",
-    )  # fmt: skip
+        False,
+        "running, no host",
+    )
     store.client.set(store.key("host"), msgspec.json.encode(this_process()))
     assert summarise_run(store.client, "town").held
 
@@ -152,38 +153,62 @@ def test_what_was_spent_is_that_of_the_whole_run() -> None:
 def test_shortfalls_are_told_with_the_endpoint_of_their_model_the_earliest_first() -> None:
     def short(first: int, model: str, failure: str) -> Shortfall:
         return Shortfall(
-            model=model, failure=failure, because="", first=first, first_minute=first, last=9, last_minute=9,
+            model=model,
+            failure=failure,
+            because="",
+            first=first,
+            first_minute=first,
+            last=9,
+            last_minute=9,
             kinds={"think": 2, "muse": 1},
-        )  # fmt: skip
+        )
 
     found = {n: short(*one) for n, one in enumerate(((5, "b", "x"), (2, "c", "x"), (2, "a", "y"), (2, "a", "x")))}
     told = lines_of_shortfalls(found, {"a": "ours", "b": "ours"})  # type: ignore[arg-type]
     assert [(line.first, line.endpoint, line.model, line.failure) for line in told] == [
-        (2, "", "c", "x"), (2, "ours", "a", "x"), (2, "ours", "a", "y"), (5, "ours", "b", "x"),
-    ]  # fmt: skip
+        (2, "", "c", "x"),
+        (2, "ours", "a", "x"),
+        (2, "ours", "a", "y"),
+        (5, "ours", "b", "x"),
+    ]
     assert (told[0].jobs, list(told[0].kinds)) == (3, ["muse", "think"])
 
 
 def test_a_shortfall_is_told_with_each_of_its_facts_and_ordered_by_class_at_last() -> None:
     def short(because: str) -> Shortfall:
         return Shortfall(
-            model="small", failure="breaker_open", because=because, first=5, first_minute=50, last=9, last_minute=90,
+            model="small",
+            failure="breaker_open",
+            because=because,
+            first=5,
+            first_minute=50,
+            last=9,
+            last_minute=90,
             kinds={"think": 2},
-        )  # fmt: skip
+        )
 
     def told(because: str) -> ShortfallLine:
         return ShortfallLine(
-            endpoint="ours", model="small", failure="breaker_open", because=because, first=5, first_minute=50, last=9,
-            last_minute=90, kinds={"think": 2},
-        )  # fmt: skip
+            endpoint="ours",
+            model="small",
+            failure="breaker_open",
+            because=because,
+            first=5,
+            first_minute=50,
+            last=9,
+            last_minute=90,
+            kinds={"think": 2},
+        )
 
     found = lines_of_shortfalls({because: short(because) for because in ("server", "auth")}, {"small": "ours"})
     assert found == [told("auth"), told("server")]
 
 
 def test_a_summary_has_limits_memories_and_warnings_and_how_the_run_is_steered() -> None:
-    ticks = [({"joined": ((ANN, Profile(name="Ann")),), "facts": Facts()}, {"warnings": {"b": 2, "a": 1}}),
-             ({}, {"warnings": {"b": 3}})]  # fmt: skip
+    ticks = [
+        ({"joined": ((ANN, Profile(name="Ann")),), "facts": Facts()}, {"warnings": {"b": 2, "a": 1}}),
+        ({}, {"warnings": {"b": 3}}),
+    ]
     store = store_of(lines(ticks=ticks), settings=kept(retry_share=0.25), digest="d", chain="c", status="paused")
     stream = Stream(ANN)
     for text in ("A fire.", "Rain."):
@@ -196,13 +221,16 @@ def test_a_summary_has_limits_memories_and_warnings_and_how_the_run_is_steered()
     store.client.rpush(store.key("controls"), "{}")
     found = summarise_run(store.client, "town")
     assert (found.memories["observation"], found.memories["plan"]) == (
-        {"live": 1, "archived": 1}, {"live": 0, "archived": 0},
-    )  # fmt: skip
+        {"live": 1, "archived": 1},
+        {"live": 0, "archived": 0},
+    )
     assert [*found.warnings.items()] == [("a", 1), ("b", 5), ("memory.unreadable", 1)]
     assert {one.name: (one.limit, one.for_retries) for one in found.limits} == {
-        "day.run.calls": (9, 2), "run.run.tokens": (500, 125), "run.kind:*.calls": (4, 1),
+        "day.run.calls": (9, 2),
+        "run.run.tokens": (500, 125),
+        "run.kind:*.calls": (4, 1),
         "tick.kind:act.calls": (5, 1),
-    }  # fmt: skip
+    }
     assert [(one.window, one.scope, one.unit, one.spent, one.limit) for one in found.budget] == [
         ("day:0", "run", "calls", 3, 9)
     ]
@@ -213,11 +241,15 @@ def test_a_summary_has_limits_memories_and_warnings_and_how_the_run_is_steered()
 @pytest.mark.parametrize(
     ("cell", "name"),
     [
-        ("day:3 kind:reflect calls", "day.kind:reflect.calls"), ("day:3 kind:plan calls", "day.kind:*.calls"),
-        ("run:0 run tokens", "run.run.tokens"), ("tick:9 run calls", "tick.run.calls"), ("too_slow", "too_slow"),
-        ("day:3 owner:agent:a b calls", "day.owner:*.calls"), ("the ledger is away", "the.ledger is.away"),
+        ("day:3 kind:reflect calls", "day.kind:reflect.calls"),
+        ("day:3 kind:plan calls", "day.kind:*.calls"),
+        ("run:0 run tokens", "run.run.tokens"),
+        ("tick:9 run calls", "tick.run.calls"),
+        ("too_slow", "too_slow"),
+        ("day:3 owner:agent:a b calls", "day.owner:*.calls"),
+        ("the ledger is away", "the.ledger is.away"),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_is_named_as_its_limit_is_in_the_settings(cell: str, name: str) -> None:
     limits = LimitTable({"day.kind:reflect.calls": 1, "day.kind:*.calls": 2, "day.owner:*.calls": 3})
     assert limit_name(limits, cell) == name

@@ -119,16 +119,24 @@ def test_the_budget_presses_once_half_of_its_room_is_gone_too_early(minute: int,
 @pytest.mark.parametrize(
     ("seen", "pace", "pressing", "easing"),
     [
-        (Seen(ended=20, late=2), 0, ("late",), False), (Seen(ended=21, late=2), 0, (), False),
-        (Seen(ended=5, late=1), 0, (), False), (Seen(ended=100, late=2), 0, (), True),
-        (Seen(ended=100, late=3), 0, (), False), (Seen(ended=8, failed=2), 0, ("failed",), False),
-        (Seen(ended=100, failed=24), 0, (), False), (Seen(ended=2, failed=1), 0, (), False),
-        (Seen(ended=100, failed=5), 0, (), True), (Seen(ended=100, failed=6), 0, (), False),
-        (Seen(ended=9), 149, (), False), (Seen(ended=9), 150, ("budget",), False),
-        (Seen(ended=9), 110, (), True), (Seen(ended=9), 111, (), False),
-        (Seen(ended=4, late=2, failed=2), 150, ("late", "failed", "budget"), False), (Seen(), 0, (), True),
+        (Seen(ended=20, late=2), 0, ("late",), False),
+        (Seen(ended=21, late=2), 0, (), False),
+        (Seen(ended=5, late=1), 0, (), False),
+        (Seen(ended=100, late=2), 0, (), True),
+        (Seen(ended=100, late=3), 0, (), False),
+        (Seen(ended=8, failed=2), 0, ("failed",), False),
+        (Seen(ended=100, failed=24), 0, (), False),
+        (Seen(ended=2, failed=1), 0, (), False),
+        (Seen(ended=100, failed=5), 0, (), True),
+        (Seen(ended=100, failed=6), 0, (), False),
+        (Seen(ended=9), 149, (), False),
+        (Seen(ended=9), 150, ("budget",), False),
+        (Seen(ended=9), 110, (), True),
+        (Seen(ended=9), 111, (), False),
+        (Seen(ended=4, late=2, failed=2), 150, ("late", "failed", "budget"), False),
+        (Seen(), 0, (), True),
     ],
-)  # fmt: skip
+)
 def test_pressure_begins_and_ends_exactly_at_its_thresholds(
     seen: Seen, pace: int, pressing: tuple[str, ...], easing: bool
 ) -> None:
@@ -139,10 +147,16 @@ def test_pressure_begins_and_ends_exactly_at_its_thresholds(
 @pytest.mark.parametrize(
     ("reason", "counts"),
     [
-        ("none", (1, 0, 0, 0)), ("late", (1, 1, 0, 7)), ("failed", (1, 0, 1, 0)), ("dead", (1, 0, 1, 0)),
-        ("stale", (1, 0, 0, 0)), ("denied", (0, 0, 0, 0)), ("too_slow", (0, 0, 0, 0)), ("cancelled", (0, 0, 0, 0)),
+        ("none", (1, 0, 0, 0)),
+        ("late", (1, 1, 0, 7)),
+        ("failed", (1, 0, 1, 0)),
+        ("dead", (1, 0, 1, 0)),
+        ("stale", (1, 0, 0, 0)),
+        ("denied", (0, 0, 0, 0)),
+        ("too_slow", (0, 0, 0, 0)),
+        ("cancelled", (0, 0, 0, 0)),
     ],
-)  # fmt: skip
+)
 def test_only_jobs_that_a_worker_was_to_do_count_as_ended(reason: Reason, counts: tuple[int, ...]) -> None:
     seen = Seen().with_ended(reason, 7)
     assert (seen.ended, seen.late, seen.failed, seen.oldest) == counts

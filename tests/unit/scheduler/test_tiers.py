@@ -132,7 +132,11 @@ def test_a_rule_is_asked_only_where_it_matters_and_must_name_a_tier() -> None:
 def test_tiers_that_cannot_work_are_refused_at_the_start() -> None:
     check_models(TIERED, [KINDS[1]])
     with pytest.raises(ConfigurationError, match=r"'large' has a context of 1500 tokens: a plan may take 1000"):
-        check_models(TIERED.model_copy(update={"models": Settings(
-            models=MODELS | {"large": {"model": "l", "context": 1_500}}).models}), KINDS)  # fmt: skip
+        check_models(
+            TIERED.model_copy(
+                update={"models": Settings(models=MODELS | {"large": {"model": "l", "context": 1_500}}).models}
+            ),
+            KINDS,
+        )
     with pytest.raises(ConfigurationError, match=r"'brood', which is not known; there are muse, plan"):
         check_models(Settings(kind_tiers={"brood": {}}), KINDS)

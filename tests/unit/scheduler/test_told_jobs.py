@@ -75,11 +75,16 @@ def test_the_newest_jobs_are_the_open_ones_and_then_those_that_ended_last(
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        ({"kind": "muse"}, [GONE]), ({"owner": CY}, [OPEN, GONE]), ({"state": "late"}, [LATE]),
-        ({"state": "applied"}, [SOON, LATE]), ({"state": "open"}, [OPEN]), ({"state": "denied"}, [GONE]),
-        ({"kind": "think", "owner": CY}, [OPEN]), ({"kind": "hum"}, []),
+        ({"kind": "muse"}, [GONE]),
+        ({"owner": CY}, [OPEN, GONE]),
+        ({"state": "late"}, [LATE]),
+        ({"state": "applied"}, [SOON, LATE]),
+        ({"state": "open"}, [OPEN]),
+        ({"state": "denied"}, [GONE]),
+        ({"kind": "think", "owner": CY}, [OPEN]),
+        ({"kind": "hum"}, []),
     ],
-)  # fmt: skip
+)
 def test_jobs_are_found_by_kind_owner_and_state(store: RunStore, asked: dict[str, str], found: list[JobKey]) -> None:
     assert names(JobHistory(store.client, "town").newest(0, **asked)) == [key.text() for key in found]
 
@@ -127,9 +132,21 @@ def test_a_job_that_ended_while_the_open_ones_were_read_is_none_of_them(store: R
 #: The late job's answer comes at the fifth tick; its kind could use it.
 ANSWERED_LATE: tuple[dict[str, Any], dict[str, Any]] = (
     {"late": (Ended(key=LATE, end="stale", effects=(SetCounter(owner=BOB, name="n", value=1),)),)},
-    {"late": (EndNote(key=LATE, source="llm", usage=MORE, saved=True, model="large", prompt="abc",
-                      failure="entry 3 is provisional no more", appended=(7,)),)},
-)  # fmt: skip
+    {
+        "late": (
+            EndNote(
+                key=LATE,
+                source="llm",
+                usage=MORE,
+                saved=True,
+                model="large",
+                prompt="abc",
+                failure="entry 3 is provisional no more",
+                appended=(7,),
+            ),
+        )
+    },
+)
 
 
 def test_a_late_answer_is_told_with_its_job_in_full() -> None:
@@ -137,10 +154,18 @@ def test_a_late_answer_is_told_with_its_job_in_full() -> None:
     found = JobHistory(store.client, "town").find(LATE)
     assert found.late is not None
     assert msgspec.to_builtins(found.late) == {
-        "tick": 5, "end": "stale", "source": "llm", "usage": msgspec.to_builtins(MORE), "saved": True, "model": "large",
-        "prompt": "abc", "failure": "entry 3 is provisional no more", "appended": (7,), "tries": (),
+        "tick": 5,
+        "end": "stale",
+        "source": "llm",
+        "usage": msgspec.to_builtins(MORE),
+        "saved": True,
+        "model": "large",
+        "prompt": "abc",
+        "failure": "entry 3 is provisional no more",
+        "appended": (7,),
+        "tries": (),
         "effects": msgspec.to_builtins(ANSWERED_LATE[0]["late"][0].effects),
-    }  # fmt: skip
+    }
     assert [one.late for one in JobHistory(store.client, "town").all() if one.id == found.id] == [found.late]
     assert next(one for one in JobHistory(store.client, "town").newest(0) if one.id == found.id).late == found.late
 
@@ -155,9 +180,20 @@ def test_before_answers_were_corrected_by_themselves_a_late_one_said_what_it_cos
 
 def test_the_facts_of_an_end_are_told() -> None:
     note = EndNote(
-        key=SOON, source="cached", usage=USED, saved=True, attempts=3, model="large", prompt="abc", failure="server",
-        empty="day:0 run calls", because="auth", refusal="no text", appended=(4, 5), retried=MORE,
-    )  # fmt: skip
+        key=SOON,
+        source="cached",
+        usage=USED,
+        saved=True,
+        attempts=3,
+        model="large",
+        prompt="abc",
+        failure="server",
+        empty="day:0 run calls",
+        because="auth",
+        refusal="no text",
+        appended=(4, 5),
+        retried=MORE,
+    )
     end = Ended(key=SOON, end="stale", effects=(SetCounter(owner=ANN, name="n", value=1),))
     store = store_of(lines(ticks=[TICKS[0], ({"ended": (end,)}, {"ended": (note,)})]))
     found = JobHistory(store.client, "town").find(SOON)
@@ -205,26 +241,73 @@ def test_each_job_is_told_in_full() -> None:
     first, *others = JobHistory(store.client, "town").all()
     assert (first, others[0]) == (
         JobRecord(
-            id="town/2/muse/agent:cy/0/0", kind="muse", owner=CY, tick=2, state="dropped", decision="dropped",
-            refused="run:0 kind:muse calls", due=4, successor="", reason="denied", ended=2,
+            id="town/2/muse/agent:cy/0/0",
+            kind="muse",
+            owner=CY,
+            tick=2,
+            state="dropped",
+            decision="dropped",
+            refused="run:0 kind:muse calls",
+            due=4,
+            successor="",
+            reason="denied",
+            ended=2,
         ),
         JobRecord(
-            id="town/2/muse/agent:ann/1/0", kind="muse", owner=ANN, tick=2, state="deferred", decision="deferred",
-            refused="run:0 run calls", due=0, successor="town/5/muse/agent:ann/1/1", reason="denied", ended=2,
+            id="town/2/muse/agent:ann/1/0",
+            kind="muse",
+            owner=ANN,
+            tick=2,
+            state="deferred",
+            decision="deferred",
+            refused="run:0 run calls",
+            due=0,
+            successor="town/5/muse/agent:ann/1/1",
+            reason="denied",
+            ended=2,
         ),
-    )  # fmt: skip
+    )
     assert others[1:] == [
         JobRecord(
-            id="town/1/think/agent:ann/0/0", kind="think", owner=ANN, tick=1, state="applied", decision="admitted",
-            refused="", due=3, successor="", reason="none", ended=3, source="llm", reserved=RESERVED, cells=cells,
-            claims=1, usage=USED, model="default",
+            id="town/1/think/agent:ann/0/0",
+            kind="think",
+            owner=ANN,
+            tick=1,
+            state="applied",
+            decision="admitted",
+            refused="",
+            due=3,
+            successor="",
+            reason="none",
+            ended=3,
+            source="llm",
+            reserved=RESERVED,
+            cells=cells,
+            claims=1,
+            usage=USED,
+            model="default",
         ),
         JobRecord(
-            id="town/1/think/agent:bob/0/0", kind="think", owner=BOB, tick=1, state="applied", decision="admitted",
-            refused="", due=3, successor="", reason="late", ended=3, source="heuristic", reserved=RESERVED, cells=cells,
-            claims=2, settled=False, model="default", failure="server",
+            id="town/1/think/agent:bob/0/0",
+            kind="think",
+            owner=BOB,
+            tick=1,
+            state="applied",
+            decision="admitted",
+            refused="",
+            due=3,
+            successor="",
+            reason="late",
+            ended=3,
+            source="heuristic",
+            reserved=RESERVED,
+            cells=cells,
+            claims=2,
+            settled=False,
+            model="default",
+            failure="server",
         ),
-    ]  # fmt: skip
+    ]
     assert JobHistory(store.client, "town").find(PUT_OFF) == others[0]
 
 
@@ -234,10 +317,24 @@ def test_an_open_job_is_told_in_full(store: RunStore) -> None:
     again = msgspec.json.encode({"job": OPEN.text(), "worker": "v"})
     store.client.hset(store.key("attempts"), mapping={"u": other, "x": again})
     assert JobHistory(store.client, "town").find(OPEN) == JobRecord(
-        id="town/4/think/agent:cy/0/0", kind="think", owner=CY, tick=4, state="open", decision="admitted", refused="",
-        due=6, successor="", reason="none", reserved=RESERVED, cells=("day:0 run", "run:0 run"), claims=1,
-        workers=("v", "w"), model="default", failure="server", empty="day:0 run calls",
-    )  # fmt: skip
+        id="town/4/think/agent:cy/0/0",
+        kind="think",
+        owner=CY,
+        tick=4,
+        state="open",
+        decision="admitted",
+        refused="",
+        due=6,
+        successor="",
+        reason="none",
+        reserved=RESERVED,
+        cells=("day:0 run", "run:0 run"),
+        claims=1,
+        workers=("v", "w"),
+        model="default",
+        failure="server",
+        empty="day:0 run calls",
+    )
 
 
 def test_open_jobs_come_by_their_newest_tick_and_then_by_name() -> None:
@@ -355,8 +452,10 @@ def test_without_seals_a_run_is_held_against_its_journal() -> None:
     Seals().check(store, sound, 6)
     streams[BOB].append(Entry(type="observation", text="A cow.", minute=1), 6)
     changes: tuple[tuple[dict[str, Any], str], ...] = (
-        ({}, BOB), ({"facts_at": {1: Facts(morning=1)}}, "facts"), ({"profiles": {}}, "owners"),
-    )  # fmt: skip
+        ({}, BOB),
+        ({"facts_at": {1: Facts(morning=1)}}, "facts"),
+        ({"profiles": {}}, "owners"),
+    )
     for changed, told in changes:
         state: Any = SimpleNamespace(**whole | changed, streams=streams, retired=set())
         with pytest.raises(RunAltered, match=told):

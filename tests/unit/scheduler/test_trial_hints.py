@@ -23,10 +23,12 @@ def test_there_is_one_for_each_kind_and_for_each_endpoint() -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        JobKey(1, "plan", "readiness", 0, 0), JobKey(1, "plan", "readiness:default", 0, 0),
-        JobKey(0, "plan", "agent:readiness", 0, 0), JobKey(0, "plan", "agent:a", 0, 0),
+        JobKey(1, "plan", "readiness", 0, 0),
+        JobKey(1, "plan", "readiness:default", 0, 0),
+        JobKey(0, "plan", "agent:readiness", 0, 0),
+        JobKey(0, "plan", "agent:a", 0, 0),
         JobKey(0, "plan", "readiness2", 0, 0),
     ],
-)  # fmt: skip
+)
 def test_the_key_of_a_job_is_no_trial_hint(key: JobKey) -> None:
     assert not is_trial_hint(key)

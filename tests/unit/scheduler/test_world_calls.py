@@ -373,8 +373,10 @@ def test_a_speaker_who_joins_with_the_tick_is_told_by_name() -> None:
     world.event(ADA, Event(kind="voting_initiated", speaker=BOB))
     world.event(ADA, Event(kind="voting_initiated", speaker=BOB, name="The guard"))
     assert [told.text for _, told in world.take()[0].observed] == [
-        "Voting initiated by Cy Young.", "Voting initiated by Bob the guard.", "Voting initiated by The guard.",
-    ]  # fmt: skip
+        "Voting initiated by Cy Young.",
+        "Voting initiated by Bob the guard.",
+        "Voting initiated by The guard.",
+    ]
 
 
 def test_of_a_speakers_long_name_its_beginning_is_told() -> None:

@@ -34,8 +34,12 @@ from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.tasks.job import Reads
 
 ADA, DAY = "agent:ada", 1440
-OWNERS = {ADA: Profile(name="Ada Smith"), "npc:bob": Profile(name="Bob"), "world": Profile(name="The valley"),
-          "location:inn": Profile(name="The inn")}  # fmt: skip
+OWNERS = {
+    ADA: Profile(name="Ada Smith"),
+    "npc:bob": Profile(name="Bob"),
+    "world": Profile(name="The valley"),
+    "location:inn": Profile(name="The inn"),
+}
 START = 100 * DAY + 358  # two minutes before the morning's plans
 INN = Location(id="inn", name="The inn")
 Any_ = Any  # a wrong type on purpose
@@ -87,7 +91,7 @@ ARGUMENTS: list[tuple[dict[str, Any_], type[CogitateError], str]] = [
     ({"client": "redis://localhost"}, InputError, "client is 'redis://localhost': give a redis.Redis"),
     ({"client": FakeRedis(decode_responses=True)}, InputError, "decode_responses=False"),
     ({"inline": False, "client": FakeRedis()}, InputError, "client is for inline=True"),
-]  # fmt: skip
+]
 Calls = list[tuple[Callable[[TickLoop], object], str]]
 
 
@@ -164,12 +168,15 @@ CALLS: Calls = [
     (lambda loop: loop.memory(ADA).recall("x", profile="best"), "profile: there is no profile 'best'"),
     (pickle.dumps, "cannot be pickled or copied"),
     (copy.deepcopy, "cannot be pickled or copied"),
-]  # fmt: skip
+]
 BRIEFS: list[tuple[Any_, str]] = [
     ("inn", "brief('agent:ada') is 'inn': give a dict"),
     (None, "brief('agent:ada') is None"),
-    ({"locaton": "inn"}, "has the key 'locaton', which nobody reads; known are location, activity, condition, status, "
-                         "free, near, actions; did you mean 'location'?"),
+    (
+        {"locaton": "inn"},
+        "has the key 'locaton', which nobody reads; known are location, activity, condition, status, "
+        "free, near, actions; did you mean 'location'?",
+    ),
     ({"open_numbers": [1]}, "has the key 'open_numbers'"),
     ({5: 5}, "has the key 5"),
     ({"location": 5}, "brief('agent:ada'): location is 5"),
@@ -179,14 +186,19 @@ BRIEFS: list[tuple[Any_, str]] = [
     ({"status": {"energy": "low"}}, "status: energy is 'low'"),
     ({"status": {"energy": float("nan")}}, "status: energy is nan"),
     ({"status": {"energy": 10**400}}, "status: energy is 1000"),
-]  # fmt: skip
+]
 
 
 def opened(folder: Path, redis: FakeRedis, **arguments: Any) -> TickLoop:
     usual: dict[str, Any] = {
-        "run": "test", "owners": OWNERS, "settings": Settings(data_dir=folder), "ticks": 4, "start_minute": START,
-        "inline": True, "client": redis,
-    }  # fmt: skip
+        "run": "test",
+        "owners": OWNERS,
+        "settings": Settings(data_dir=folder),
+        "ticks": 4,
+        "start_minute": START,
+        "inline": True,
+        "client": redis,
+    }
     return TickLoop(**{**usual, **arguments})
 
 
@@ -264,11 +276,16 @@ def test_what_is_said_outside_of_the_body_is_refused(what: str, tmp_path: Path) 
         if what == "closed":
             loop.close()
         for call in (
-            lambda: loop.observe(ADA, {"text": "x", "minute": START}), lambda: loop.request("plan", ADA),
-            lambda: loop.ask(SetCounter(ADA, "mine", 1)), lambda: loop.join("agent:bo", Profile(name="Bo")),
-            lambda: loop.leave(ADA), lambda: loop.checkpoint(b""), lambda: loop.left_location("inn"),
-            lambda: loop.story_event("done"), lambda: loop.event(ADA, Event(kind="final_results")),
-        ):  # fmt: skip
+            lambda: loop.observe(ADA, {"text": "x", "minute": START}),
+            lambda: loop.request("plan", ADA),
+            lambda: loop.ask(SetCounter(ADA, "mine", 1)),
+            lambda: loop.join("agent:bo", Profile(name="Bo")),
+            lambda: loop.leave(ADA),
+            lambda: loop.checkpoint(b""),
+            lambda: loop.left_location("inn"),
+            lambda: loop.story_event("done"),
+            lambda: loop.event(ADA, Event(kind="final_results")),
+        ):
             with pytest.raises(
                 UsageError, match="run 'test' is not at a tick: call this in the body of `for tick in loop`"
             ):
@@ -295,9 +312,15 @@ def test_a_run_that_goes_on_says_what_it_does_not_use(tmp_path: Path) -> None:
     nothing, _ = resumed(tmp_path, client, owners={}, start_minute=0)
     assert nothing == []
     (told,), loop = resumed(
-        tmp_path, client, ticks=5, owners={**OWNERS, ADA: Profile(name="Eve"), "agent:bo": Profile(name="Bo")},
-        settings=Settings(data_dir=tmp_path, morning=420, workers=7), start_minute=5, locations=[], describe={"a": "c"},
-    )  # fmt: skip
+        tmp_path,
+        client,
+        ticks=5,
+        owners={**OWNERS, ADA: Profile(name="Eve"), "agent:bo": Profile(name="Bo")},
+        settings=Settings(data_dir=tmp_path, morning=420, workers=7),
+        start_minute=5,
+        locations=[],
+        describe={"a": "c"},
+    )
     assert (told["event"], told["log_level"]) == ("resume.ignored", "warning")
     assert told["what"] == (
         "settings: morning; owners: agent:bo (join it in the loop's body); owners: profile of agent:ada; start_minute; "

@@ -41,12 +41,17 @@ def write(folder: Path, nodes: Any, names: tuple[str, ...] = ("Ann Lee",), **scr
         memory = folder / "personas" / name / "bootstrap_memory"
         (memory / "associative_memory").mkdir(parents=True)
         identity = {
-            "name": name, "age": 34, "innate": "kind, blunt", "learned": "Ann runs a shop.",
-            "currently": "Ann is well.", "lifestyle": "Ann sleeps late.",
+            "name": name,
+            "age": 34,
+            "innate": "kind, blunt",
+            "learned": "Ann runs a shop.",
+            "currently": "Ann is well.",
+            "lifestyle": "Ann sleeps late.",
             "living_area": "the Ville:Ann's house:bedroom",
-            "daily_plan_req": "SECRET plan", "daily_req": ["SECRET request"],
+            "daily_plan_req": "SECRET plan",
+            "daily_req": ["SECRET request"],
             "f_daily_schedule": [["sleeping", 420], ["SECRET lunch", 60], ["reading", 960]],
-        }  # fmt: skip
+        }
         (memory / "scratch.json").write_text(json.dumps(identity | scratch))
         (memory / "associative_memory" / "nodes.json").write_text(json.dumps(nodes))
     return folder

@@ -24,24 +24,32 @@ JSON = st.recursive(
     max_leaves=8,
 )
 META = {
-    "start_date": DATES | JSON, "curr_time": DATES | JSON, "sec_per_step": st.integers(-1, 90_000) | JSON,
+    "start_date": DATES | JSON,
+    "curr_time": DATES | JSON,
+    "sec_per_step": st.integers(-1, 90_000) | JSON,
     "persona_names": st.lists(WORDS | JSON, max_size=3) | JSON,
-}  # fmt: skip
+}
 SCRATCH = dict.fromkeys(("name", "innate", "learned", "currently", "lifestyle", "living_area"), WORDS | JSON) | {
     "age": st.integers() | JSON,
     "f_daily_schedule": st.lists(st.lists(WORDS | st.integers(), max_size=3), max_size=4) | JSON,
     "importance_trigger_max": st.integers() | JSON,
 }
 NODE = {
-    "type": st.sampled_from(("event", "chat", "thought")) | JSON, "created": DATES | JSON,
-    "subject": WORDS | JSON, "object": WORDS | JSON, "description": WORDS | JSON, "poignancy": st.integers() | JSON,
+    "type": st.sampled_from(("event", "chat", "thought")) | JSON,
+    "created": DATES | JSON,
+    "subject": WORDS | JSON,
+    "object": WORDS | JSON,
+    "description": WORDS | JSON,
+    "poignancy": st.integers() | JSON,
     "keywords": st.lists(WORDS, max_size=3) | JSON,
     "filling": st.lists(st.lists(WORDS, max_size=3), max_size=3) | JSON,
-}  # fmt: skip
+}
 FINE: dict[str, Any] = {
-    "start_date": "February 13, 2023", "curr_time": "February 13, 2023, 01:00:00", "sec_per_step": 10,
+    "start_date": "February 13, 2023",
+    "curr_time": "February 13, 2023, 01:00:00",
+    "sec_per_step": 10,
     "persona_names": ["Ann", "ann", "李"],
-}  # fmt: skip
+}
 NODES = st.dictionaries(
     st.integers(0, 9).map("node_{}".format) | WORDS, st.fixed_dictionaries({}, optional=NODE) | JSON
 )

@@ -108,8 +108,15 @@ def test_a_week_names_only_owners_and_events_that_are_known(seed: int) -> None:
             case (owner, Entry() as entry):
                 assert owner in OWNERS
                 assert entry.location in {*NAMES, ""}
-    assert kinds >= {*RULES, *EVENT_TYPES, "objective_completed", "quest_completed", "act_progressed",
-                     "encounter_completed", "location_cleared"}  # fmt: skip
+    assert kinds >= {
+        *RULES,
+        *EVENT_TYPES,
+        "objective_completed",
+        "quest_completed",
+        "act_progressed",
+        "encounter_completed",
+        "location_cleared",
+    }
 
 
 def test_nobody_speaks_of_himself_as_of_somebody_else() -> None:

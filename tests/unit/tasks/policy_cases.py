@@ -74,9 +74,14 @@ class Host:
 
     def moment(self, stream: Stream) -> Moment:
         return Moment(
-            owner=stream.owner, stream=stream, profile=PROFILE, tick=self.tick, minute=self.tick, world=self.world,
+            owner=stream.owner,
+            stream=stream,
+            profile=PROFILE,
+            tick=self.tick,
+            minute=self.tick,
+            world=self.world,
             brief={},
-        )  # fmt: skip
+        )
 
     def _case(self, request: Request) -> Case:
         stream = self.streams[request.owner]

@@ -121,8 +121,12 @@ def test_an_agent_is_asked_at_its_own_turns_only() -> None:
     stream = lived(plan())
     ((tick, params),) = turn(stream)
     assert params["item"] == {
-        "id": "1-0", "description": "Write the paper", "minute": 600, "status": "active", "location": "library"
-    }  # fmt: skip
+        "id": "1-0",
+        "description": "Write the paper",
+        "minute": 600,
+        "status": "active",
+        "location": "library",
+    }
     assert params["later"]["description"] == "Have lunch with Maria"
     wake = KIND.wake(moment_of(stream, tick, world=ACTING))
     assert wake == tick + 30
@@ -202,8 +206,11 @@ def test_without_a_model_the_plan_goes_on() -> None:
     (told,) = KIND.heuristic(case_of(KIND, stream, tick, params=params, world=ACTING))
     assert isinstance(told, Tell)
     assert told.data == {
-        "type": "stay", "location": "library", "doing": "Write the paper", "reason": "Going on with the plan"
-    }  # fmt: skip
+        "type": "stay",
+        "location": "library",
+        "doing": "Write the paper",
+        "reason": "Going on with the plan",
+    }
 
 
 def test_without_a_model_what_a_rule_says_goes_before_the_plan() -> None:
@@ -385,10 +392,15 @@ def replace_tags(entry: Entry, tags: tuple[str, ...]) -> Entry:
     [
         ({"item": {"id": "1", "description": "Mend the lighthouse"}}, "lighthouse"),
         ({"later": {"id": "2", "description": "Feed the donkeys"}}, "donkeys"),
-        ({"item": {"id": "1", "description": "Mend the lighthouse"}, "later": {"id": "2", "description": "Feed the "
-          "donkeys"}}, "lighthouse"),
+        (
+            {
+                "item": {"id": "1", "description": "Mend the lighthouse"},
+                "later": {"id": "2", "description": "Feed the donkeys"},
+            },
+            "lighthouse",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_prompt_shows_what_is_remembered_of_the_present_item_or_else_of_the_next(
     situation: dict[str, Any], remembered: str
 ) -> None:

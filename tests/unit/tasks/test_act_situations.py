@@ -29,9 +29,18 @@ def told(*memories: Entry, places: tuple[Location, ...] = WORLD.locations, **sit
 
 @pytest.mark.parametrize(
     ("minute", "asleep"),
-    [(0, True), (359, True), (360, False), (1_319, False), (1_320, True), (DAY + 359, True), (DAY + 360, False),
-     (DAY + 1_319, False), (DAY + 1_320, True)],
-)  # fmt: skip
+    [
+        (0, True),
+        (359, True),
+        (360, False),
+        (1_319, False),
+        (1_320, True),
+        (DAY + 359, True),
+        (DAY + 360, False),
+        (DAY + 1_319, False),
+        (DAY + 1_320, True),
+    ],
+)
 def test_the_night_is_from_ten_to_six(minute: int, asleep: bool) -> None:
     action = by_rule({"location": "dorm"}, minute, home="dorm", food="")
     assert (action is not None) is asleep
@@ -77,8 +86,10 @@ def kept(**brief: Any) -> dict[str, Any]:
 
 def test_of_a_brief_the_place_the_activity_and_the_meters_are_kept_where_they_can_be_read() -> None:
     assert kept(location="cafe", activity="reads", status={"energy": 5, 3: 1.5, "mood": "low"}) == {
-        "location": "cafe", "activity": "reads", "status": {"3": 1.5, "energy": 5},
-    }  # fmt: skip
+        "location": "cafe",
+        "activity": "reads",
+        "status": {"3": 1.5, "energy": 5},
+    }
     assert kept(location="", activity=None, status="tired", near="Maria", actions=[]) == {}
 
 

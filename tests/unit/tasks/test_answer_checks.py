@@ -186,10 +186,19 @@ def test_every_kind_that_asks_a_model_is_checked_here() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        f"[Insight 5]: {TEA}", f"[1] {TEA}", f"[n]) {TEA}", f"[2) {TEA}", f"[insight] {TEA}", f"- [known] {TEA}",
-        f"[day 1, 4:08 PM] {TEA}", f"[20 days ago], {TEA}", f"[{TEA}]", f" {TEA} ", f"[Insight 3]: [{TEA}]",
+        f"[Insight 5]: {TEA}",
+        f"[1] {TEA}",
+        f"[n]) {TEA}",
+        f"[2) {TEA}",
+        f"[insight] {TEA}",
+        f"- [known] {TEA}",
+        f"[day 1, 4:08 PM] {TEA}",
+        f"[20 days ago], {TEA}",
+        f"[{TEA}]",
+        f" {TEA} ",
+        f"[Insight 3]: [{TEA}]",
     ],
-)  # fmt: skip
+)
 def test_what_models_copy_from_lists_is_taken_off(said: str) -> None:
     assert ReflectionAnswer(insight=said).insight.rstrip(".") == TEA.rstrip(".")
     assert ActionAnswer(reason=said, location="", doing=said).doing.rstrip(".") == TEA.rstrip(".")

@@ -73,8 +73,13 @@ def test_a_kind_of_a_package_changes_with_each_file_of_it(sources: Path) -> None
 
 
 def test_a_declared_kind_has_that_of_the_module_in_which_it_is_declared(sources: Path) -> None:
-    lines = ("import cogitate", "@cogitate.kind(reads=cogitate.newest(3))", "class Muse:",
-             "    def instead(self, case, memories):", "        return 'Hm.'")  # fmt: skip
+    lines = (
+        "import cogitate",
+        "@cogitate.kind(reads=cogitate.newest(3))",
+        "class Muse:",
+        "    def instead(self, case, memories):",
+        "        return 'Hm.'",
+    )
     text = "\n".join(lines)
     (sources / "declared_alone.py").write_text(text)
     import_module("declared_alone")

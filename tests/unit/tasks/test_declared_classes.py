@@ -62,11 +62,14 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "store of two": (ASKED, {"instead": of_two, "store": of_two}, r"store cannot be called as store\(case, answer"),
     "store a value": (ASKED, {"instead": of_two, "store": ()}, "store cannot be called"),
     "due twice": (
-        {"due": daily("02:00")}, {"instead": of_two, "due": of_one, "wake": of_one},
+        {"due": daily("02:00")},
+        {"instead": of_two, "due": of_one, "wake": of_one},
         r"it says twice when it is due: give due=… or the method due\(moment\), not both",
     ),
     "asks twice": (
-        ASKED | {"template": "tell.j2"}, {"instead": of_two}, "it asks twice: give ask=… or template=…, not both",
+        ASKED | {"template": "tell.j2"},
+        {"instead": of_two},
+        "it asks twice: give ask=… or template=…, not both",
     ),
     "owners of numbers": ({"owners": ("agent", 3)}, {"instead": of_two}, "owners .*3.* is no tuple of types of owners"),
     "owners a list": ({"owners": ["agent"]}, {"instead": of_two}, "owners .* is no tuple of types of owners"),
@@ -80,9 +83,11 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no text": (ASKED | {"answer": Numbers}, {"instead": of_two}, "Numbers has 0 texts.*add a method store"),
     "an answer for nothing": ({"answer": Said}, {"instead": of_two}, "it has an answer and nothing to ask: give"),
     "a template for nothing": (
-        {"template": "tell.j2"}, {"instead": of_two}, "it asks a model and has no answer=…, the class of what"
+        {"template": "tell.j2"},
+        {"instead": of_two},
+        "it asks a model and has no answer=…, the class of what",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("arguments", "methods", "said"), REFUSED.values(), ids=REFUSED)

@@ -286,11 +286,20 @@ def test_everything_that_is_wrong_is_said_at_once_with_the_line() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [lambda: daily("25:00"), lambda: daily("2"), lambda: daily("02:00", spread=-1),
-     lambda: daily("02:00", spread=DAY + 1), lambda: every("0h"),
-     lambda: every("6"), lambda: newest(0), lambda: drawn(3, older="old"), lambda: drawn(True),
-     lambda: newest(3, types="observation"), lambda: drawn(3, types=("dream",))],
-)  # fmt: skip
+    [
+        lambda: daily("25:00"),
+        lambda: daily("2"),
+        lambda: daily("02:00", spread=-1),
+        lambda: daily("02:00", spread=DAY + 1),
+        lambda: every("0h"),
+        lambda: every("6"),
+        lambda: newest(0),
+        lambda: drawn(3, older="old"),
+        lambda: drawn(True),
+        lambda: newest(3, types="observation"),
+        lambda: drawn(3, types=("dream",)),
+    ],
+)
 def test_times_spans_and_counts_that_are_none_are_refused(wrong: Any) -> None:
     with pytest.raises(KindError, match=r": give (a|game minutes)"):
         wrong()
@@ -310,12 +319,34 @@ def test_what_is_no_span_has_no_minutes(span: object) -> None:
 
 @pytest.mark.parametrize(
     ("latency", "rate", "minutes", "ticks"),
-    [(7, None, 1, 7), ("5s", 1.0, 1, 5), ("5s", 20.0, 1, 100), ("5s", 0.1, 1, 1), ("0.1s", 30.0, 1, 3),
-     ("5s", 1 / 3, 1, 2), ("5s", None, 1, 1), ("90s", None, 1, 2), ("90 s", None, 10, 1), ("60s", None, 1, 1),
-     ("61s", None, 1, 2), ("600s", None, 10, 1), ("601s", None, 10, 2), (0, None, 1, 1), ("99999s", 20.0, 1, 100_000),
-     ("5m", None, 1, 5), ("5m", None, 2, 3), ("5m", None, 5, 1), ("5m", None, 60, 1), ("20m", None, 15, 2),
-     ("5m", 10.0, 1, 5), ("5m", 10.0, 60, 5), ("5m", 1.0, 60, 1), ("5m", 0.1, 60, 1), ("20m", 20.0, 10, 10)],
-)  # fmt: skip
+    [
+        (7, None, 1, 7),
+        ("5s", 1.0, 1, 5),
+        ("5s", 20.0, 1, 100),
+        ("5s", 0.1, 1, 1),
+        ("0.1s", 30.0, 1, 3),
+        ("5s", 1 / 3, 1, 2),
+        ("5s", None, 1, 1),
+        ("90s", None, 1, 2),
+        ("90 s", None, 10, 1),
+        ("60s", None, 1, 1),
+        ("61s", None, 1, 2),
+        ("600s", None, 10, 1),
+        ("601s", None, 10, 2),
+        (0, None, 1, 1),
+        ("99999s", 20.0, 1, 100_000),
+        ("5m", None, 1, 5),
+        ("5m", None, 2, 3),
+        ("5m", None, 5, 1),
+        ("5m", None, 60, 1),
+        ("20m", None, 15, 2),
+        ("5m", 10.0, 1, 5),
+        ("5m", 10.0, 60, 5),
+        ("5m", 1.0, 60, 1),
+        ("5m", 0.1, 60, 1),
+        ("20m", 20.0, 10, 10),
+    ],
+)
 def test_a_latency_follows_the_clock_that_it_names(
     latency: int | str, rate: float | None, minutes: int, ticks: int
 ) -> None:
@@ -324,5 +355,12 @@ def test_a_latency_follows_the_clock_that_it_names(
 
 def test_what_is_no_number_of_seconds_is_none() -> None:
     assert [seconds_of(text) for text in ("5s", "0.25s", "0s", "5", "s", "-1s", "1m", "5s ")] == [
-        5.0, 0.25, None, None, None, None, None, None,
-    ]  # fmt: skip
+        5.0,
+        0.25,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+    ]

@@ -48,11 +48,12 @@ STREAM = stream_of(
 PARAMS: dict[str, dict[str, Any]] = {
     "rate": {"estimates": {}},
     "plan": {
-        "status": STATUS, "ended": {"1-0": "completed", "1-1": "cancelled"},
+        "status": STATUS,
+        "ended": {"1-0": "completed", "1-1": "cancelled"},
         "unfinished": [{"description": "Fix the lamp"}, {"description": "Return the books"}],
     },
     "reflect": {"status": STATUS, "since": 3, "repeats": {"4": 2}, "repeated": 6},
-}  # fmt: skip
+}
 KINDS: Mapping[str, type[Kind]] = {"rate": RateImportance, "plan": Plan, "reflect": Reflect}
 
 
@@ -85,10 +86,15 @@ TOLD = (
     Entry(type="summary", text="Klaus promised Maria his notes.", minute=900, importance=5),
 )
 TALK = (
-    Entry(type="message", text="Klaus Mueller: Here are my notes.", minute=1_200, location="library",
-          subjects=(KLAUS, MARIA)),
+    Entry(
+        type="message",
+        text="Klaus Mueller: Here are my notes.",
+        minute=1_200,
+        location="library",
+        subjects=(KLAUS, MARIA),
+    ),
     Entry(type="message", text="Maria Lopez: At last!", minute=1_205, location="library", subjects=(MARIA, KLAUS)),
-)  # fmt: skip
+)
 
 
 def recounted(template: str) -> tuple[str, str, Mapping[str, Any]]:
@@ -107,9 +113,14 @@ def recounted(template: str) -> tuple[str, str, Mapping[str, Any]]:
     ((request,), _) = recounts(triggers, streams, profiles, lambda kind, owner: False)
     reads = (Reads(scope, 99, request.numbers), *request.reads)
     job = Job(
-        run="r", key=JobKey(3, "recount", scope, 0, 0), minute=NOW, due=NOW, reads=reads, params=request.params,
+        run="r",
+        key=JobKey(3, "recount", scope, 0, 0),
+        minute=NOW,
+        due=NOW,
+        reads=reads,
+        params=request.params,
         model="m",
-    )  # fmt: skip
+    )
     memories = {one.owner: [streams[one.owner].entries[n] for n in one.numbers or ()] for one in reads}
     case = Case(job=job, profile=profiles[scope], world=TOWN, memories=memories)
     prompt = Recount(templates).prompt(case)
@@ -120,8 +131,9 @@ def recounted(template: str) -> tuple[str, str, Mapping[str, Any]]:
 def test_a_recount_sees_what_was_told_before(template: str) -> None:
     system, user, given = recounted(template)
     assert within(user, "earlier") == [
-        "- [day 1, 5:00 AM] The hall was empty.", "- [day 1, 3:00 PM] Klaus promised Maria his notes.",
-    ]  # fmt: skip
+        "- [day 1, 5:00 AM] The hall was empty.",
+        "- [day 1, 3:00 PM] Klaus promised Maria his notes.",
+    ]
     assert [line.rpartition(": ")[2] for line in within(user, "memories")] == ["Here are my notes.", "At last!"]
     assert "between <earlier> and </earlier>: do not tell it again" in system
     assert given.keys() == VALUES[template]
@@ -173,8 +185,9 @@ def test_a_reflection_sees_repeats_earlier_reflections_and_the_present_condition
     assert "- [day 1, 1:30 PM] Somebody hummed in the hall. (3 times)" in memories
     assert sum("times)" in line for line in memories) == 1
     assert within(user, "reflections") == [
-        "- [day 1, 8:20 AM] I work best in the library.", "- [day 1, 1:20 PM] Maria listens to me.",
-    ]  # fmt: skip
+        "- [day 1, 8:20 AM] I work best in the library.",
+        "- [day 1, 1:20 PM] Maria listens to me.",
+    ]
     assert "Condition: energy 35 of 100, 0 is exhausted; mood 62.5 of 100, 0 is miserable\n" in user
     assert '"(3 times)"' in system
     assert "do not repeat it" in system

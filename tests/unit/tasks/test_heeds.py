@@ -29,15 +29,21 @@ ENTRIES = {
     "to be integrated": observation("Tea.", 600, tags=(INTEGRATE,)),
 }
 HEEDED: dict[str, set[str]] = {
-    "act": set(), "recount": set(), "plan": {"planned"}, "rate": {"unrated"}, "integrate": {"to be integrated"},
-    "summarise": {"said"}, "prune": {"said"},
-}  # fmt: skip
+    "act": set(),
+    "recount": set(),
+    "plan": {"planned"},
+    "rate": {"unrated"},
+    "integrate": {"to be integrated"},
+    "summarise": {"said"},
+    "prune": {"said"},
+}
 KINDS: dict[str, Heeding] = {
     kind.name: kind
     for kind in (
-        *(made(Templates()) for made in (Act, Recount, Plan, RateImportance, Integrate, Summarise)), Prune(),
+        *(made(Templates()) for made in (Act, Recount, Plan, RateImportance, Integrate, Summarise)),
+        Prune(),
     )
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("policy", ["stream", "cells", "tokens"])

@@ -283,9 +283,11 @@ def test_it_is_due_while_more_was_asked_for_than_is_done(asked: int, done: int |
 
 def test_only_histories_of_others_are_read_each_once() -> None:
     stream = stream_of(
-        *(observation("x", 1, tags=("integrate",), source_id=source)
-          for source in ("group:b", "group:a", "group:b", "agent:c", "", "world"))
-    )  # fmt: skip
+        *(
+            observation("x", 1, tags=("integrate",), source_id=source)
+            for source in ("group:b", "group:a", "group:b", "agent:c", "", "world")
+        )
+    )
     apply({KLAUS: stream}, [asks_for_integration(KLAUS, 7)], 7)
     request = requested(stream, 9)
     assert request is not None
@@ -355,9 +357,10 @@ def test_only_events_to_be_integrated_take_room() -> None:
 
 def test_a_group_reads_no_history_of_its_own_and_a_location_is_no_group() -> None:
     for owner, event, read in (
-        ("group:one", RESULT, []), ("group:two", RESULT, ["group:one"]),
+        ("group:one", RESULT, []),
+        ("group:two", RESULT, ["group:one"]),
         (KLAUS, RESULT.model_copy(update={"group": "location:inn"}), []),
-    ):  # fmt: skip
+    ):
         stream = Stream(owner)
         happened(stream, event, 3)
         request = requested(stream, 3)

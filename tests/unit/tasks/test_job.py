@@ -25,13 +25,24 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         Job,
         {"run": "r", "key": [1, "plan", "a", 0, 0], "minute": 3, "due": 4, "reads": []},
         {
-            "params": {}, "priority": 0, "model": "", "prompt_cap": 0, "output_cap": 0, "correction": 1_000,
-            "correction_others": 1_000, "facts": 0, "summary": "",
-            "summary_version": 0, "character": {}, "reserved": {}, "ahead": 0, "at": 0,
+            "params": {},
+            "priority": 0,
+            "model": "",
+            "prompt_cap": 0,
+            "output_cap": 0,
+            "correction": 1_000,
+            "correction_others": 1_000,
+            "facts": 0,
+            "summary": "",
+            "summary_version": 0,
+            "character": {},
+            "reserved": {},
+            "ahead": 0,
+            "at": 0,
             "refused": "",
         },
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])

@@ -82,9 +82,18 @@ def without(method: str) -> Any:
 
 
 NEEDED = (
-    "name", "order", "latency", "on_denied", "prompt_cap", "output_cap",
-    "due", "wake", "prompt", "effects", "heuristic",
-)  # fmt: skip
+    "name",
+    "order",
+    "latency",
+    "on_denied",
+    "prompt_cap",
+    "output_cap",
+    "due",
+    "wake",
+    "prompt",
+    "effects",
+    "heuristic",
+)
 
 
 class Number(int):
@@ -260,7 +269,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "halve a value": (but(halve=2), r"halve is a int, not the method halve\(case\)"),
     "halve of nothing": (but(halve=of_none), r"halve cannot be called as halve\(case\)"),
     "halve yields": (but(halve=yielding), "halve yields: return a tuple of effects"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("kind", "why"), WRONG.values(), ids=WRONG)
@@ -290,14 +299,33 @@ def test_a_kind_says_all_that_is_wrong_with_it_at_once() -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        Own(), but(name="day-dream.2"), but(name="грёза"), but(due=yielding), but(halve=of_case), but(order=-5),
-        but(due=partial(lambda much, moment: (), 1)), but(heuristic=lambda *case: ()), but(effects=of_three),
-        but(brief_keys=("mood", "x", "y" * 500)), but(brief_keys=[]), but(params=NoParams), but(params=Whim),
-        but(params=None), Saying(), but(latency_least=1, latency_most=1), but(order=1_000_000), but(order=-1_000_000),
-        but(name="h" * 64), but(prompt_cap=10_000_000, output_cap=10_000_000), but(prompt_cap=0, output_cap=0),
-        but(prompt=lambda case, share=1.0: None), but(latency=1), but(due=print), but(output_cap=100),
+        Own(),
+        but(name="day-dream.2"),
+        but(name="грёза"),
+        but(due=yielding),
+        but(halve=of_case),
+        but(order=-5),
+        but(due=partial(lambda much, moment: (), 1)),
+        but(heuristic=lambda *case: ()),
+        but(effects=of_three),
+        but(brief_keys=("mood", "x", "y" * 500)),
+        but(brief_keys=[]),
+        but(params=NoParams),
+        but(params=Whim),
+        but(params=None),
+        Saying(),
+        but(latency_least=1, latency_most=1),
+        but(order=1_000_000),
+        but(order=-1_000_000),
+        but(name="h" * 64),
+        but(prompt_cap=10_000_000, output_cap=10_000_000),
+        but(prompt_cap=0, output_cap=0),
+        but(prompt=lambda case, share=1.0: None),
+        but(latency=1),
+        but(due=print),
+        but(output_cap=100),
     ],
-)  # fmt: skip
+)
 def test_what_can_be_registered(kind: Own) -> None:
     register(kind)
     assert is_kind(kind.name)

@@ -51,9 +51,16 @@ NAMES = {"agent:a": "Ann Lee", "agent:b": "Bo Lee", "agent:c": "Cy", "agent:d": 
 
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [("agent:c", "agent:c"), ("Ann Lee", "agent:a"), ("ann  LEE", "agent:a"), ("Ann", "agent:a"), ("bo", "agent:b"),
-     ("Cy", "agent:c"), ("Lee Ann", "agent:a")],
-)  # fmt: skip
+    [
+        ("agent:c", "agent:c"),
+        ("Ann Lee", "agent:a"),
+        ("ann  LEE", "agent:a"),
+        ("Ann", "agent:a"),
+        ("bo", "agent:b"),
+        ("Cy", "agent:c"),
+        ("Lee Ann", "agent:a"),
+    ],
+)
 def test_a_person_is_meant_by_id_name_or_a_part_that_nobody_else_has(said: str, meant: str) -> None:
     assert person_meant(said, NAMES) == meant
 
@@ -68,10 +75,13 @@ def test_a_person_who_is_nobody_or_several_is_refused(said: str, why: str) -> No
 
 def test_what_has_happened_is_the_importance_of_events_and_repeats_since_the_last_reflection() -> None:
     stream = stream_of(
-        observation("Old.", 1, importance=9), observation("New.", 2, importance=4), message("Hi.", 3, importance=8),
-        observation("Told.", 4, importance=7, source="dialogue"), observation("Unrated.", 5, importance=0),
+        observation("Old.", 1, importance=9),
+        observation("New.", 2, importance=4),
+        message("Hi.", 3, importance=8),
+        observation("Told.", 4, importance=7, source="dialogue"),
+        observation("Unrated.", 5, importance=0),
         Entry(type="reflection", text="Hm.", minute=6, importance=9),
-    )  # fmt: skip
+    )
     assert salience(stream) == 9 + 4 + 3
     stream.set_counter(NUMBER, 1)
     assert salience(stream) == 4 + 3
@@ -157,9 +167,14 @@ def answered(case: Case, summary: str) -> tuple[Effect, ...]:
 
 @pytest.mark.parametrize(
     ("params", "policy"),
-    [({}, None), ({"policy": "cells"}, "cells"), ({"policy": "tokens"}, "tokens"), ({"policy": "stream"}, None),
-     ({"policy": ["cells"]}, None)],
-)  # fmt: skip
+    [
+        ({}, None),
+        ({"policy": "cells"}, "cells"),
+        ({"policy": "tokens"}, "tokens"),
+        ({"policy": "stream"}, None),
+        ({"policy": ["cells"]}, None),
+    ],
+)
 def test_the_policy_of_a_summary_is_cells_tokens_or_none(params: dict[str, Any], policy: str | None) -> None:
     assert long_term.policy_of(params) == policy
 
@@ -171,12 +186,14 @@ def test_told_cells_are_archived_and_as_many_are_let_in() -> None:
     case = compressing(TEA, params={"policy": "cells"})
     assert answered(case, "S") == (
         ReplaceSummary(owner=KLAUS, text="S", version=4),
-        Archive(owner=KLAUS, numbers=(1,), into_summary=True, shown=(1,)), TakeWaiting(KLAUS, 1),
-    )  # fmt: skip
+        Archive(owner=KLAUS, numbers=(1,), into_summary=True, shown=(1,)),
+        TakeWaiting(KLAUS, 1),
+    )
     assert long_term.heuristic(case) == (
         ReplaceSummary(owner=KLAUS, text="Ann sold 9 teas.", version=4),
-        Archive(owner=KLAUS, numbers=(1,), into_summary=True), TakeWaiting(KLAUS, 1),
-    )  # fmt: skip
+        Archive(owner=KLAUS, numbers=(1,), into_summary=True),
+        TakeWaiting(KLAUS, 1),
+    )
     with pytest.raises(ValueError, match="none of the cells"):
         answered(compressing(params={"policy": "cells"}), "S")
     assert long_term.heuristic(compressing(params={"policy": "cells"})) == ()
@@ -192,8 +209,9 @@ def test_a_window_counts_its_passes(number: Any, passed: int) -> None:
     done = SetCounter(KLAUS, "compression_passes", passed)
     assert answered(compressing(TEA, params=params), "S") == (
         ReplaceSummary(owner=KLAUS, text="S", version=4),
-        Archive(owner=KLAUS, numbers=(1,), into_summary=True, shown=(1,)), done,
-    )  # fmt: skip
+        Archive(owner=KLAUS, numbers=(1,), into_summary=True, shown=(1,)),
+        done,
+    )
     shorter = compressing(params=params, summary="Ann sang well.")
     assert answered(shorter, "Ann sang.") == (ReplaceSummary(owner=KLAUS, text="Ann sang.", version=4), done)
     for text in ("Ann sang well.", "Ann sang very well."):

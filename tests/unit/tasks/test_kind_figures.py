@@ -51,8 +51,14 @@ FIGURES: list[tuple[Kind, tuple[Any, ...]]] = [
 def test_a_kind_declares_what_runs_were_made_with(kind: Kind, figures: tuple[Any, ...]) -> None:
     """Admission, due ticks and budgets follow from it: a run goes on as it began only while it stays."""
     assert figures == (
-        kind.name, kind.order, kind.latency, bounds(kind), kind.on_denied, kind.prompt_cap, kind.output_cap,
-    )  # fmt: skip
+        kind.name,
+        kind.order,
+        kind.latency,
+        bounds(kind),
+        kind.on_denied,
+        kind.prompt_cap,
+        kind.output_cap,
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,22 +67,37 @@ def test_a_kind_declares_what_runs_were_made_with(kind: Kind, figures: tuple[Any
         # ticks between two looks
         ((plan.EVERY, summarise.EVERY, rate.EVERY, prune.EVERY, prune.SOON), (10, 10, 10, 100, 10)),
         # entries that a prompt shows
-        ((plan.SHOWN, act.SHOWN, reflect.SHOWN, reflect.EARLIER, integrate.MEMORIES, integrate.HISTORY),
-         (15, 8, 20, 3, 30, 20)),
+        (
+            (plan.SHOWN, act.SHOWN, reflect.SHOWN, reflect.EARLIER, integrate.MEMORIES, integrate.HISTORY),
+            (15, 8, 20, 3, 30, 20),
+        ),
         ((rate.BATCH, rate.LEAST, reflect.ENOUGH, reflect.MOST_REPEATED, places.MOST), (20, 5, 3, 20, 40)),
         # characters
-        ((shown.MOST, shown.LEAST, recall.MAX_SHOWN, integrate.WINDOW, integrate.ROOM),
-         (20_000, 200, 500, 12_000, 6_000)),
+        (
+            (shown.MOST, shown.LEAST, recall.MAX_SHOWN, integrate.WINDOW, integrate.ROOM),
+            (20_000, 200, 500, 12_000, 6_000),
+        ),
         # tokens of summaries
-        ((summarise.SIZE.bound, recount.SIZE.bound, integrate.SIZE.bound, integrate.NEW_TOKENS, long_term.MOST_SHOWN,
-          long_term.LARGEST.bound), (250, 250, 250, 160, 900, 600)),
+        (
+            (
+                summarise.SIZE.bound,
+                recount.SIZE.bound,
+                integrate.SIZE.bound,
+                integrate.NEW_TOKENS,
+                long_term.MOST_SHOWN,
+                long_term.LARGEST.bound,
+            ),
+            (250, 250, 250, 160, 900, 600),
+        ),
         # game minutes
-        ((plan.LATE, summarise.SETTLED, summarise.LATEST, summarise.MARGIN, prune.OVERDUE),
-         (30, 1_440, 2_880, 180, 2_520)),
+        (
+            (plan.LATE, summarise.SETTLED, summarise.LATEST, summarise.MARGIN, prune.OVERDUE),
+            (30, 1_440, 2_880, 180, 2_520),
+        ),
         # importance
         ((reflect.BY_MODEL, reflect.BY_HEURISTIC, reflect.MINIMAL, recount.IMPORTANCE), (7, 6, 4, 5)),
     ],
-)  # fmt: skip
+)
 def test_a_kind_asks_and_shows_as_runs_were_made_with(figures: tuple[int, ...], expected: tuple[int, ...]) -> None:
     """Pin what is due when, and what a prompt shows: both are part of a digest."""
     assert figures == expected

@@ -35,8 +35,15 @@ def test_bounds_are_those_that_the_page_on_timing_lists() -> None:
 def test_a_kind_of_the_hosts_own_finds_its_place_among_the_built_in_ones_where_it_was() -> None:
     """A host gives its own kind an order between two of these numbers."""
     assert {one.name: one.order for one in kinds()} == {
-        "rate": 5, "plan": 10, "act": 15, "reflect": 20, "integrate": 25, "summarise": 30, "recount": 35, "prune": 40,
-    }  # fmt: skip
+        "rate": 5,
+        "plan": 10,
+        "act": 15,
+        "reflect": 20,
+        "integrate": 25,
+        "summarise": 30,
+        "recount": 35,
+        "prune": 40,
+    }
 
 
 def test_kinds_come_in_the_order_that_the_state_machine_names() -> None:

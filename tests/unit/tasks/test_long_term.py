@@ -28,8 +28,10 @@ def a_case(kind: Kind) -> Case:
     known = Character(objectives=("finish the paper",), relationships={"Maria": "a friend"})
     return Case(
         job=msgspec.structs.replace(case.job, summary=SUMMARY, summary_version=3, character=known),
-        profile=PROFILE, world=case.world, memories=case.memories,
-    )  # fmt: skip
+        profile=PROFILE,
+        world=case.world,
+        memories=case.memories,
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -93,9 +95,11 @@ def test_text_cannot_leave_its_fence(params: dict[str, object]) -> None:
     prompt = kind.prompt(
         Case(
             job=msgspec.structs.replace(case.job, summary=ATTACK, character=known),
-            profile=PROFILE, world=case.world, memories=case.memories,
+            profile=PROFILE,
+            world=case.world,
+            memories=case.memories,
         )
-    )  # fmt: skip
+    )
     lines = prompt.user.split("\n")
     for fence in ("summary", "memories"):
         assert prompt.user.count(f"<{fence}>") == prompt.user.count(f"</{fence}>") == 1

@@ -36,8 +36,16 @@ BRIEF = {"free": True, "status": {"energy": 3.0}, "location": "cafe", "near": ["
 
 
 def world_of(policy: Policy) -> WorldFacts:
-    limits = MemoryLimits(policy=policy, max_observations=6, max_reflections=2, max_plans=2, token_limit=300, cells=3,
-                          reflection_trigger="either", reflection_trigger_max=5)  # fmt: skip
+    limits = MemoryLimits(
+        policy=policy,
+        max_observations=6,
+        max_reflections=2,
+        max_plans=2,
+        token_limit=300,
+        cells=3,
+        reflection_trigger="either",
+        reflection_trigger_max=5,
+    )
     return WorldFacts(locations=PLACES, names=WORLD.names, limits=limits, act_interval=1)
 
 
@@ -45,8 +53,14 @@ def asked(kind: Kind, stream: Stream, world: WorldFacts) -> Iterator[Request]:
     """What is due at some moments of a day, and what a host may ask for outright."""
     for minute in (0, 6 * 60, NOW - 700, NOW, NOW + 5_000):
         moment = Moment(
-            owner=stream.owner, stream=stream, profile=PROFILE, tick=TICK, minute=minute, world=world, brief=BRIEF,
-        )  # fmt: skip
+            owner=stream.owner,
+            stream=stream,
+            profile=PROFILE,
+            tick=TICK,
+            minute=minute,
+            world=world,
+            brief=BRIEF,
+        )
         yield from kind.due(moment)
         kind.wake(moment)
     for entry in stream.entries.values():
@@ -62,10 +76,16 @@ def case_of(request: Request, stream: Stream, world: WorldFacts) -> Case:
     upto = stream.as_of(head.last_number, TICK)
     found = upto if numbers is None else [e for e in stream.entries.values() if e.number in numbers]
     job = Job(
-        run="test", key=JobKey(TICK, request.kind, stream.owner, 0, 0), minute=NOW, due=TICK + 5,
-        reads=(Reads(stream.owner, head.last_number, numbers),), params=request.params, summary=head.summary,
-        summary_version=head.summary_version, character=head.character,
-    )  # fmt: skip
+        run="test",
+        key=JobKey(TICK, request.kind, stream.owner, 0, 0),
+        minute=NOW,
+        due=TICK + 5,
+        reads=(Reads(stream.owner, head.last_number, numbers),),
+        params=request.params,
+        summary=head.summary,
+        summary_version=head.summary_version,
+        character=head.character,
+    )
     return Case(job=job, profile=PROFILE, world=world, memories={stream.owner: found})
 
 
@@ -111,9 +131,12 @@ def test_a_run_with_odd_memories_goes_on_and_can_be_replayed(
 ) -> None:
     client = FakeRedis()
     loop = cogitate_loop(
-        owners={KLAUS: PROFILE}, locations=[Location(id="cafe", name="Cafe", type="cafe")], ticks=40, client=client,
+        owners={KLAUS: PROFILE},
+        locations=[Location(id="cafe", name="Cafe", type="cafe")],
+        ticks=40,
+        client=client,
         settings=Settings(policy=policy, minutes_per_tick=60, reflection_interval=180, max_observations=6),
-    )  # fmt: skip
+    )
     for tick in loop:
         if tick.number in (1, 20):
             for entry in entries:

@@ -26,9 +26,13 @@ KINDS: list[Kind] = [
     Integrate(TEMPLATES),
 ]
 JIN = Profile(
-    name="Jin Seo", age=43, occupation="nurse", traits=("cautious",), currently="preparing the talks on pensions",
+    name="Jin Seo",
+    age=43,
+    occupation="nurse",
+    traits=("cautious",),
+    currently="preparing the talks on pensions",
     background="Jin raised two sons alone and wants a rate of 13 percent.",
-)  # fmt: skip
+)
 STREAM = stream_of(observation("Ben argued for 12 percent.", 500, tags=(INTEGRATE,)))
 PARAMS = {"start": 0, "end": 1, "done": 1}
 

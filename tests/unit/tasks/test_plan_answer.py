@@ -40,9 +40,16 @@ def test_items_in_no_order_of_time_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("said", "place"),
-    [("hobbs cafe", "cafe"), ("the Cafe", "cafe"), ("home", "dorm"), ("work", "library"), ("", None), ("none", None),
-     ("Oak Hill Library, first floor", "library")],
-)  # fmt: skip
+    [
+        ("hobbs cafe", "cafe"),
+        ("the Cafe", "cafe"),
+        ("home", "dorm"),
+        ("work", "library"),
+        ("", None),
+        ("none", None),
+        ("Oak Hill Library, first floor", "library"),
+    ],
+)
 def test_places_are_understood_by_name_and_id(said: str, place: str | None) -> None:
     case, answer = answered(EARLY, said)
     (plan,) = appended(KIND.effects(case, answer, ()))

@@ -41,12 +41,16 @@ def test_a_plan_is_written_as_an_entry_of_its_owner_for_the_day() -> None:
     ("clock", "minute"),
     [
         (600, 600),  # the plan begins
-        (601, 601), (1_439, 1_439),
-        (0, DAY), (359, DAY + 359),
-        (599, 599), (600 - LATE, 600 - LATE),  # lately
-        (600 - LATE - 1, None), (360, None),  # neither today any more nor before the next morning
+        (601, 601),
+        (1_439, 1_439),
+        (0, DAY),
+        (359, DAY + 359),
+        (599, 599),
+        (600 - LATE, 600 - LATE),  # lately
+        (600 - LATE - 1, None),
+        (360, None),  # neither today any more nor before the next morning
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("day", [0, 3])
 def test_an_hour_is_that_of_the_plan_or_just_before_it(clock: int, minute: int | None, day: int) -> None:
     found = _within(clock, day * DAY + 600, (day + 1) * DAY + 360)
@@ -56,9 +60,14 @@ def test_an_hour_is_that_of_the_plan_or_just_before_it(clock: int, minute: int |
 def test_what_was_to_begin_by_now_and_is_not_done_is_unfinished() -> None:
     now = DAY + MORNING
     stream = planned(
-        item(0, None), item(1, 600), item(2, 700, "active", location="cafe", priority=5), item(3, 800, "completed"),
-        item(4, 900, "cancelled"), item(5, now), item(6, now + 1),
-    )  # fmt: skip
+        item(0, None),
+        item(1, 600),
+        item(2, 700, "active", location="cafe", priority=5),
+        item(3, 800, "completed"),
+        item(4, 900, "cancelled"),
+        item(5, now),
+        item(6, now + 1),
+    )
     params = requested(stream, now)
     assert [left["description"] for left in params["unfinished"]] == ["Do 0", "Do 1", "Do 2", "Do 5"]
     assert params["unfinished"][2] == {"description": "Do 2", "location": "cafe", "priority": 5}
@@ -109,9 +118,11 @@ def test_of_the_last_plan_it_is_told_what_came_of_each_item() -> None:
     assert done != dropped
     assert {done, dropped}.isdisjoint({"not done", "to come"})
     assert came(700) == [
-        ("day 1", "not done"), ("day 1, 10:00 AM", "not done"), ("day 1, 11:40 AM", "not done"),
+        ("day 1", "not done"),
+        ("day 1, 10:00 AM", "not done"),
+        ("day 1, 11:40 AM", "not done"),
         ("day 1, 1:20 PM", "to come"),
-    ]  # fmt: skip
+    ]
     assert [told for _, told in came(699)] == ["not done", "not done", "to come", "to come"]
     assert next(told for _, told in came(0)) == "not done", "an item without a time is of any time"
     assert came(700, ended="x") == came(700)

@@ -87,8 +87,10 @@ def test_each_text_is_shown_once_and_its_rating_holds_for_all_of_it() -> None:
     stream = stream_of(*(observation(text, 600, importance=0) for text in ("A storm!", "Tea.", "a storm!", "Rain.")))
     prompt = KIND.prompt(case(stream))
     assert [line for line in prompt.user.split("\n") if line.startswith("- [")] == [
-        "- [1] A storm!", "- [2] Tea.", "- [4] Rain."
-    ]  # fmt: skip
+        "- [1] A storm!",
+        "- [2] Tea.",
+        "- [4] Rain.",
+    ]
     effects = KIND.effects(case(stream, **{"2": 2}), answer((1, 9), (4, 3), (77, 5)), prompt.used)
     assert effects == (
         Rate(owner=KLAUS, numbers=(1, 3, 4), ratings=(9, 9, 3), paid=True),

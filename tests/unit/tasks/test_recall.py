@@ -83,9 +83,13 @@ def test_a_repair_is_dated_as_what_it_repairs(params: dict[str, Any], number: in
 
 def test_names_of_owners_go_before_those_of_places() -> None:
     assert WORLD.display_names == {
-        "cafe": "Hobbs Cafe", "library": "Oak Hill Library", "dorm": "Dorm", KLAUS: "Klaus Mueller",
-        "agent:maria": "Maria Lopez", "agent:isabella": "Isabella Rodriguez",
-    }  # fmt: skip
+        "cafe": "Hobbs Cafe",
+        "library": "Oak Hill Library",
+        "dorm": "Dorm",
+        KLAUS: "Klaus Mueller",
+        "agent:maria": "Maria Lopez",
+        "agent:isabella": "Isabella Rodriguez",
+    }
     world = WorldFacts(locations=(Location(id="x", name="Place"),), names={"x": "Owner"})
     assert world.display_names == {"x": "Owner"}
 
@@ -100,9 +104,10 @@ def test_of_many_places_ones_own_are_listed_in_the_order_of_the_world() -> None:
 
 
 CAFE, LIBRARY, ROOM = (
-    Location(id="cafe", name="Hobbs Cafe"), Location(id="lib1", name="Oak Hill Library"),
+    Location(id="cafe", name="Hobbs Cafe"),
+    Location(id="lib1", name="Oak Hill Library"),
     Location(id="room", name="Oak Hill Room"),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
@@ -178,9 +183,12 @@ def test_numbers_are_marked_in_order_however_many() -> None:
 
 def test_what_is_recalled_is_what_was_asked_for_once_for_each_text() -> None:
     entries = stream_of(
-        observation("The boat leaks.", 600), observation("The boat leaks.", 610), observation("Tea was served.", 620),
-        observation("The boat was sold.", 630), Entry(type="plan", text="Mend the boat.", minute=640),
-    ).live()  # fmt: skip
+        observation("The boat leaks.", 600),
+        observation("The boat leaks.", 610),
+        observation("Tea was served.", 620),
+        observation("The boat was sold.", 630),
+        Entry(type="plan", text="Mend the boat.", minute=640),
+    ).live()
     case = Case(job=job(), profile=PROFILE, world=WorldFacts(), memories={KLAUS: entries})
     found = recall(case, "boat", 2, ("observation",))
     assert sorted(entry.text for entry in found) == ["The boat leaks.", "The boat was sold."]

@@ -140,10 +140,16 @@ def insightful(text: str, **fields: Any) -> ReflectionAnswer:
 @pytest.mark.parametrize(
     ("text", "accepted"),
     [
-        ("I read much.", True), ("I read.", False), ("This is blank.", False), ("this is blank", False),
-        ("Why do I read?", False), ("I read. Why?", True), ("Oh! Why do I read?", True), ("Why I read", True),
+        ("I read much.", True),
+        ("I read.", False),
+        ("This is blank.", False),
+        ("this is blank", False),
+        ("Why do I read?", False),
+        ("I read. Why?", True),
+        ("Oh! Why do I read?", True),
+        ("Why I read", True),
     ],
-)  # fmt: skip
+)
 def test_an_insight_of_three_words_that_states_something_is_accepted(text: str, accepted: bool) -> None:
     case = case_of(KIND, stream_of(observation("Read page 1.", 400)), 1_200)
     if accepted:
@@ -171,8 +177,11 @@ def test_a_heuristic_names_only_those_in_what_it_tells() -> None:
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200)))
     assert (entry.text, entry.importance, entry.subjects, entry.evidence) == (
-        "The mill burned.", 6, ("agent:zoe",), (1,),
-    )  # fmt: skip
+        "The mill burned.",
+        6,
+        ("agent:zoe",),
+        (1,),
+    )
 
 
 def test_three_observations_that_show_nothing_make_a_quiet_period_of_little_importance() -> None:

@@ -146,8 +146,10 @@ def test_a_memory_that_does_not_fit_is_shown_in_parts_that_end_with_sentences() 
     assert len(parts) == 3
     assert all(part.strip("…").endswith(".") for part in parts)
     assert [(part.startswith("…"), part.endswith("…")) for part in parts] == [
-        (False, True), (True, True), (True, False),
-    ]  # fmt: skip
+        (False, True),
+        (True, True),
+        (True, False),
+    ]
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -18,13 +18,17 @@ from tests.unit.tasks.test_full_prompts import FULL, NOW, PARAMS, STREAM
 KINDS: dict[str, Kind] = {"act": Act(Templates()), "plan": Plan(Templates()), "reflect": Reflect(Templates())}
 SAID: dict[str, dict[str, Any]] = {
     "act": {
-        "status": {"energy": 3}, "location": "library", "activity": "Write", "near": ["agent:maria"],
-        "actions": ["read"], "item": {"id": "1-0", "description": "Write the paper", "minute": 600},
+        "status": {"energy": 3},
+        "location": "library",
+        "activity": "Write",
+        "near": ["agent:maria"],
+        "actions": ["read"],
+        "item": {"id": "1-0", "description": "Write the paper", "minute": 600},
         "later": {"id": "1-1", "description": "Have lunch", "minute": 780},
     },
     "plan": {**PARAMS["plan"], FROM: NOW + 90, "replaces": 1, "minute": NOW - 10, "done": ["Write the paper"]},
     "reflect": {**PARAMS["reflect"], "replaces": 3, "minute": NOW - 9, "plan": {"1-0": "completed"}},
-}  # fmt: skip
+}
 WRONG = (None, "x", 3, -1.5, ["x", [1]], {"x": [1]})
 
 

@@ -23,9 +23,16 @@ from tests.unit.tasks.own_kind_case import Own, Said
 
 RESERVED, USED = Cost(calls=1, tokens=500), Cost(calls=1, tokens=120)
 JOB = Job(
-    run="town", key=JobKey(3, "hum", "agent:ada", 0, 0), minute=3, due=9, reads=(), model="default", prompt_cap=1_000,
-    output_cap=50, reserved=RESERVED,
-)  # fmt: skip
+    run="town",
+    key=JobKey(3, "hum", "agent:ada", 0, 0),
+    minute=3,
+    due=9,
+    reads=(),
+    model="default",
+    prompt_cap=1_000,
+    output_cap=50,
+    reserved=RESERVED,
+)
 OURS = Model(name="default", model="m", endpoint="ours")
 
 

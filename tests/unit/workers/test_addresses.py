@@ -70,11 +70,14 @@ def test_only_what_is_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("url", "proxy", "encrypted"),
     [
-        ("https://there/v1", None, True), ("HTTPS://there/v1", None, True), ("http://there/v1", None, False),
-        ("http://there/v1", "https://proxy", True), ("http://there/v1", "http://proxy", False),
+        ("https://there/v1", None, True),
+        ("HTTPS://there/v1", None, True),
+        ("http://there/v1", None, False),
+        ("http://there/v1", "https://proxy", True),
+        ("http://there/v1", "http://proxy", False),
         ("http://https.there/v1", None, False),
     ],
-)  # fmt: skip
+)
 def test_tls_is_needed_by_the_endpoint_or_its_proxy(url: str, proxy: str | None, encrypted: bool) -> None:
     assert Address(base_url=url, api_key=KEY, proxy=proxy, is_openai=False).is_encrypted is encrypted
 
@@ -100,19 +103,31 @@ def test_what_an_endpoint_may_repeat_is_the_key_or_user_and_password() -> None:
 @pytest.mark.parametrize(
     ("given", "read"),
     [
-        ("http://there/v1\r", "http://there/v1"), (" http://there/v1/ ", "http://there/v1/"),
-        ("http://there/v1/chat/completions", "http://there/v1"), ("http://there/v1/chat/completions/", "http://there/v1"),
+        ("http://there/v1\r", "http://there/v1"),
+        (" http://there/v1/ ", "http://there/v1/"),
+        ("http://there/v1/chat/completions", "http://there/v1"),
+        ("http://there/v1/chat/completions/", "http://there/v1"),
         ("http://there/v1/chat/completions?api-version=1\n", "http://there/v1?api-version=1"),
     ],
-)  # fmt: skip
+)
 def test_an_address_is_read_as_files_of_variables_and_pages_of_providers_give_it(given: str, read: str) -> None:
     assert address_of(endpoint(given)).base_url == read
 
 
 @pytest.mark.parametrize(
-    "url", ["http://two words/v1", "http://th\tere/v1", "http://there:port/v1", "http://there:0/v1", "http://[::1/v1",
-            "http://there:70000/v1", f"http://{'a' * 70}/v1", "http://\x1b[2J/v1", "http://there/v\u202e1"],
-)  # fmt: skip
+    "url",
+    [
+        "http://two words/v1",
+        "http://th\tere/v1",
+        "http://there:port/v1",
+        "http://there:0/v1",
+        "http://[::1/v1",
+        "http://there:70000/v1",
+        f"http://{'a' * 70}/v1",
+        "http://\x1b[2J/v1",
+        "http://there/v\u202e1",
+    ],
+)
 def test_an_address_that_no_client_can_call_is_refused_in_a_line(url: str) -> None:
     with pytest.raises(ConfigurationError, match="is not a URL") as refused:
         address_of(endpoint(url))
@@ -122,12 +137,16 @@ def test_an_address_that_no_client_can_call_is_refused_in_a_line(url: str) -> No
 @pytest.mark.parametrize(
     ("variables", "proxy"),
     [
-        ({"ALL_PROXY": "http://proxy:1"}, "http://proxy:1"), ({"ALL_PROXY": "socks5://proxy:1"}, None),
-        ({"ALL_PROXY": "socks5://proxy:1", "HTTP_PROXY": "http://own:2"}, "http://own:2"), ({"HTTP_PROXY": ""}, None),
-        ({"HTTP_PROXY": "proxy:3128\r"}, "http://proxy:3128"), ({"HTTP_PROXY": "socks5://p:1", "NO_PROXY": "*"}, None),
-        ({"HTTPS_PROXY": "::::"}, None), ({"NO_PROXY": ",,.*[(", "HTTP_PROXY": "http://p:1"}, "http://p:1"),
+        ({"ALL_PROXY": "http://proxy:1"}, "http://proxy:1"),
+        ({"ALL_PROXY": "socks5://proxy:1"}, None),
+        ({"ALL_PROXY": "socks5://proxy:1", "HTTP_PROXY": "http://own:2"}, "http://own:2"),
+        ({"HTTP_PROXY": ""}, None),
+        ({"HTTP_PROXY": "proxy:3128\r"}, "http://proxy:3128"),
+        ({"HTTP_PROXY": "socks5://p:1", "NO_PROXY": "*"}, None),
+        ({"HTTPS_PROXY": "::::"}, None),
+        ({"NO_PROXY": ",,.*[(", "HTTP_PROXY": "http://p:1"}, "http://p:1"),
     ],
-)  # fmt: skip
+)
 def test_the_environment_names_a_proxy(
     variables: dict[str, str], proxy: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,9 +70,16 @@ def test_after_a_failure_that_a_shorter_prompt_may_avoid_the_kind_asks_for_less(
     (effect,) = outcome.result.effects
     assert isinstance(effect, Append)
     shorter = {
-        "context_overflow", "filtered", "too_large", "refused", "truncated", "empty", "not_json", "wrong_schema",
+        "context_overflow",
+        "filtered",
+        "too_large",
+        "refused",
+        "truncated",
+        "empty",
+        "not_json",
+        "wrong_schema",
         "unusable",
-    }  # fmt: skip
+    }
     assert effect.entry.text == ("Less." if kind in shorter else "I hummed.")
 
 
@@ -174,9 +181,10 @@ def test_a_deed_whose_reason_alone_is_junk_is_used_without_it() -> None:
         return remembered(case, text=f"{answer.doing} ({answer.reason})")
 
     for reason, doing, told in (
-        ("...", "Hum with Ben", "Hum with Ben ()"), ("Ben sang.", "Hum with Ben", "Hum with Ben (Ben sang.)"),
+        ("...", "Hum with Ben", "Hum with Ben ()"),
+        ("Ben sang.", "Hum with Ben", "Hum with Ben (Ben sang.)"),
         ("...", "...", None),
-    ):  # fmt: skip
+    ):
         answer = ModelAnswer(usage=USED, value=ActionAnswer(reason=reason, location="here", doing=doing), text="{}")
         outcome = Trying(CallResult(answer, saved=False), Own(output_cap=50, answers=does)).make()
         if told is None:
@@ -191,7 +199,7 @@ def test_a_deed_whose_reason_alone_is_junk_is_used_without_it() -> None:
 def test_of_an_answer_that_failed_its_model_its_tokens_and_their_count_are_told() -> None:
     answer = ModelAnswer(
         usage=USED, failure=Failure(kind="auth"), prompt_tokens=90, estimated=True, reasoning=11, text="no"
-    )  # fmt: skip
+    )
     trying = Trying(CallResult(answer, saved=True))
     outcome = trying.make()
     assert outcome.result is not None
@@ -210,9 +218,12 @@ def test_an_answer_that_does_not_validate_is_shown_with_what_is_wrong_with_it() 
 def test_prompts_are_captured_with_what_came_of_them() -> None:
     good = CallResult(ModelAnswer(usage=USED, value=Said(text="La la la.")), saved=False)
     for gives, why in (
-        (good, ""), (unusable("not_json"), "not_json"), (CallRefused("breaker_open"), "breaker_open"),
-        (CallRefused("real_day_spent"), "real_day_spent"), (RuntimeError("nothing was sent"), None),
-    ):  # fmt: skip
+        (good, ""),
+        (unusable("not_json"), "not_json"),
+        (CallRefused("breaker_open"), "breaker_open"),
+        (CallRefused("real_day_spent"), "real_day_spent"),
+        (RuntimeError("nothing was sent"), None),
+    ):
         trying = Trying(gives)
         kept: list[Any] = []
         trying.attempts._capture = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]  # noqa: B023

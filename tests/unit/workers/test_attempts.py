@@ -63,8 +63,11 @@ def test_the_provider_says_how_long_the_pause_is_and_beyond_the_deadline_nothing
     late = attempt(failed("rate_limited", retry_after=100.0), number=2)
     assert late.result is not None
     assert (late.result.source, late.result.failure, late.result.usage, late.used) == (
-        "heuristic", "rate_limited", USED, USED,
-    )  # fmt: skip
+        "heuristic",
+        "rate_limited",
+        USED,
+        USED,
+    )
 
 
 @pytest.mark.parametrize(("saved", "source", "used"), [(False, "llm", USED), (True, "cached", Cost())])

@@ -24,11 +24,13 @@ from cogitate.workers.transport.broker_url import FILES, kombu_url, tls
         ("unix:///run/redis.sock?password=x&db=1", "redis+socket://:x@/run/redis.sock?virtual_host=1"),
         ("unix:///run/redis.sock", "redis+socket:///run/redis.sock"),
         ("unix:///run/redis.sock?db=2", "redis+socket:///run/redis.sock?virtual_host=2"),
-        ("unix://me:p%40ss@/run/redis.sock?db=2&health=5",
-         "redis+socket://me:p%40ss@/run/redis.sock?virtual_host=2&health=5"),
+        (
+            "unix://me:p%40ss@/run/redis.sock?db=2&health=5",
+            "redis+socket://me:p%40ss@/run/redis.sock?virtual_host=2&health=5",
+        ),
         ("unix:///run/a b%20c.sock", "redis+socket:///run/a%20b%20c.sock"),
     ],
-)  # fmt: skip
+)
 def test_an_address_is_as_kombu_reads_it(url: str, wanted: str) -> None:
     assert kombu_url(url) == wanted
 
@@ -41,13 +43,16 @@ def test_only_encrypted_connections_have_certificates(url: str) -> None:
 @pytest.mark.parametrize(
     ("query", "options"),
     [
-        ("", {}), ("?db=3", {}), ("?ssl_cert_reqs=none", {"ssl_cert_reqs": ssl.CERT_NONE}),
-        ("?ssl_cert_reqs=Optional", {"ssl_cert_reqs": ssl.CERT_OPTIONAL}), ("?ssl_cert_reqs=required", {}),
+        ("", {}),
+        ("?db=3", {}),
+        ("?ssl_cert_reqs=none", {"ssl_cert_reqs": ssl.CERT_NONE}),
+        ("?ssl_cert_reqs=Optional", {"ssl_cert_reqs": ssl.CERT_OPTIONAL}),
+        ("?ssl_cert_reqs=required", {}),
         ("?ssl_check_hostname=False", {"ssl_check_hostname": False}),
         ("?ssl_check_hostname=true", {"ssl_check_hostname": True}),
         ("?ssl_ca_certs=/ca.pem&ssl_keyfile=/k", {"ssl_ca_certs": "/ca.pem", "ssl_keyfile": "/k"}),
     ],
-)  # fmt: skip
+)
 def test_certificates_are_checked_unless_the_address_says_otherwise(query: str, options: dict[str, Any]) -> None:
     assert tls(f"rediss://here/1{query}") == {"ssl_cert_reqs": ssl.CERT_REQUIRED} | options
 

@@ -26,9 +26,15 @@ from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_o
 RESERVED = Cost(calls=1, tokens=500, usd_micros=90)
 USED = Cost(calls=1, tokens=120, usd_micros=21)
 JOB = Job(
-    run="town", key=JobKey(3, "plan", "agent:ada", 0, 0), minute=3, due=9, reads=(), model="default", output_cap=CAP,
+    run="town",
+    key=JobKey(3, "plan", "agent:ada", 0, 0),
+    minute=3,
+    due=9,
+    reads=(),
+    model="default",
+    output_cap=CAP,
     reserved=RESERVED,
-)  # fmt: skip
+)
 GOOD = ModelAnswer(usage=USED, value=Mood(word="grey", strength=3), text='{"word": "grey", "strength": 3}')
 FAR = 60.0  # seconds
 DAY_TOKENS = 1_000

@@ -113,10 +113,12 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Command:
 @pytest.mark.parametrize(
     ("program", "subcommand", "read", "loaded"),
     [
-        (None, None, [], []), ("pytest", "flower", [], []), ("celery", "worker", ["broker_url"], []),
+        (None, None, [], []),
+        ("pytest", "flower", [], []),
+        ("celery", "worker", ["broker_url"], []),
         ("celery", "flower", ["broker_url"], ["one", "two"]),
     ],
-)  # fmt: skip
+)
 def test_the_command_reads_its_broker_at_once_and_flower_gets_its_pages(
     command: Command, program: str | None, subcommand: str | None, read: list[str], loaded: list[str]
 ) -> None:
@@ -231,8 +233,9 @@ print("about" in Panel.data)
 
 def test_an_app_that_is_loaded_brings_all_that_a_worker_and_flower_need() -> None:
     environment = os.environ | {
-        lifeline.PARENT_VARIABLE: str(os.getpid()), "COGITATE_REDIS_URL": "redis://localhost:1/0",
-    }  # fmt: skip
+        lifeline.PARENT_VARIABLE: str(os.getpid()),
+        "COGITATE_REDIS_URL": "redis://localhost:1/0",
+    }
     run = subprocess.run(
         [sys.executable, "-c", REGISTERED], env=environment, capture_output=True, text=True, check=True
     )

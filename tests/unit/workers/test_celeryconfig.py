@@ -119,8 +119,10 @@ def test_tls_checks_certificates_unless_told_not_to() -> None:
 def test_tls_options_of_a_url_are_passed_on() -> None:
     found = tls("rediss://host/1?ssl_ca_certs=/run/ca%20one.pem&ssl_check_hostname=False&ssl_keyfile=/k")
     assert found == {
-        "ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_ca_certs": "/run/ca one.pem", "ssl_check_hostname": False,
+        "ssl_cert_reqs": ssl.CERT_REQUIRED,
+        "ssl_ca_certs": "/run/ca one.pem",
+        "ssl_check_hostname": False,
         "ssl_keyfile": "/k",
-    }  # fmt: skip
+    }
     with pytest.raises(ConfigurationError, match="'ssl_ca_cert'"):
         tls("rediss://host/1?ssl_ca_cert=/run/ca.pem")

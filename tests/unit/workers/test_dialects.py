@@ -87,13 +87,15 @@ def parameters(dialect: Dialect) -> dict[str, Any]:
 def test_the_answers_class_goes_where_the_endpoint_reads_it() -> None:
     whole = parameters(PLAIN)
     assert whole["response_format"] == {
-        "type": "json_schema", "json_schema": {"name": "Mood", "schema": SCHEMA, "strict": True},
-    }  # fmt: skip
+        "type": "json_schema",
+        "json_schema": {"name": "Mood", "schema": SCHEMA, "strict": True},
+    }
     narrowed = {"größe": {"type": "integer", "minimum": 1}, "word": {"type": "string", "enum": ["grey", "wet"]}}
     assert parameters(FIRST)["response_format"]["json_schema"]["schema"] == SCHEMA | {"properties": narrowed}
     assert whole["messages"] == [
-        {"role": "system", "content": "You name moods."}, {"role": "user", "content": "It rains."},
-    ]  # fmt: skip
+        {"role": "system", "content": "You name moods."},
+        {"role": "user", "content": "It rains."},
+    ]
     told = [{"role": "system", "content": "You name moods." + schema_instruction(SCHEMA)}, whole["messages"][1]]
     assert parameters(OBJECT) == {"max_tokens": 300, "response_format": {"type": "json_object"}, "messages": told}
     assert parameters(TEXT) == {"max_tokens": 300, "messages": told}
@@ -221,11 +223,15 @@ def test_each_server_and_model_has_a_dialect_of_its_own_that_expires() -> None:
     for server, model, dialect in (("http://b", "m", TEXT), ("http://a", "n", NEWER), ("http://a", "m", OBJECT)):
         store.save(server, model, dialect)
     assert [store.load(*place) for place in (("http://a", "m"), ("http://a", "n"), ("http://b", "n"))] == [
-        OBJECT, NEWER, None,
-    ]  # fmt: skip
+        OBJECT,
+        NEWER,
+        None,
+    ]
     assert [(one.server, one.model, one.dialect) for one in known_dialects(client)] == [
-        ("http://a", "m", OBJECT), ("http://a", "n", NEWER), ("http://b", "m", TEXT),
-    ]  # fmt: skip
+        ("http://a", "m", OBJECT),
+        ("http://a", "n", NEWER),
+        ("http://b", "m", TEXT),
+    ]
     assert all(0 < client.ttl(key) <= RELEARN_AFTER for key in client.scan_iter())
 
 

@@ -9,18 +9,33 @@ import pytest
 from cogitate.workers.llm.replies.reply import read_completion
 
 ENDS = [
-    ("OpenAI", "stop", None), ("Anthropic", "end_turn", None), ("Gemini", "STOP", None),
-    ("OpenAI", "length", "truncated"), ("OpenAI, Responses", "max_output_tokens", "truncated"),
-    ("Anthropic", "max_tokens", "truncated"), ("Gemini", "MAX_TOKENS", "truncated"),
-    ("Mistral", "model_length", "truncated"), ("Z.AI", "model_context_window_exceeded", "truncated"),
-    ("OpenAI", "content_filter", "filtered"), ("Z.AI", "sensitive", "filtered"), ("Gemini", "SAFETY", "filtered"),
-    ("Gemini, SDK", "FINISH_REASON_SAFETY", "filtered"), ("Gemini", "IMAGE_SAFETY", "filtered"),
-    ("Gemini", "RECITATION", "filtered"), ("Gemini", "BLOCKLIST", "filtered"), ("Gemini", "SPII", "filtered"),
-    ("Gemini", "PROHIBITED_CONTENT", "filtered"), ("gateways", "content_filter: RECITATION", "filtered"),
-    ("Bedrock", "guardrail_intervened", "filtered"), ("Bedrock", "content_filtered", "filtered"),
-    ("Anthropic", "refusal", "refused"), ("OpenRouter", "error", "server"), ("Z.AI", "network_error", "server"),
-    ("vLLM", "abort", "server"), ("DeepSeek", "insufficient_system_resource", "overloaded"),
-]  # fmt: skip
+    ("OpenAI", "stop", None),
+    ("Anthropic", "end_turn", None),
+    ("Gemini", "STOP", None),
+    ("OpenAI", "length", "truncated"),
+    ("OpenAI, Responses", "max_output_tokens", "truncated"),
+    ("Anthropic", "max_tokens", "truncated"),
+    ("Gemini", "MAX_TOKENS", "truncated"),
+    ("Mistral", "model_length", "truncated"),
+    ("Z.AI", "model_context_window_exceeded", "truncated"),
+    ("OpenAI", "content_filter", "filtered"),
+    ("Z.AI", "sensitive", "filtered"),
+    ("Gemini", "SAFETY", "filtered"),
+    ("Gemini, SDK", "FINISH_REASON_SAFETY", "filtered"),
+    ("Gemini", "IMAGE_SAFETY", "filtered"),
+    ("Gemini", "RECITATION", "filtered"),
+    ("Gemini", "BLOCKLIST", "filtered"),
+    ("Gemini", "SPII", "filtered"),
+    ("Gemini", "PROHIBITED_CONTENT", "filtered"),
+    ("gateways", "content_filter: RECITATION", "filtered"),
+    ("Bedrock", "guardrail_intervened", "filtered"),
+    ("Bedrock", "content_filtered", "filtered"),
+    ("Anthropic", "refusal", "refused"),
+    ("OpenRouter", "error", "server"),
+    ("Z.AI", "network_error", "server"),
+    ("vLLM", "abort", "server"),
+    ("DeepSeek", "insufficient_system_resource", "overloaded"),
+]
 
 
 @pytest.mark.parametrize(("vendor", "reason", "failure"), ENDS)

@@ -28,11 +28,18 @@ def said(content: bytes) -> tuple[str, object] | None:
 @pytest.mark.parametrize(
     ("content", "stream"),
     [
-        (b"data: {}", True), (b"\n\ndata: {}", True), (b": PROCESSING\n\ndata: {}", True), (b"event: x\n", True),
-        (b"id: 1\ndata: {}", True), (b'{"data:": 1}', False), (b"", False), (b"datum", False), (b"<html>", False),
+        (b"data: {}", True),
+        (b"\n\ndata: {}", True),
+        (b": PROCESSING\n\ndata: {}", True),
+        (b"event: x\n", True),
+        (b"id: 1\ndata: {}", True),
+        (b'{"data:": 1}', False),
+        (b"", False),
+        (b"datum", False),
+        (b"<html>", False),
         (b" " * 2_000 + b"data: {}", False),
     ],
-)  # fmt: skip
+)
 def test_a_stream_is_known_by_its_first_line(content: bytes, stream: bool) -> None:
     assert is_stream(content) == stream
 

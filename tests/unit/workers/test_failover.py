@@ -32,9 +32,16 @@ LARGE = Model(name="large", model="l", endpoint="near", input_price=2_000_000, o
 SMALL = Model(name="small", model="s", endpoint="far", input_price=1_000_000, output_price=4_000_000)
 BESIDE = Model(name="beside", model="b", endpoint="near")
 JOB = Job(
-    run="town", key=JobKey(3, "hum", "agent:ada", 0, 0), minute=3, due=9, reads=(), model="large", prompt_cap=1_000,
-    output_cap=50, reserved=upper_bound(LARGE, 1_000, 50),
-)  # fmt: skip
+    run="town",
+    key=JobKey(3, "hum", "agent:ada", 0, 0),
+    minute=3,
+    due=9,
+    reads=(),
+    model="large",
+    prompt_cap=1_000,
+    output_cap=50,
+    reserved=upper_bound(LARGE, 1_000, 50),
+)
 ANSWER = CallResult(ModelAnswer(usage=USED, value=Said(text="La la la.")), saved=False)
 
 
@@ -122,9 +129,12 @@ def test_where_no_model_may_be_called_the_job_says_why_its_own_may_not() -> None
 def test_of_several_refusals_the_job_tells_its_own_models_whole_and_no_others() -> None:
     third = Model(name="third", model="t", endpoint="far")
     calls = Calls(
-        {"large": CallRefused("no_slot"), "small": CallRefused("breaker_open", "model_missing"),
-         "third": CallRefused("breaker_open", "auth")}
-    )  # fmt: skip
+        {
+            "large": CallRefused("no_slot"),
+            "small": CallRefused("breaker_open", "model_missing"),
+            "third": CallRefused("breaker_open", "auth"),
+        }
+    )
     outcome = attempts(calls, SMALL, third)
     assert calls.asked == ["large", "small", "third"]
     assert outcome.result is not None
@@ -211,18 +221,24 @@ MODELS = {name: {"model": name} for name in ("small", "large", "spare")}
 
 def test_the_ladder_goes_from_the_strong_model_to_the_routine_one_and_to_those_for_failover() -> None:
     settings = Settings(
-        llm="openai", models=MODELS, tiers={"routine": "small", "strong": "large"}, failover=["spare", "small"],
+        llm="openai",
+        models=MODELS,
+        tiers={"routine": "small", "strong": "large"},
+        failover=["spare", "small"],
         kind_tiers={"act": {"strong": "small"}},
-    )  # fmt: skip
+    )
     facts = Facts(models=settings.asked_models(), ladders=settings.ladders())
     below = {
         (kind, name): [model.name for model in facts.below(kind, name)]
         for kind, name in (("plan", "large"), ("plan", "small"), ("plan", "spare"), ("act", "small"), ("act", "large"))
     }
     assert below == {
-        ("plan", "large"): ["small", "spare"], ("plan", "small"): ["spare"], ("plan", "spare"): [],
-        ("act", "small"): ["spare"], ("act", "large"): [],
-    }  # fmt: skip
+        ("plan", "large"): ["small", "spare"],
+        ("plan", "small"): ["spare"],
+        ("plan", "spare"): [],
+        ("act", "small"): ["spare"],
+        ("act", "large"): [],
+    }
 
 
 def test_a_run_of_one_model_has_no_ladders() -> None:

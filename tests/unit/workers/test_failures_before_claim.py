@@ -20,8 +20,9 @@ def test_a_worker_that_claims_nothing_ends_once_and_says_why() -> None:
             failures.failed("no template")
     assert (ends, failures.useless) == (["end"], True)
     assert [(log["event"], log["why"]) for log in logs] == [
-        ("worker.cannot_claim", "no template"), ("worker.useless", "no template"),
-    ]  # fmt: skip
+        ("worker.cannot_claim", "no template"),
+        ("worker.useless", "no template"),
+    ]
 
 
 def test_a_claim_ends_a_row_of_failures_but_not_the_end_of_a_worker() -> None:

@@ -54,9 +54,16 @@ class Told:
 
 def entered(**changed: Any) -> Entered:
     values = {
-        "endpoint": "ours", "model": "m", "token": "t", "began": time.monotonic(), "left": 0.0, "first": True,
-        "tokens": 500, "tries_missing": False, "probes": False,
-    }  # fmt: skip
+        "endpoint": "ours",
+        "model": "m",
+        "token": "t",
+        "began": time.monotonic(),
+        "left": 0.0,
+        "first": True,
+        "tokens": 500,
+        "tries_missing": False,
+        "probes": False,
+    }
     return Entered(**(values | changed))
 
 
@@ -107,10 +114,12 @@ def test_a_pause_that_is_asked_for_is_told_in_whole_microseconds_and_never_too_s
 @pytest.mark.parametrize(
     ("endpoint", "limited"),
     [
-        (Endpoint(), False), (Endpoint(concurrency=3), True), (Endpoint(requests_per_minute=60), True),
+        (Endpoint(), False),
+        (Endpoint(concurrency=3), True),
+        (Endpoint(requests_per_minute=60), True),
         (Endpoint(tokens_per_minute=60), True),
     ],
-)  # fmt: skip
+)
 def test_who_waits_for_what_a_call_returns_hears_of_it(endpoint: Endpoint, limited: bool) -> None:
     assert told(ModelAnswer(usage=USED), endpoint).limited is limited
 
@@ -118,11 +127,13 @@ def test_who_waits_for_what_a_call_returns_hears_of_it(endpoint: Endpoint, limit
 @pytest.mark.parametrize(
     ("changed", "answer", "at_once"),
     [
-        ({}, ModelAnswer(usage=USED), False), ({"probes": True}, ModelAnswer(usage=USED), True),
-        ({"tries_missing": True}, ModelAnswer(usage=USED), True), ({}, failed("rate_limited", 2.0), True),
+        ({}, ModelAnswer(usage=USED), False),
+        ({"probes": True}, ModelAnswer(usage=USED), True),
+        ({"tries_missing": True}, ModelAnswer(usage=USED), True),
+        ({}, failed("rate_limited", 2.0), True),
         ({}, failed("rate_limited"), False),
     ],
-)  # fmt: skip
+)
 def test_what_keeps_others_from_calling_is_told_before_the_caller_goes_on(
     changed: dict[str, bool], answer: ModelAnswer, at_once: bool
 ) -> None:
@@ -139,10 +150,24 @@ def test_what_keeps_others_from_calling_is_told_before_the_caller_goes_on(
 
 def report(token: str = "t", **changed: Any) -> Report:
     values = {
-        "endpoint": "ours", "model": "m", "token": token, "verdict": "fine", "failure": "", "requests": 1, "tokens": 10,
-        "took": 1.0, "give_back": 0.0, "retry_after": -1, "pace": 0.0, "ahead": 0.0, "first": False,
-        "tries_missing": False, "limited": False, "estimated": 0, "reasoning": 0,
-    }  # fmt: skip
+        "endpoint": "ours",
+        "model": "m",
+        "token": token,
+        "verdict": "fine",
+        "failure": "",
+        "requests": 1,
+        "tokens": 10,
+        "took": 1.0,
+        "give_back": 0.0,
+        "retry_after": -1,
+        "pace": 0.0,
+        "ahead": 0.0,
+        "first": False,
+        "tries_missing": False,
+        "limited": False,
+        "estimated": 0,
+        "reasoning": 0,
+    }
     return Report(**(values | changed))
 
 

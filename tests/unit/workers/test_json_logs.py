@@ -49,9 +49,14 @@ def test_a_line_has_the_level_and_the_time_with_its_zone_and_what_surrounds_the_
         found = written(json_processors(), job=f"town/{KEY}", what={1, 2} - {2})
     assert found.pop("timestamp").endswith("Z")
     assert found == {
-        "event": "job.settled", "level": "warning", "attempt": 2, "job": f"town/{KEY}", "run": "town", "tick": 7,
+        "event": "job.settled",
+        "level": "warning",
+        "attempt": 2,
+        "job": f"town/{KEY}",
+        "run": "town",
+        "tick": 7,
         "what": "{1}",
-    }  # fmt: skip
+    }
 
 
 def test_an_error_is_part_of_its_line() -> None:

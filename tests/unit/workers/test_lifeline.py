@@ -45,8 +45,11 @@ def test_a_worker_without_a_host_finishes_its_jobs_and_is_killed_if_that_takes_t
     with capture_logs() as logs:
         lifeline._watch(HOST)
     assert process.did == [
-        *[LOOK_EVERY] * looks, (True, signal.SIGTERM), 70.0 + GRACE, (True, signal.SIGKILL),
-    ]  # fmt: skip
+        *[LOOK_EVERY] * looks,
+        (True, signal.SIGTERM),
+        70.0 + GRACE,
+        (True, signal.SIGKILL),
+    ]
     assert [(log["event"], log["parent"]) for log in logs] == [("worker.orphaned", HOST)]
 
 

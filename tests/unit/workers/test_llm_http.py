@@ -57,11 +57,14 @@ def test_a_compressed_answer_is_refused_before_it_can_fill_the_memory(begin: byt
     ("chunks", "content", "closed"),
     [
         ((b"data: 1\n", b"data: [DONE]\n\n", b"more"), b"data: 1\ndata: [DONE]\n\n", True),
-        ((b"data: [DO", b"NE]"), b"data: [DONE]", True), ((b"data:[DONE]\r\n", b"x"), b"data:[DONE]\r\n", True),
-        ((b"a data: [DONE]", b"x"), b"a data: [DONE]x", False), ((b"data: [DONE] x", b"y"), b"data: [DONE] xy", False),
-        ((b"x" * 200 + b"\ndata: [DONE]", b"x"), b"x" * 200 + b"\ndata: [DONE]", True), ((), b"", False),
+        ((b"data: [DO", b"NE]"), b"data: [DONE]", True),
+        ((b"data:[DONE]\r\n", b"x"), b"data:[DONE]\r\n", True),
+        ((b"a data: [DONE]", b"x"), b"a data: [DONE]x", False),
+        ((b"data: [DONE] x", b"y"), b"data: [DONE] xy", False),
+        ((b"x" * 200 + b"\ndata: [DONE]", b"x"), b"x" * 200 + b"\ndata: [DONE]", True),
+        ((), b"", False),
     ],
-)  # fmt: skip
+)
 def test_a_stream_of_events_ends_with_its_last_one(chunks: tuple[bytes, ...], content: bytes, closed: bool) -> None:
     response = Response(*chunks)
     assert (read(response), response.closed) == (content, closed)

@@ -34,20 +34,43 @@ from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 @pytest.mark.parametrize(
     ("status", "said", "kind"),
     [
-        (300, "", "no_completion"), (400, "", "bad_request"), (401, "", "auth"), (402, "", "quota_exhausted"),
-        (403, "", "auth"), (404, "", "model_missing"), (408, "", "timeout"), (409, "", "conflict"),
-        (413, "", "context_overflow"), (418, "", "bad_request"), (422, "", "bad_request"), (425, "", "conflict"),
-        (429, "", "rate_limited"), (499, "", "bad_request"), (500, "", "server"), (502, "", "server"),
-        (503, "", "overloaded"), (529, "", "overloaded"), (599, "", "server"),
-        (400, "context_length_exceeded", "context_overflow"), (500, "maximum context", "context_overflow"),
-        (422, "too many tokens", "context_overflow"), (413, "x", "context_overflow"), (401, "context size", "auth"),
-        (400, "content filter", "filtered"), (499, "moderation", "filtered"), (500, "moderation", "server"),
-        (399, "moderation", "no_completion"), (403, "insufficient quota", "quota_exhausted"),
-        (429, "You exceeded your current quota", "quota_exhausted"), (401, "insufficient quota", "auth"),
-        (400, "model_not_found", "model_missing"), (400, "the model 'x' does not exist", "model_missing"),
-        (403, "unknown model", "auth"), (400, "context window; content filter", "context_overflow"),
+        (300, "", "no_completion"),
+        (400, "", "bad_request"),
+        (401, "", "auth"),
+        (402, "", "quota_exhausted"),
+        (403, "", "auth"),
+        (404, "", "model_missing"),
+        (408, "", "timeout"),
+        (409, "", "conflict"),
+        (413, "", "context_overflow"),
+        (418, "", "bad_request"),
+        (422, "", "bad_request"),
+        (425, "", "conflict"),
+        (429, "", "rate_limited"),
+        (499, "", "bad_request"),
+        (500, "", "server"),
+        (502, "", "server"),
+        (503, "", "overloaded"),
+        (529, "", "overloaded"),
+        (599, "", "server"),
+        (400, "context_length_exceeded", "context_overflow"),
+        (500, "maximum context", "context_overflow"),
+        (422, "too many tokens", "context_overflow"),
+        (413, "x", "context_overflow"),
+        (401, "context size", "auth"),
+        (400, "content filter", "filtered"),
+        (499, "moderation", "filtered"),
+        (500, "moderation", "server"),
+        (399, "moderation", "no_completion"),
+        (403, "insufficient quota", "quota_exhausted"),
+        (429, "You exceeded your current quota", "quota_exhausted"),
+        (401, "insufficient quota", "auth"),
+        (400, "model_not_found", "model_missing"),
+        (400, "the model 'x' does not exist", "model_missing"),
+        (403, "unknown model", "auth"),
+        (400, "context window; content filter", "context_overflow"),
     ],
-)  # fmt: skip
+)
 def test_an_error_is_known_by_its_words_and_else_by_its_status(status: int, said: str, kind: str) -> None:
     assert from_status(status, {"error": {"message": said}}, {}).kind == kind
 
@@ -96,23 +119,48 @@ def test_of_an_error_its_code_is_kept_and_its_words_are_read(body: Any, code: st
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
-        ({}, None), ({"retry-after": "7"}, 7.0), ({"retry-after": " 1.5 "}, 1.5), ({"retry-after": "0"}, 0.0),
-        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25), ({"retry-after-ms": "x"}, None),
-        ({"retry-after-ms": "-3"}, None), ({"retry-after-ms": "nan"}, None), ({"retry-after-ms": "inf"}, None),
-        ({"retry-after": "86401"}, 86_400.0), ({"retry-after": "1.2.3"}, None), ({"retry-after": "soon"}, None),
-        ({"retry-after": formatdate(0, usegmt=True)}, 0.0), ({"retry-after": formatdate(4e9, usegmt=True)}, 86_400.0),
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": " 1.5 "}, 1.5),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after-ms": "x"}, None),
+        ({"retry-after-ms": "-3"}, None),
+        ({"retry-after-ms": "nan"}, None),
+        ({"retry-after-ms": "inf"}, None),
+        ({"retry-after": "86401"}, 86_400.0),
+        ({"retry-after": "1.2.3"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": formatdate(0, usegmt=True)}, 0.0),
+        ({"retry-after": formatdate(4e9, usegmt=True)}, 86_400.0),
         ({"Retry-After": "7"}, 7.0),
         ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-reset-tokens": "120ms"}, 0.12),
-        ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0",
-          "x-ratelimit-reset-tokens": "1s", "x-ratelimit-remaining-tokens": "0"}, 360.0),
-        ({"x-ratelimit-reset-requests": "1h2m3.5s", "x-ratelimit-remaining-requests": "0",
-          "x-ratelimit-reset-tokens": "1s", "x-ratelimit-remaining-tokens": "7"}, 3723.5),
-        ({"x-ratelimit-reset": "30"}, 30.0), ({"x-ratelimit-reset": "4000000000000"}, 86_400.0),
-        ({"x-ratelimit-reset": "1000000001"}, 0.0), ({"x-ratelimit-reset": "soon"}, None),
+        (
+            {
+                "x-ratelimit-reset-requests": "6m0s",
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-tokens": "1s",
+                "x-ratelimit-remaining-tokens": "0",
+            },
+            360.0,
+        ),
+        (
+            {
+                "x-ratelimit-reset-requests": "1h2m3.5s",
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-tokens": "1s",
+                "x-ratelimit-remaining-tokens": "7",
+            },
+            3723.5,
+        ),
+        ({"x-ratelimit-reset": "30"}, 30.0),
+        ({"x-ratelimit-reset": "4000000000000"}, 86_400.0),
+        ({"x-ratelimit-reset": "1000000001"}, 0.0),
+        ({"x-ratelimit-reset": "soon"}, None),
         ({"anthropic-ratelimit-requests-reset": "2099-01-01T00:00:00Z"}, 86_400.0),
         ({"x-ratelimit-limit-requests": "60"}, None),
     ],
-)  # fmt: skip
+)
 def test_how_long_to_wait_is_read_in_each_of_its_forms(headers: dict[str, str], seconds: float | None) -> None:
     failure = from_status(429, {}, headers)
     assert (failure.retry_after, failure.status) == (seconds, 429)
@@ -126,8 +174,12 @@ def test_what_may_have_been_charged_for(status: int | None, doubt: bool) -> None
 
 
 def test_at_most_three_places_are_told_in_plain_names() -> None:
-    errors = [{"loc": ("a", 0, "b_c"), "type": "missing"}, {"loc": ("é", "x" * 33, "y" * 32), "type": "t"},
-              {"loc": (), "type": "u"}, {"loc": ("d",), "type": "v"}]  # fmt: skip
+    errors = [
+        {"loc": ("a", 0, "b_c"), "type": "missing"},
+        {"loc": ("é", "x" * 33, "y" * 32), "type": "t"},
+        {"loc": (), "type": "u"},
+        {"loc": ("d",), "type": "v"},
+    ]
     assert describe_places(errors) == f"a.0.b_c: missing; ?.?.{'y' * 32}: t; answer: u"
     assert describe_places([]) == ""
 
@@ -302,9 +354,13 @@ class Cup(BaseModel):
 
 CAP = 40
 MODEL = Model(
-    name="default", model="m", input_price=10_000_000, cached_input_price=2_000_000, output_price=100_000_000,
+    name="default",
+    model="m",
+    input_price=10_000_000,
+    cached_input_price=2_000_000,
+    output_price=100_000_000,
     service_tiers={"flex": 50},
-)  # fmt: skip
+)
 PROMPT = Prompt(system="You pour tea.", user="It is four.", answer=Cup, version="v")
 
 
@@ -342,12 +398,13 @@ def test_the_first_object_that_is_what_was_asked_for_is_the_answer(
         (Reply(unreported="all"), 1, (call_cost(MODEL, prompt_tokens(PROMPT), CAP), True)),
         # an answer costs its text and thought, and no more than its cap
         (
-            Reply(text="tea", thought="milk?", unreported="text"), 1,
+            Reply(text="tea", thought="milk?", unreported="text"),
+            1,
             (call_cost(MODEL, prompt_tokens(PROMPT), estimate_tokens("tea") + estimate_tokens("milk?")), True),
         ),
         (Reply(text="tea " * CAP * 2, unreported="text"), 1, (call_cost(MODEL, prompt_tokens(PROMPT), CAP), True)),
     ],
-)  # fmt: skip
+)
 def test_an_exchange_costs_what_is_reported_and_else_what_it_may_have_been(
     reply: Reply, sent: int, cost: tuple[Cost, bool]
 ) -> None:
@@ -373,12 +430,16 @@ class Meal(BaseModel):
 
 def test_the_schema_of_an_answer_has_its_bounds_and_the_plain_one_has_none() -> None:
     cup = {
-        "type": "object", "description": "An answer.", "properties": {"tea": {"type": "integer", "minimum": 1}},
-        "required": ["tea"], "additionalProperties": False,
-    }  # fmt: skip
+        "type": "object",
+        "description": "An answer.",
+        "properties": {"tea": {"type": "integer", "minimum": 1}},
+        "required": ["tea"],
+        "additionalProperties": False,
+    }
     whole = full_schema(Meal)
     assert whole == {
-        "type": "object", "description": "What is eaten.",
+        "type": "object",
+        "description": "What is eaten.",
         "properties": {
             "cups": {"type": "array", "minItems": 1, "maxItems": 3, "items": cup},
             "kind": {"type": "string", "enum": ["cold", "hot"], "description": "How warm it is"},
@@ -386,8 +447,9 @@ def test_the_schema_of_an_answer_has_its_bounds_and_the_plain_one_has_none() -> 
             "cook": {"anyOf": [cup, {"type": "null"}]},
             "name": {"type": "string", "maxLength": 9, "pattern": "x"},
         },
-        "required": ["cups", "kind", "only", "cook", "name"], "additionalProperties": False,
-    }  # fmt: skip
+        "required": ["cups", "kind", "only", "cook", "name"],
+        "additionalProperties": False,
+    }
     plain = cup | {"properties": {"tea": {"type": "integer"}}}
     fields = whole["properties"] | {
         "cups": {"type": "array", "items": plain},

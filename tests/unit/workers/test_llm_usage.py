@@ -42,10 +42,19 @@ def test_cached_input_and_reasoning_are_read(more: dict[str, Any], usage: Usage)
 @pytest.mark.parametrize(
     ("count", "believed"),
     [
-        (100_000_000, 100_000_000), (100_000_001, None), ("100000000", 100_000_000), ("100000001", None), ("7", 7),
-        ("000000007", 7), ("0000000007", None), ("9" * 5_000, None), (7.0, 7), (1e8, 100_000_000), (1.5e8, None),
+        (100_000_000, 100_000_000),
+        (100_000_001, None),
+        ("100000000", 100_000_000),
+        ("100000001", None),
+        ("7", 7),
+        ("000000007", 7),
+        ("0000000007", None),
+        ("9" * 5_000, None),
+        (7.0, 7),
+        (1e8, 100_000_000),
+        (1.5e8, None),
     ],
-)  # fmt: skip
+)
 def test_a_count_is_believed_up_to_a_hundred_million_whether_it_is_a_number_or_a_text(
     count: object, believed: int | None
 ) -> None:

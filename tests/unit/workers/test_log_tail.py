@@ -19,12 +19,18 @@ def written(folder: Path, text: str | bytes) -> Path:
 @pytest.mark.parametrize(
     ("text", "start", "tail"),
     [
-        ("", 0, ""), ("one", 0, "one"), ("1\n2\n3\n4\n", 0, "2 / 3 / 4"), ("1\n2\n3\n4\n", 4, "3 / 4"),
-        ("1\n2\n3\n4\n", 8, ""), ("  1 \n\n \n2\n", 0, "1 / 2"), (b"a\xff\nb", 0, "a\ufffd / b"),
-        ("begun\n" + "x" * READ, 0, "x" * READ), ("begun\n" + "x" * (READ - 1), 0, "x" * (READ - 1)),
+        ("", 0, ""),
+        ("one", 0, "one"),
+        ("1\n2\n3\n4\n", 0, "2 / 3 / 4"),
+        ("1\n2\n3\n4\n", 4, "3 / 4"),
+        ("1\n2\n3\n4\n", 8, ""),
+        ("  1 \n\n \n2\n", 0, "1 / 2"),
+        (b"a\xff\nb", 0, "a\ufffd / b"),
+        ("begun\n" + "x" * READ, 0, "x" * READ),
+        ("begun\n" + "x" * (READ - 1), 0, "x" * (READ - 1)),
         ("begun\n" + "x" * (READ - 2), 6, "x" * (READ - 2)),
     ],
-)  # fmt: skip
+)
 def test_the_last_lines_since_a_place_are_told_as_one(tmp_path: Path, text: str | bytes, start: int, tail: str) -> None:
     assert log_tail(written(tmp_path, text), start) == tail
 

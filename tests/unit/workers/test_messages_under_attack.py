@@ -23,9 +23,23 @@ from cogitate.workers.transport.envelope import MessageRefused, check_envelope, 
 JOB = Job(run="town", key=JobKey(420, "plan", "agent:ann", 0, 0), minute=420, due=425, reads=())
 HINT: dict[str, Any] = json.loads(Template(make_app("redis://localhost/1"), "plan").render(JOB, "a-tag"))
 HOSTILE: tuple[Any, ...] = (
-    None, -1, 2**70, True, 1.5, "", "é" * 3, "\ud800", "x" * 10_000, [], {}, [[]], {"a": {}},
-    "cos\nsystem\n(S'true'\ntR.", "application/x-python-serialize", "pickle",
-)  # fmt: skip
+    None,
+    -1,
+    2**70,
+    True,
+    1.5,
+    "",
+    "é" * 3,
+    "\ud800",
+    "x" * 10_000,
+    [],
+    {},
+    [[]],
+    {"a": {}},
+    "cos\nsystem\n(S'true'\ntR.",
+    "application/x-python-serialize",
+    "pickle",
+)
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

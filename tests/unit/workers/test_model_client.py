@@ -183,11 +183,15 @@ def test_of_an_answer_without_usage_the_cost_is_estimated_and_that_is_logged(
 @pytest.mark.parametrize(
     ("status", "kind", "level"),
     [
-        (401, "auth", "error"), (402, "quota_exhausted", "error"), (404, "model_missing", "error"),
-        (429, "rate_limited", "info"), (500, "server", "info"), (301, "no_completion", "info"),
+        (401, "auth", "error"),
+        (402, "quota_exhausted", "error"),
+        (404, "model_missing", "error"),
+        (429, "rate_limited", "info"),
+        (500, "server", "info"),
+        (301, "no_completion", "info"),
         (300, "no_completion", "info"),
     ],
-)  # fmt: skip
+)
 def test_a_failure_is_logged_as_loudly_as_somebody_can_mend_it(
     client: ModelClient, stand_in: StandIn, status: int, kind: str, level: str
 ) -> None:
@@ -243,8 +247,9 @@ def test_what_is_refused_is_left_out_of_the_next_question(client: ModelClient, s
         refused, answered = ask(client), ask(client)
     assert refused.failure is not None
     assert (refused.failure.kind, refused.failure.detail) == (
-        "unsupported", "json_schema full, max_tokens, system message",
-    )  # fmt: skip
+        "unsupported",
+        "json_schema full, max_tokens, system message",
+    )
     assert answered.failure is None
     assert [asked["response_format"]["type"] for _, _, asked, _ in stand_in.asked] == ["json_schema", "json_object"]
     assert [log["event"] for log in logs] == ["llm.failed"]

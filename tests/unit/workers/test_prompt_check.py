@@ -68,7 +68,7 @@ def test_a_prompt_that_can_be_sent_stays_as_it_is(prompt: Prompt) -> None:
         (constrained(field="colour"), "colour"),
         (None, "prompt returned a NoneType: return a Prompt"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_sent_is_refused_with_its_field(prompt: Any, told: str) -> None:
     with pytest.raises(WrongPrompt, match=told):
         check_prompt(prompt)

@@ -91,8 +91,10 @@ def test_a_batch_is_one_message_for_several_jobs_of_a_kind(broker: Broker) -> No
     assert Publisher(SETTINGS.model_copy(update={"batch": 2})).publish(jobs) == 6
     plans = [one.id for one in jobs if one.key.kind == "plan"]
     assert [check_hint(hint, "plan") for hint in broker.hints("plan")] == [
-        tuple(plans[:2]), tuple(plans[2:4]), tuple(plans[4:])
-    ]  # fmt: skip
+        tuple(plans[:2]),
+        tuple(plans[2:4]),
+        tuple(plans[4:]),
+    ]
     assert [check_hint(hint, "reflect") for hint in broker.hints("reflect")] == [(jobs[1].id,)]
     first, _, last = broker.hints("plan")
     assert first["headers"]["id"] == plans[0]

@@ -22,9 +22,15 @@ from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
 
 JOB = Job(
-    run="town", key=JobKey(420, "plan", "agent:ada", 0, 0), minute=420, due=425, reads=(), model="default",
-    output_cap=CAP, reserved=Cost(calls=1, tokens=500),
-)  # fmt: skip
+    run="town",
+    key=JobKey(420, "plan", "agent:ada", 0, 0),
+    minute=420,
+    due=425,
+    reads=(),
+    model="default",
+    output_cap=CAP,
+    reserved=Cost(calls=1, tokens=500),
+)
 USED = Cost(calls=1, tokens=120)
 GOOD = ModelAnswer(usage=USED, value=Mood(word="grey", strength=3), text='{"word": "grey", "strength": 3}')
 
@@ -60,9 +66,16 @@ class Gate:
     def enter(self, endpoint: str, **named: Any) -> Entered | Refused:
         self.entered.append({"endpoint": endpoint, **named})
         return self.says or Entered(
-            endpoint=endpoint, model=named["model"], token="t", began=0.0, left=0.0, first=False,
-            tokens=named["tokens"], tries_missing=False, probes=False,
-        )  # fmt: skip
+            endpoint=endpoint,
+            model=named["model"],
+            token="t",
+            began=0.0,
+            left=0.0,
+            first=False,
+            tokens=named["tokens"],
+            tries_missing=False,
+            probes=False,
+        )
 
     def leave(self, entered: Entered, answer: ModelAnswer | None) -> None:
         self.left.append(answer)

@@ -60,8 +60,13 @@ class Machine:
 
     def readiness(self, endpoints: Sequence[str] = (), pool: Any = None) -> Readiness:
         made: Any = Readiness(
-            self, self.publish, kinds=KINDS, endpoints=endpoints, pool=pool, clock=lambda: self.now  # type: ignore[arg-type]
-        )  # fmt: skip
+            self,
+            self.publish,
+            kinds=KINDS,
+            endpoints=endpoints,
+            pool=pool,
+            clock=lambda: self.now,  # type: ignore[arg-type]
+        )
         return made  # type: ignore[no-any-return]
 
     def waited(self, ready: Readiness, *, for_workers: bool = True, upto: float = 1e9) -> tuple[float, list[Any]]:

@@ -52,9 +52,10 @@ def test_a_deed_is_sound_without_its_reason_and_an_insight_without_what_follows_
 
 def test_what_has_no_reasons_cannot_do_without_them() -> None:
     for bare in (
-        ActionAnswer(reason="", location="cafe", doing="..."), ReflectionAnswer(insight="..."),
+        ActionAnswer(reason="", location="cafe", doing="..."),
+        ReflectionAnswer(insight="..."),
         SummaryAnswer(summary="..."),
-    ):  # fmt: skip
+    ):
         assert without_reasons(bare) is None
 
 

@@ -42,10 +42,13 @@ def written_by_the_sdk(base_url: str, path: str) -> httpx2.Request:
 @pytest.mark.parametrize(
     "base_url",
     [
-        "http://localhost:8000/v1", "https://api.example.com/v1/", "http://127.0.0.1:11434/a/b/c",
-        "http://ann:s%3Acret@localhost:8000/v1", "http://ann@localhost/v1",
+        "http://localhost:8000/v1",
+        "https://api.example.com/v1/",
+        "http://127.0.0.1:11434/a/b/c",
+        "http://ann:s%3Acret@localhost:8000/v1",
+        "http://ann@localhost/v1",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("account", [{}, {"OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-2"}])
 def test_a_request_is_the_one_that_the_sdk_writes(
     base_url: str, path: str, account: dict[str, str], monkeypatch: pytest.MonkeyPatch

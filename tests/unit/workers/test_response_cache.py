@@ -24,9 +24,12 @@ from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
 
 TEXT = '{"word": "grey", "strength": 3}'
 GOOD = ModelAnswer(
-    usage=Cost(calls=1, tokens=57, usd_micros=9), estimated=True, value=Mood(word="grey", strength=3), prompt_tokens=41,
+    usage=Cost(calls=1, tokens=57, usd_micros=9),
+    estimated=True,
+    value=Mood(word="grey", strength=3),
+    prompt_tokens=41,
     text=TEXT,
-)  # fmt: skip
+)
 
 
 class Weather(BaseModel):

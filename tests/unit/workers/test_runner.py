@@ -143,9 +143,11 @@ def test_a_result_tells_of_each_attempt_at_a_model_how_long_it_took_and_what_it_
     now = iter([0.0, 10.0, 12.5, 12.5, 20.0, 20.25, 20.25])  # the deadline, then each attempt's begin and ends
     monkeypatch.setattr(Worker, "make", lambda self, *_: self.outcomes.pop(0))
     worker = Worker(
-        [claim(1), claim(2)], ["freed", "staged"], FREED._replace(adjustment=Adjustment(model="other")),
+        [claim(1), claim(2)],
+        ["freed", "staged"],
+        FREED._replace(adjustment=Adjustment(model="other")),
         AttemptOutcome(msgspec.structs.replace(ANSWER, model="other"), USED),
-    )  # fmt: skip
+    )
     with monkeypatch.context() as patched:
         patched.setattr(time, "monotonic", lambda: next(now))
         assert worker.run() == "staged"

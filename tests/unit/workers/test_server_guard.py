@@ -81,12 +81,17 @@ def test_a_server_that_refuses_to_shut_down_keeps_no_start_waiting(
         handed = [file.fileno() for file in (lock, users, server)]
         guard = subprocess.Popen(
             [
-                sys.executable, "-I", "-S", server_guard.__file__, *map(str, handed), str(record),
+                sys.executable,
+                "-I",
+                "-S",
+                server_guard.__file__,
+                *map(str, handed),
+                str(record),
                 str(tmp_path / "server.sock"),
             ],
             stdin=subprocess.DEVNULL,
             pass_fds=handed,
-        )  # fmt: skip
+        )
     try:
         assert stubborn.refused.wait(60)
 
@@ -119,8 +124,11 @@ def test_it_waits_for_the_end_of_its_host_alone(
         command = [sys.executable, "-I", "-S", server_guard.__file__, *map(str, handed), str(tmp_path / "server.json")]
         guard = subprocess.Popen(
             [*command, str(tmp_path / "server.sock")],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, pass_fds=handed,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=handed,
+        )
     with guard:
         try:
             assert guard.stdin is not None
@@ -319,10 +327,15 @@ class Connection:
 @pytest.mark.parametrize(
     ("says", "is_down"),
     [
-        ((), True), ((b"+OK\r\n",), True), ((b"+OK\r\n", b"-ERR"), False), ((b"-ERR Errors",), False),
-        ((TimeoutError(),), False), ((b"+OK\r\n", TimeoutError()), False), ((ConnectionResetError(),), True),
+        ((), True),
+        ((b"+OK\r\n",), True),
+        ((b"+OK\r\n", b"-ERR"), False),
+        ((b"-ERR Errors",), False),
+        ((TimeoutError(),), False),
+        ((b"+OK\r\n", TimeoutError()), False),
+        ((ConnectionResetError(),), True),
     ],
-)  # fmt: skip
+)
 def test_a_server_is_down_once_it_has_closed_the_connection_and_did_not_refuse(
     says: tuple[bytes | OSError, ...], is_down: bool
 ) -> None:

@@ -181,10 +181,15 @@ PIDBOX = {"headers": {}, "properties": {**HINT["properties"]}, "body": HINT["bod
 @pytest.mark.parametrize(
     ("message", "queue", "delivered"),
     [
-        (HINT, "plan", True), (HINT, "reflect", False), (None, "plan", False), (PIDBOX, "plan", False),
-        (PIDBOX, "host.celery.pidbox", True), (None, "host.celery.pidbox", False), ({"headers": {}}, "x" * 200, False),
+        (HINT, "plan", True),
+        (HINT, "reflect", False),
+        (None, "plan", False),
+        (PIDBOX, "plan", False),
+        (PIDBOX, "host.celery.pidbox", True),
+        (None, "host.celery.pidbox", False),
+        ({"headers": {}}, "x" * 200, False),
     ],
-)  # fmt: skip
+)
 def test_only_hints_of_its_kind_and_messages_that_can_be_opened_are_delivered(
     stock: list[tuple[str, Any]], message: Any, queue: str, delivered: bool
 ) -> None:
@@ -224,10 +229,19 @@ def test_a_ticket_of_a_kinds_queue_is_delivered_as_the_hints_whose_turn_it_is(
 @pytest.mark.parametrize(
     ("room", "slots", "jobs", "most"),
     [
-        (1, 99, 1, 1), (7, 99, 1, 1), (8, 99, 1, 2), (31, 99, 1, 7), (32, 99, 1, 8), (99, 99, 1, 8), (99, 15, 1, 3),
-        (0, 0, 1, 1), (99, None, 1, 8), (64, 99, 8, 2), (64, 99, 9, 1),
+        (1, 99, 1, 1),
+        (7, 99, 1, 1),
+        (8, 99, 1, 2),
+        (31, 99, 1, 7),
+        (32, 99, 1, 8),
+        (99, 99, 1, 8),
+        (99, 15, 1, 3),
+        (0, 0, 1, 1),
+        (99, None, 1, 8),
+        (64, 99, 8, 2),
+        (64, 99, 9, 1),
     ],
-)  # fmt: skip
+)
 def test_a_process_with_much_room_takes_the_hints_of_a_fourth_of_it_at_once(
     monkeypatch: pytest.MonkeyPatch, room: int, slots: int | None, jobs: int, most: int
 ) -> None:
@@ -333,7 +347,7 @@ class RedisSocket:
         ("redis+socket:///run/a%20b.sock?virtual_host=3", "/run/a b.sock", 3),
         ("redis+socket:///run/r.sock", "/run/r.sock", 0),
     ],
-)  # fmt: skip
+)
 def test_flowers_page_of_a_socket_shows_the_database_of_its_address(
     monkeypatch: pytest.MonkeyPatch, url: str, path: str, database: int
 ) -> None:

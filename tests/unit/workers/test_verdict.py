@@ -31,18 +31,34 @@ def test_whatever_only_settings_mend_says_what_to_check() -> None:
 
 def report(token: str, *, failure: str = "", limited: bool = False, took: float = 1.0) -> Report:
     return Report(
-        endpoint="default", model="m", token=token, verdict="fine", failure=failure, requests=1, tokens=10, took=took,
-        give_back=0.0, retry_after=-1, pace=0.0, ahead=0.0, first=False, tries_missing=False, limited=limited,
-        estimated=0, reasoning=0,
-    )  # fmt: skip
+        endpoint="default",
+        model="m",
+        token=token,
+        verdict="fine",
+        failure=failure,
+        requests=1,
+        tokens=10,
+        took=took,
+        give_back=0.0,
+        retry_after=-1,
+        pace=0.0,
+        ahead=0.0,
+        first=False,
+        tries_missing=False,
+        limited=limited,
+        estimated=0,
+        reasoning=0,
+    )
 
 
 def test_calls_that_just_went_well_are_told_as_one_and_in_order() -> None:
     well = [report("a", took=1.0), report("b", took=4.0), report("c", took=5.5)]
     told = added_up([*well, report("d", failure="empty"), report("e")])
     assert [(one.token, one.calls, one.tokens, one.took) for one in told] == [
-        ("", 3, 30, 3.5), ("d", 1, 10, 1.0), ("e", 1, 10, 1.0),
-    ]  # fmt: skip
+        ("", 3, 30, 3.5),
+        ("d", 1, 10, 1.0),
+        ("e", 1, 10, 1.0),
+    ]
     assert [one.token for one in added_up([report("a", limited=True), report("b", limited=True)])] == ["a", "b"]
 
 

@@ -49,10 +49,14 @@ class Process:
     def runner(self, client: Any, claims: Any, heartbeat: Any, settings: Any, kept: Any, fallbacks: Any) -> Any:
         self.runners.append(
             {
-                "client": client, "claims": claims, "heartbeat": heartbeat, "settings": settings, "kept": kept,
+                "client": client,
+                "claims": claims,
+                "heartbeat": heartbeat,
+                "settings": settings,
+                "kept": kept,
                 "fallbacks": fallbacks,
             }
-        )  # fmt: skip
+        )
         return SimpleNamespace(
             run=self.ran.append, stop=lambda: self.done.append("stop"), close=lambda: self.done.append("close")
         )

@@ -43,8 +43,20 @@ def test_times_are_told_apart_from_a_millisecond_to_a_minute() -> None:
     samples = [sample for metric in REGISTRY.collect() for sample in metric.samples]
     bounds = {s.labels["le"]: s.value for s in samples if s.labels.get("kind") == "timed" and "le" in s.labels}
     assert [*bounds] == [
-        "0.001", "0.005", "0.02", "0.1", "0.25", "0.5", "1.0", "2.5", "5.0", "10.0", "30.0", "60.0", "+Inf",
-    ]  # fmt: skip
+        "0.001",
+        "0.005",
+        "0.02",
+        "0.1",
+        "0.25",
+        "0.5",
+        "1.0",
+        "2.5",
+        "5.0",
+        "10.0",
+        "30.0",
+        "60.0",
+        "+Inf",
+    ]
     assert [bound for bound, number in bounds.items() if number] == ["+Inf"]
 
 
@@ -54,8 +66,13 @@ def test_the_process_itself_is_measured_too() -> None:
 
 # -- runs and their hosts ----------------------------------------------------------------------------
 
-HEADS = [RunHead("a", "running", True), RunHead("b", "paused", False), RunHead("c", "finished", False),
-         RunHead("d", "unreadable", False), RunHead("e", "stopped", True)]  # fmt: skip
+HEADS = [
+    RunHead("a", "running", True),
+    RunHead("b", "paused", False),
+    RunHead("c", "finished", False),
+    RunHead("d", "unreadable", False),
+    RunHead("e", "stopped", True),
+]
 
 
 def hosts(monkeypatch: pytest.MonkeyPatch, heads: Any) -> dict[str, float]:

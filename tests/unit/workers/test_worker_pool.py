@@ -255,10 +255,13 @@ def test_a_worker_has_exactly_the_settings_of_its_host(monkeypatch: pytest.Monke
     monkeypatch.setenv("PYTHONPATH", "/mine")
     monkeypatch.chdir(tmp_path)
     settings = PinnedSettings(
-        data_dir=Path("data"), redis_url=SecretStr("redis://me:secret@here/3"), morning=420,
-        limits={"run.run.calls": 3}, api_key=SecretStr("a key"),
+        data_dir=Path("data"),
+        redis_url=SecretStr("redis://me:secret@here/3"),
+        morning=420,
+        limits={"run.run.calls": 3},
+        api_key=SecretStr("a key"),
         endpoints={"ours": {"base_url": "http://here/v1", "api_key": "another key"}},
-    )  # fmt: skip
+    )
     found = worker_environment(settings)
     assert not [name for name in found if name.startswith("CELERY_")]
     assert "COGITATE_METRICS_PORT" not in found, "the host has none"

@@ -24,8 +24,13 @@ from cogitate.workers.llm.requests.request import Request
 
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
 _COMPRESSED_CONTENT = (  # gzip, zstd, deflate
-    b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda",
-)  # fmt: skip
+    b"\x1f\x8b",
+    b"\x28\xb5\x2f\xfd",
+    b"\x78\x01",
+    b"\x78\x5e",
+    b"\x78\x9c",
+    b"\x78\xda",
+)
 _PLAIN_CONTENT = (b"{", b"data:", b"event:", b":")  # of an answer that a proxy has unpacked, whatever its header says
 _STREAM_OVER = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")  # no line of JSON reads so
 _TAIL = 64  # bytes in which a stream's end is looked for

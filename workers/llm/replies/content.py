@@ -9,10 +9,22 @@ from collections.abc import Mapping
 
 _CHARSET = re.compile(r"charset=\"?([\w-]{1,40})", re.IGNORECASE)
 #: Encodings in which a response may be that says so; others, such as Punycode, take their time or are no encodings.
-_ENCODINGS = frozenset({
-    "iso8859-1", "iso8859-15", "cp1252", "cp1251", "koi8-r", "gb18030", "gbk", "gb2312", "big5", "shift_jis", "euc_jp",
-    "euc_kr",
-})  # fmt: skip
+_ENCODINGS = frozenset(
+    {
+        "iso8859-1",
+        "iso8859-15",
+        "cp1252",
+        "cp1251",
+        "koi8-r",
+        "gb18030",
+        "gbk",
+        "gb2312",
+        "big5",
+        "shift_jis",
+        "euc_jp",
+        "euc_kr",
+    }
+)
 
 
 def in_utf8(content: bytes, headers: Mapping[str, str]) -> bytes:

@@ -137,9 +137,20 @@ _BY_STATUS: dict[int, FailureKind] = {
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 4_000  # characters of an error's words that are read
 _SCALARS = (
-    "code", "type", "status", "param", "message", "msg", "status_msg", "detail", "reason", "quotaId", "retryDelay",
-    "raw", "n_ctx",
-)  # fmt: skip
+    "code",
+    "type",
+    "status",
+    "param",
+    "message",
+    "msg",
+    "status_msg",
+    "detail",
+    "reason",
+    "quotaId",
+    "retryDelay",
+    "raw",
+    "n_ctx",
+)
 #: Where Gemini and OpenRouter say more, Cloudflare and MiniMax everything, and gateways what they were told.
 _PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
 _WAITS = ("estimated_time", "retry_after")  # in seconds: Hugging Face's, and that of many gateways

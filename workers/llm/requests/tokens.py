@@ -190,8 +190,10 @@ def prompt_tokens(prompt: Prompt) -> int:
 def prompt_parts(prompt: Prompt) -> Tokens:
     """Return the tokens of a request in two parts."""
     parts = (
-        _known_part(prompt.system), _known_part(prompt.user), _schema_tokens(prompt.answer, prompt.constraints),
-    )  # fmt: skip
+        _known_part(prompt.system),
+        _known_part(prompt.user),
+        _schema_tokens(prompt.answer, prompt.constraints),
+    )
     return Tokens(MESSAGE_OVERHEAD + sum(part.plain for part in parts), sum(part.others for part in parts))
 
 

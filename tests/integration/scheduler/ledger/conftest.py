@@ -13,9 +13,15 @@ def run(client: Redis) -> Redis:
     """A run at tick 6, whose host's next step is the fourth, with an open job that nobody has claimed."""
     client.set(INCARNATION, NONCE)
     state = {
-        "epoch": 1, "holder": "h", "seq": 4, "step": "old", "tick": 6, "status": "running", "schema": 3,
+        "epoch": 1,
+        "holder": "h",
+        "seq": 4,
+        "step": "old",
+        "tick": 6,
+        "status": "running",
+        "schema": 3,
         "settings": '{"claim_cap":3}',
-    }  # fmt: skip
+    }
     client.hset(STATE, mapping=state)
     client.hset(f"{RUN}job:k", mapping=JOB)
     client.sadd(f"{RUN}jobs", "k")

@@ -25,10 +25,24 @@ ANSWER = '{"source":"llm","usage":{"calls":1,"tokens":70,"usd_micros":4}}'
 
 
 JOB: dict[Any, Any] = {
-    "state": "open", "token": "", "claims": 0, "due": 9, "job": "J", "owner": "a", "calls": 1, "tokens": 100,
-    "usd_micros": 0, "cells": '["day","run","gone","run"]', "pools": "[]", "last": "[0,0,0]", "latest": "", "tick": 6,
-    "reads": "[]", "schema": 3, "losses": 0,
-}  # fmt: skip
+    "state": "open",
+    "token": "",
+    "claims": 0,
+    "due": 9,
+    "job": "J",
+    "owner": "a",
+    "calls": 1,
+    "tokens": 100,
+    "usd_micros": 0,
+    "cells": '["day","run","gone","run"]',
+    "pools": "[]",
+    "last": "[0,0,0]",
+    "latest": "",
+    "tick": 6,
+    "reads": "[]",
+    "schema": 3,
+    "losses": 0,
+}
 
 
 #: An attempt that nothing was reserved for.
@@ -80,18 +94,21 @@ def window(client: Redis) -> dict[str, int]:
 
 
 def settle(
-    client: Redis, result: str = ANSWER, used: tuple[int, int, int] = (1, 70, 0), token: str = "t", failure: str = "",
-    note: str = "", incarnation: str = NONCE,
-) -> Any:  # fmt: skip
+    client: Redis,
+    result: str = ANSWER,
+    used: tuple[int, int, int] = (1, 70, 0),
+    token: str = "t",
+    failure: str = "",
+    note: str = "",
+    incarnation: str = NONCE,
+) -> Any:
     return call(client, "settle", incarnation, "k", token, result, *used, failure, note)
 
 
 SAVED = '{"source":"cached","saved":true,"usage":{"calls":2,"tokens":30,"usd_micros":4}}'
 
 
-def collect(
-    client: Redis, *lost: str, tick: int = 9, mode: str = "due", passes: str = "", seq: int = 4
-) -> Any:  # fmt: skip
+def collect(client: Redis, *lost: str, tick: int = 9, mode: str = "due", passes: str = "", seq: int = 4) -> Any:
     return step(client, "collect", tick, mode, passes, *lost, seq=seq)
 
 
@@ -100,10 +117,17 @@ def stage_fallback(client: Redis, fallback: str = "F", token: str = "t", incarna
 
 
 def advance(
-    client: Redis, *, awaited: tuple[str, ...] = (), charged: tuple[str, ...] = (), closed: tuple[str, ...] = (),
-    windows: tuple[tuple[str, int, int], ...] = (), writes: tuple[Any, ...] = (), tick: int = 7, seq: int = 4,
+    client: Redis,
+    *,
+    awaited: tuple[str, ...] = (),
+    charged: tuple[str, ...] = (),
+    closed: tuple[str, ...] = (),
+    windows: tuple[tuple[str, int, int], ...] = (),
+    writes: tuple[Any, ...] = (),
+    tick: int = 7,
+    seq: int = 4,
     mode: str = "due",
-) -> Any:  # fmt: skip
+) -> Any:
     args: list[Any] = [tick, "line", "digest", "chain", mode, len(awaited)]
     args += [part for key in awaited for part in (key, f"awaits {key}")]
     args += [len(charged), *(part for key in charged for part in (key, f"charges {key}"))]

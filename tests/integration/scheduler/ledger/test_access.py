@@ -91,9 +91,14 @@ def client_of(server: EmbeddedServer, role: str) -> Redis:
 
 def settings_of(server: EmbeddedServer, role: str, folder: Path, **more: Any) -> Settings:
     given: dict[str, Any] = {
-        "redis_url": SecretStr(url(server, role)), "broker_url": SecretStr(url(server, role, 1)),
-        "data_dir": folder, "minutes_per_tick": 10, "workers": 0, "concurrency": 2, "real_day_tokens": 1_000_000,
-    }  # fmt: skip
+        "redis_url": SecretStr(url(server, role)),
+        "broker_url": SecretStr(url(server, role, 1)),
+        "data_dir": folder,
+        "minutes_per_tick": 10,
+        "workers": 0,
+        "concurrency": 2,
+        "real_day_tokens": 1_000_000,
+    }
     return Settings(**given, **more)
 
 
@@ -111,8 +116,11 @@ def worker(settings: Settings) -> Iterator[Path]:
     with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "celery", "-A", "cogitate", "worker", "--loglevel", "info"],
-            env=worker_environment(settings), cwd=settings.data_dir, stdout=out, stderr=out,
-        )  # fmt: skip
+            env=worker_environment(settings),
+            cwd=settings.data_dir,
+            stdout=out,
+            stderr=out,
+        )
     try:
         yield log
         assert process.poll() is None, log.read_text()
@@ -127,9 +135,13 @@ def test_a_whole_run_with_each_under_its_own_user(
     places = {"COGITATE_REDIS_URL": url(server, "observer"), "COGITATE_BROKER_URL": url(server, "observer", 1)}
     with FakeEndpoint() as endpoint:
         model: dict[str, Any] = {
-            "llm": "openai", "base_url": endpoint.url, "model": "stand-in", "limit_tokens": 1_000_000,
-            "response_cache": True, "capture": True,
-        }  # fmt: skip
+            "llm": "openai",
+            "base_url": endpoint.url,
+            "model": "stand-in",
+            "limit_tokens": 1_000_000,
+            "response_cache": True,
+            "capture": True,
+        }
         with (
             worker(settings_of(server, "worker", tmp_path, **model)) as log,
             flower(tmp_path / "flower", "--basic-auth=me:secret", **places) as address,
@@ -217,7 +229,7 @@ FORBIDDEN: dict[str, tuple[Callable[[Redis, str], object], ...]] = {
         lambda c, p: c.brpop("cogitate:plan"),
         lambda c, p: c.publish("cogitate:/1.celery.pidbox", "shutdown"),
     ),
-}  # fmt: skip
+}
 FOR_NOBODY: tuple[Callable[[Redis, str], object], ...] = (
     lambda c, p: c.flushall(),
     lambda c, p: c.flushdb(),

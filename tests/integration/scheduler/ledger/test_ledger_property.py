@@ -41,9 +41,16 @@ from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, 
 EXAMPLES = os.environ.get("COGITATE_TEST_EXAMPLES")
 COSTS = {"think": Cost(calls=1, tokens=30, usd_micros=9), "muse": Cost(calls=2, tokens=50), "doze": Cost(calls=1)}
 CELLS = (
-    "tick.run.calls", "day.run.calls", "day.run.tokens", "day.kind:think.tokens", "day.kind:*.calls",
-    "day.owner:*.tokens", "run.run.tokens", "run.run.usd_micros", "run.owner:*.calls",
-)  # fmt: skip
+    "tick.run.calls",
+    "day.run.calls",
+    "day.run.tokens",
+    "day.kind:think.tokens",
+    "day.kind:*.calls",
+    "day.owner:*.tokens",
+    "run.run.tokens",
+    "run.run.usd_micros",
+    "run.owner:*.calls",
+)
 OWNERS = (OWNER, OTHER, "agent:cy")
 
 limits = st.dictionaries(st.sampled_from(CELLS), st.integers(0, 12), max_size=5).map(

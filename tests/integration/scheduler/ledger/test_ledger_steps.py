@@ -222,8 +222,12 @@ def test_a_run_that_is_created_again_because_the_reply_was_lost_is_there_once(cl
     assert acquire(client, "resume", "other", "second") == [b"ok", b"nonce", b"2", b"0"], "asked again"
     state = run_base("r") + "nonce:state"
     assert client.hmget(state, "schema", "created", "settings", "status", "host") == [
-        str(SCHEMA).encode(), str(SCHEMA).encode(), b"{}", b"running", b"here",
-    ]  # fmt: skip
+        str(SCHEMA).encode(),
+        str(SCHEMA).encode(),
+        b"{}",
+        b"running",
+        b"here",
+    ]
 
 
 def test_whoever_takes_a_run_says_what_it_can_read(client: Redis) -> None:

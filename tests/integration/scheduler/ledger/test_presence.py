@@ -60,9 +60,13 @@ def host_elsewhere(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[subproces
     (tmp_path / "host.py").write_text(HOST)
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     host = subprocess.Popen(
-        [sys.executable, "host.py", str(tmp_path / "data"), valkey.url], cwd=tmp_path, env=clean, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        [sys.executable, "host.py", str(tmp_path / "data"), valkey.url],
+        cwd=tmp_path,
+        env=clean,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     try:
         assert host.stdout is not None
         assert host.stdout.readline() == "in tick 2\n"

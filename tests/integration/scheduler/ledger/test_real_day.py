@@ -109,9 +109,17 @@ def test_without_a_limit_nothing_is_asked_and_without_a_server_nobody(monkeypatc
 def thoughts(tmp_path: Path, client: Redis, run: str, url: str) -> Counter[tuple[str, str]]:
     """A run in which three agents plan and reflect: how often each (source, failure) ended a job."""
     settings = Settings(
-        data_dir=tmp_path, llm="openai", base_url=url, api_key="any", limit_tokens=1_000_000, limits={},
-        real_day_tokens=4_000, act_interval=0, rate_share=0.0, repair_from=1440,
-    )  # fmt: skip
+        data_dir=tmp_path,
+        llm="openai",
+        base_url=url,
+        api_key="any",
+        limit_tokens=1_000_000,
+        limits={},
+        real_day_tokens=4_000,
+        act_interval=0,
+        rate_share=0.0,
+        repair_from=1440,
+    )
     owners = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "bob", "eve")}
     with TickLoop(
         run=run, owners=owners, settings=settings, ticks=12, start_minute=900, inline=True, client=client
@@ -152,9 +160,15 @@ def test_a_run_in_memory_that_no_other_run_sees_is_refused_with_such_a_limit(
     def opened(**more: Any) -> int:
         with FakeEndpoint() as endpoint:
             settings = Settings(
-                data_dir=tmp_path, base_url=endpoint.url, api_key="any", input_price=0, output_price=0,
-                limit_tokens=100_000, **limit, **{"llm": "openai"} | more,
-            )  # fmt: skip
+                data_dir=tmp_path,
+                base_url=endpoint.url,
+                api_key="any",
+                input_price=0,
+                output_price=0,
+                limit_tokens=100_000,
+                **limit,
+                **{"llm": "openai"} | more,
+            )
             with TickLoop(run="town", owners={"agent:a": Profile(name="A")}, settings=settings, inline=True):
                 return endpoint.stats().requests
 

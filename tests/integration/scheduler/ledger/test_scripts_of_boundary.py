@@ -71,8 +71,10 @@ def test_what_is_due_and_what_is_ready_is_told(run: Redis) -> None:
     assert collect(run)[1] == ["k", "open", "", "0", "0", "", "", ""]
     rows = collect(run, mode="ready", seq=5)[1]
     assert {rows[at]: rows[at + 1 : at + 8] for at in range(0, len(rows), 8)} == {
-        "k": ["open", "", "0", "0", "", "", ""], "now": row, "just": row,
-    }  # fmt: skip
+        "k": ["open", "", "0", "0", "", "", ""],
+        "now": row,
+        "just": row,
+    }
     assert len(rows) == 24
     run.sadd(f"{RUN}due:8", "no record")
     assert collect(run, tick=8, seq=6)[1] == ["no record", "", "", "0", "0", "", "", ""]
@@ -111,8 +113,15 @@ def test_a_tick_is_committed_with_what_it_writes(run: Redis) -> None:
     run.sadd(f"{RUN}due:8", "k")
     writes = ("HSET", "head:a", 2, "text", "tea", "HDEL", "head:a", "numbers", "gone 17", "SET", "view", 1, "V")
     assert advance(run, writes=writes) == [
-        "ok", ["k", "open", "", "0", "0", "", "", ""], [], [], [], [], [], [],
-    ]  # fmt: skip
+        "ok",
+        ["k", "open", "", "0", "0", "", "", ""],
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+    ]
     assert held(run, "head:a") == {"text": "tea"}
     assert run.get(f"{RUN}view") == b"V"
     assert plain(run.lrange(f"{RUN}journal", 0, -1)) == ["line"]

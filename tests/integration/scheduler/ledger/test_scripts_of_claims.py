@@ -17,9 +17,15 @@ def test_a_first_claim_takes_the_job_out_of_the_open_ones(run: Redis) -> None:
     assert (job["token"], job["latest"], job["claims"], json.loads(job["last"])) == ("t", "t", "1", [1, 100, 0])
     assert members(run, "unclaimed") == set()
     assert {token: json.loads(raw) for token, raw in held(run, "attempts").items()} == {
-        "t": {"job": "k", "worker": "w", "tick": 6, "cells": ["day", "run", "gone", "run"], "reserved": [1, 100, 0],
-              "pooled": 0},
-    }  # fmt: skip
+        "t": {
+            "job": "k",
+            "worker": "w",
+            "tick": 6,
+            "cells": ["day", "run", "gone", "run"],
+            "reserved": [1, 100, 0],
+            "pooled": 0,
+        },
+    }
     assert (held(run, "open"), held(run, "beats")) == ({"6": "2"}, {"w": "0"})
     assert window(run) == {"calls|reserved": 1, "tokens|reserved": 100}
     assert not run.exists(f"{RUN}alone", f"{RUN}retries", f"{RUN}window:gone")
@@ -116,9 +122,12 @@ def test_a_further_attempt_needs_room_in_the_retry_pool(
     if granted:
         assert claim(run)[:3] == ["ok", "n", 2]
         assert window(run) == {
-            "calls|reserved": 2, "tokens|reserved": 200, "calls|pool": 1, "tokens|pool": held_before + 90,
+            "calls|reserved": 2,
+            "tokens|reserved": 200,
+            "calls|pool": 1,
+            "tokens|pool": held_before + 90,
             "usd_micros|pool": 4,
-        }  # fmt: skip
+        }
         assert "empty" not in held(run, "job:k")
         assert {token: json.loads(raw) for token, raw in held(run, "retries").items()} == {
             "t0": {"job": "k", "used": [1, 90, 4]}

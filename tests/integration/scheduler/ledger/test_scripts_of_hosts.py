@@ -208,9 +208,19 @@ def test_a_host_creates_a_run_once_and_takes_it_over(client: Redis) -> None:
     assert acquire(client, "create", "n", "h", 3, "settings", "S") == ["ok", "n", "1", "0"]
     state = held(client, "state")
     assert state == {
-        "schema": "3", "created": "3", "epoch": "1", "seq": "0", "step": "", "tick": "0", "digest": "", "chain": "",
-        "settings": "S", "holder": "h", "host": "somebody", "status": "running",
-    }  # fmt: skip
+        "schema": "3",
+        "created": "3",
+        "epoch": "1",
+        "seq": "0",
+        "step": "",
+        "tick": "0",
+        "digest": "",
+        "chain": "",
+        "settings": "S",
+        "holder": "h",
+        "host": "somebody",
+        "status": "running",
+    }
     assert acquire(client, "create", "n", "h", 3, "settings", "T") == ["ok", "n", "1", "0"], "its reply was lost"
     assert held(client, "state") == state
     assert acquire(client, "create", "m", "other") == ["exists"]

@@ -20,9 +20,14 @@ def test_a_real_day_holds_what_its_limits_allow_and_no_more(client: Redis) -> No
     assert real_day(client, "settle", "a", 70, 5) == "settled"
     assert real_day(client, "settle", "a", 70, 5) == "unknown"
     assert of_day(client) == {
-        "reserved:tokens": "40", "reserved:usd_micros": "30", "spent:tokens": "70", "spent:usd_micros": "5",
-        "overrun:tokens": "10", "refused": "2", "call:b": "40,30",
-    }  # fmt: skip
+        "reserved:tokens": "40",
+        "reserved:usd_micros": "30",
+        "spent:tokens": "70",
+        "spent:usd_micros": "5",
+        "overrun:tokens": "10",
+        "refused": "2",
+        "call:b": "40,30",
+    }
     assert real_day(client, "reserve", "c", 1, 0, *limits) == "refused", "what was spent counts"
     assert real_day(client, "reserve", "c", 1, 0, "", "", 900) == "reserved", "no limit"
 

@@ -56,9 +56,13 @@ def test_what_goes_beyond_its_reservation_is_told(run: Redis) -> None:
     claim(run)
     settle(run, used=(3, 130, 2))
     assert window(run) == {
-        "calls|spent": 3, "tokens|spent": 130, "usd_micros|spent": 2, "calls|overrun": 2, "tokens|overrun": 30,
+        "calls|spent": 3,
+        "tokens|spent": 130,
+        "usd_micros|spent": 2,
+        "calls|overrun": 2,
+        "tokens|overrun": 30,
         "usd_micros|overrun": 2,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(("times", "note", "noted"), [("1", "note", ["6 note"]), ("0", "note", []), ("1", "", [])])
@@ -96,9 +100,14 @@ def test_an_attempt_that_was_overtaken_is_paid_for_and_no_more(run: Redis) -> No
     assert settle(run, used=(1, 170, 0)) == "accounted"
     assert held(run, "job:k") == before
     assert window(run) == {
-        "calls|reserved": 1, "tokens|reserved": 100, "calls|pool": 1, "tokens|pool": 170, "calls|spent": 1,
-        "tokens|spent": 170, "tokens|overrun": 70,
-    }  # fmt: skip
+        "calls|reserved": 1,
+        "tokens|reserved": 100,
+        "calls|pool": 1,
+        "tokens|pool": 170,
+        "calls|spent": 1,
+        "tokens|spent": 170,
+        "tokens|overrun": 70,
+    }
     assert json.loads(held(run, "retries")["t"]) == {"job": "k", "used": [1, 170, 0]}
     assert settle(run, "", token="u", used=(0, 0, 0)) == "freed"
     run.hset(f"{RUN}job:k", "token", "v")
@@ -111,8 +120,13 @@ def test_of_a_dead_job_the_first_answer_is_kept(run: Redis) -> None:
     claim(run)
     run.hset(f"{RUN}job:k", "state", "dead")
     record = held(run, "attempts")["t"]
-    for result, kept in (("", None), ('{"source":"heuristic"}', None), ("x", None), (ANSWER, ANSWER),
-                         (ANSWER + " ", ANSWER)):  # fmt: skip
+    for result, kept in (
+        ("", None),
+        ('{"source":"heuristic"}', None),
+        ("x", None),
+        (ANSWER, ANSWER),
+        (ANSWER + " ", ANSWER),
+    ):
         run.hset(f"{RUN}attempts", "t", record)
         assert settle(run, result) == "accounted"
         assert held(run, "job:k").get("result") == kept
@@ -129,7 +143,7 @@ def test_of_a_dead_job_the_first_answer_is_kept(run: Redis) -> None:
         ("", True, "accounted"),
         (ANSWER, False, "accounted"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_after_the_end_is_offered_if_it_is_awaited(
     run: Redis, result: str, awaited: bool, answer: str
 ) -> None:

@@ -27,8 +27,11 @@ def test_a_run_whose_state_and_messages_go_through_tls(valkey: EmbeddedServer, t
         with log.open("wb") as out:
             worker = Popen(
                 [sys.executable, "-m", "celery", "-A", "cogitate", "worker", "--loglevel", "info"],
-                env=worker_environment(settings), cwd=tmp_path, stdout=out, stderr=out,
-            )  # fmt: skip
+                env=worker_environment(settings),
+                cwd=tmp_path,
+                stdout=out,
+                stderr=out,
+            )
         try:
             owners = {"agent:ada": Profile(name="Ada")}
             with TickLoop(run="town", owners=owners, settings=settings, start_minute=355, ticks=12) as loop:

@@ -50,10 +50,14 @@ def test_a_host_does_not_resume_what_a_newer_version_wrote(client: Redis) -> Non
 @pytest.mark.parametrize(
     "read",
     [
-        audit, summarise_run, JobHistory, budget_vitals, cadence_vitals,
+        audit,
+        summarise_run,
+        JobHistory,
+        budget_vitals,
+        cadence_vitals,
         lambda client, run: replay(client, run, FakeRedis()),
     ],
-)  # fmt: skip
+)
 def test_readers_refuse_a_newer_run(client: Redis, read: Callable[[Redis, str], object]) -> None:
     host = Host(client)
     host.turn()

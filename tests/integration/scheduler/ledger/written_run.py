@@ -83,11 +83,23 @@ def settings_for(data_dir: Path, base_url: str) -> Settings:
     """Limits that bind, jobs that stay open for ticks, a lease that runs out at the next look, a memory of each policy,
     a model at that address."""
     return Settings(
-        llm="openai", base_url=base_url, api_key=SecretStr("any"), limit_tokens=1_000_000,
-        data_dir=data_dir, minutes_per_tick=10, latency=LATENCY, wait=0, lease=1e-9, hint_interval=1e9, claim_cap=2,
+        llm="openai",
+        base_url=base_url,
+        api_key=SecretStr("any"),
+        limit_tokens=1_000_000,
+        data_dir=data_dir,
+        minutes_per_tick=10,
+        latency=LATENCY,
+        wait=0,
+        lease=1e-9,
+        hint_interval=1e9,
+        claim_cap=2,
         limits={"tick.run.calls": 4, "day.run.calls": 24, "day.kind:recount.calls": 1, "run.run.calls": 200},
-        policies={"npc": "cells", "agent:ben": "tokens"}, token_limit=150, cells=2, rate_share=0.5,
-    )  # fmt: skip
+        policies={"npc": "cells", "agent:ben": "tokens"},
+        token_limit=150,
+        cells=2,
+        rate_share=0.5,
+    )
 
 
 def live(loop: TickLoop, ticks: int) -> None:
@@ -173,9 +185,7 @@ def _text(raw: Any) -> str:
 def write(path: Path) -> None:
     """Make the run and write it, one key a line."""
     client = FakeRedis()
-    with (
-        tempfile.TemporaryDirectory() as folder, FakeEndpoint() as endpoint, pytest.MonkeyPatch.context() as patch
-    ):  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder, FakeEndpoint() as endpoint, pytest.MonkeyPatch.context() as patch:
         patch.setattr("cogitate.workers.jobs.inline.InlinePublisher", Careless)
         settings = settings_for(Path(folder), endpoint.url)
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, inline=True, client=client, ticks=TICKS + 1) as loop:

@@ -17,9 +17,13 @@ PLACES = (
     Location(id="garden", name="Rose Garden", tags=("outdoors",)),
 )
 BAKER: dict[str, Any] = {
-    "name": "Klaus", "occupation": "baker", "home": "dorm", "work": "cafe", "currently": "Klaus is writing a novel.",
+    "name": "Klaus",
+    "occupation": "baker",
+    "home": "dorm",
+    "work": "cafe",
+    "currently": "Klaus is writing a novel.",
     "routine": "Klaus goes to bed around 11pm, awakes up around 7am, eats dinner around 6pm.",
-}  # fmt: skip
+}
 
 
 CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [

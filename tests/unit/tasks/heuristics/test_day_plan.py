@@ -84,9 +84,15 @@ def test_who_joins_in_the_afternoon_begins_at_once_up_to_an_hour_before_the_end_
 
 
 @pytest.mark.parametrize(
-    ("wakes", "work", "begins"), [("6am", "cafe", "9:00"), ("8:01am", "cafe", "9:01"), ("7am", "dorm", "8:00"),
-                                  ("7:01am", "dorm", "8:01"), ("10am", "cafe", "11:00")],
-)  # fmt: skip
+    ("wakes", "work", "begins"),
+    [
+        ("6am", "cafe", "9:00"),
+        ("8:01am", "cafe", "9:01"),
+        ("7am", "dorm", "8:00"),
+        ("7:01am", "dorm", "8:01"),
+        ("10am", "cafe", "11:00"),
+    ],
+)
 def test_work_without_hours_begins_an_hour_after_waking_at_the_soonest(wakes: str, work: str, begins: str) -> None:
     clerk = ANN | {"occupation": "clerk", "work": work, "routine": f"Ann wakes up at {wakes}."}
     assert times(clerk, "Go to work", "Work at home") == [begins]
@@ -129,23 +135,32 @@ def test_the_evening_is_free_after_work_and_around_dinner_until_bed(hours: str, 
     ("profile", "working", "continuing"),
     [
         ({"occupation": "retired teacher", "work": "lib"}, "Spend time at Oak Library", "Spend time painting a wall"),
-        ({"occupation": "pensioner", "home": "dorm", "work": "dorm", "currently": ""}, "Spend time at home",
-         "Stay at home"),
+        (
+            {"occupation": "pensioner", "home": "dorm", "work": "dorm", "currently": ""},
+            "Spend time at home",
+            "Stay at home",
+        ),
         ({"occupation": "retired teacher"}, "Spend time painting a wall", "Continue working"),
         ({"occupation": "guard at night"}, "Spend time painting a wall", "Continue working"),
         ({"occupation": "guard at night", "currently": ""}, "Work as a guard at night", "Continue working"),
         ({"occupation": "Student"}, "Go to class and study", "Spend time painting a wall"),
         ({"occupation": "Student", "currently": ""}, "Go to class and study", "Continue studying"),
-        ({"occupation": "clerk", "work": "lib"}, "Go to work at Oak Library as a clerk",
-         "Continue working at Oak Library"),
+        (
+            {"occupation": "clerk", "work": "lib"},
+            "Go to work at Oak Library as a clerk",
+            "Continue working at Oak Library",
+        ),
         ({"occupation": "clerk", "work": "mill"}, "Go to work at mill as a clerk", "Continue working at mill"),
         ({"work": "lib"}, "Go to work at Oak Library", "Continue working at Oak Library"),
-        ({"occupation": "clerk of Oak Library", "work": "lib"}, "Go to work at Oak Library as a clerk",
-         "Continue working at Oak Library"),
+        (
+            {"occupation": "clerk of Oak Library", "work": "lib"},
+            "Go to work at Oak Library as a clerk",
+            "Continue working at Oak Library",
+        ),
         ({"currently": "Ann hopes to paint a wall."}, "Paint a wall", "Continue working"),
         ({"currently": ""}, "See to the day's errands", "Continue working"),
     ],
-)  # fmt: skip
+)
 def test_what_the_day_is_spent_on_follows_from_role_place_and_occupation(
     profile: dict[str, Any], working: str, continuing: str
 ) -> None:
@@ -227,9 +242,13 @@ def test_lunch_gives_way_to_an_appointment_an_hour_before_it_or_three_quarters_a
 
 @pytest.mark.parametrize(
     ("what", "meals"),
-    [("Have lunch with Bo", ["dinner"]), ("Have dinner with Bo", ["lunch"]), ("Supper with Bo", ["lunch"]),
-     ("Sing with Bo", ["lunch", "dinner"])],
-)  # fmt: skip
+    [
+        ("Have lunch with Bo", ["dinner"]),
+        ("Have dinner with Bo", ["lunch"]),
+        ("Supper with Bo", ["lunch"]),
+        ("Sing with Bo", ["lunch", "dinner"]),
+    ],
+)
 def test_a_meal_with_somebody_stands_for_that_meal_whenever_it_is(what: str, meals: list[str]) -> None:
     plan = built(BAKER, booked=(Appointment(minute=900, what=what, location=None, number=1),))
     assert [meal for meal in ("lunch", "dinner") if any(f"Have {meal} at" in item for item in plan)] == meals

@@ -98,9 +98,16 @@ def test_a_habit_becomes_something_to_do(habit: str, sentence: str) -> None:
 
 @pytest.mark.parametrize(
     ("role", "with_article"),
-    [("baker", "a baker"), ("artist", "an artist"), ("An artist", "An artist"), ("the mayor", "the mayor"),
-     ("theologian", "a theologian"), ("Umbrella maker", "an Umbrella maker"), ("anchorman", "an anchorman")],
-)  # fmt: skip
+    [
+        ("baker", "a baker"),
+        ("artist", "an artist"),
+        ("An artist", "An artist"),
+        ("the mayor", "the mayor"),
+        ("theologian", "a theologian"),
+        ("Umbrella maker", "an Umbrella maker"),
+        ("anchorman", "an anchorman"),
+    ],
+)
 def test_a_role_has_its_article(role: str, with_article: str) -> None:
     assert _article(role) == with_article
 
@@ -198,13 +205,15 @@ def test_what_fills_a_day_matters_least_and_a_pursuit_more() -> None:
 @pytest.mark.parametrize(
     ("profile", "working"),
     [
-        (Profile(name="K", occupation="teacher of music", work="cafe"),
-         "Go to work at Hobbs Cafe as a teacher of music"),
+        (
+            Profile(name="K", occupation="teacher of music", work="cafe"),
+            "Go to work at Hobbs Cafe as a teacher of music",
+        ),
         (Profile(name="K", occupation="cook at Hobbs Cafe", work="cafe"), "Go to work at Hobbs Cafe as a cook"),
         (Profile(name="K", occupation="nurse at home"), "Work as a nurse at home"),
         (Profile(name="K", occupation="nurse at home", home="house", work="house"), "Work at home as a nurse"),
     ],
-)  # fmt: skip
+)
 def test_a_role_leaves_out_the_place_that_is_named_anyway(profile: Profile, working: str) -> None:
     assert _working(profile, [CAFE], "") == working
 

@@ -14,8 +14,10 @@ from cogitate.tasks.heuristics.identity import Routine, _clauses, pursuit_of, re
     ("text", "read"),
     [
         ("", {}),
-        ("Klaus goes to bed around 11pm, awakes up around 6am, eats dinner around 5pm.",
-         {"wake": 360, "bed": 1_380, "dinner": 1_020}),
+        (
+            "Klaus goes to bed around 11pm, awakes up around 6am, eats dinner around 5pm.",
+            {"wake": 360, "bed": 1_380, "dinner": 1_020},
+        ),
         ("has breakfast at 8am, lunch at 1pm, supper at 8pm", {"breakfast": 480, "lunch": 780, "dinner": 1_200}),
         ("sleeps at 1am", {"bed": 1_500}),
         ("goes to bed at 11:59 am", {"bed": 2_159}),
@@ -25,15 +27,17 @@ from cogitate.tasks.heuristics.identity import Routine, _clauses, pursuit_of, re
         ("works from 9am to 5pm and from 6pm to 8pm", {"work": (540, 1_020)}),
         ("studies 8am to 2pm, works 3pm to 5pm", {"work": (480, 840)}),
         ("works at 9am", {"habits": ((540, "works"),)}),
-        ("Klaus takes a walk at 4pm, swims at 5pm, reads about 6pm, paints by 7pm",
-         {"habits": ((960, "takes a walk"), (1_020, "swims"), (1_080, "reads"))}),
+        (
+            "Klaus takes a walk at 4pm, swims at 5pm, reads about 6pm, paints by 7pm",
+            {"habits": ((960, "takes a walk"), (1_020, "swims"), (1_080, "reads"))},
+        ),
         ("She sings at 4pm and dances and plays at 6pm", {"habits": ((960, "sings"), (1_080, "plays"))}),
         ("sings then dances at 4pm", {"habits": ((960, "dances"),)}),
         ("if it rains reads at 5pm", {}),
         ("at 5pm", {}),
         ("likes tea", {}),
     ],
-)  # fmt: skip
+)
 def test_a_routine_is_read_from_words(text: str, read: dict[str, Any]) -> None:
     usual = {"wake": 420, "bed": 1_320, "breakfast": None, "lunch": 720, "dinner": 1_140, "work": None, "habits": ()}
     assert read_routine(text, "Klaus") == Routine(**(usual | read))

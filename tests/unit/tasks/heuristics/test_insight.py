@@ -27,9 +27,15 @@ def noticed(
 ) -> Insight:
     by_importance = sorted(stream_of(*recent).live(), key=lambda e: (-e.importance, e.number))
     recalled = Recalled(
-        owner=KLAUS, recent=by_importance, before=before, names=WORLD.names, minute=minute, repeats=repeats or {},
-        places=PLACES, plan=plan,
-    )  # fmt: skip
+        owner=KLAUS,
+        recent=by_importance,
+        before=before,
+        names=WORLD.names,
+        minute=minute,
+        repeats=repeats or {},
+        places=PLACES,
+        plan=plan,
+    )
     return find_insight(recalled, least)
 
 
@@ -154,11 +160,16 @@ def test_of_a_promise_whose_deed_is_told_later_that_account_is_told(deed: str, a
 @pytest.mark.parametrize(
     "other",
     [
-        "Bo mended the bridge.", "Ada will mend the bridge.", "Ada asked Bo to mend the bridge.",
-        "Has Ada mended the bridge?", "If Ada mended the bridge, we could cross.", "Ada mended the gate of the farm.",
-        "Ada heard that Bo mended the bridge.", "Adam mended the bridge.",
+        "Bo mended the bridge.",
+        "Ada will mend the bridge.",
+        "Ada asked Bo to mend the bridge.",
+        "Has Ada mended the bridge?",
+        "If Ada mended the bridge, we could cross.",
+        "Ada mended the gate of the farm.",
+        "Ada heard that Bo mended the bridge.",
+        "Adam mended the bridge.",
     ],
-)  # fmt: skip
+)
 def test_a_promise_stays_open_when_no_entry_tells_that_its_giver_did_the_deed(other: str) -> None:
     made = observation("Ada promised to mend the bridge.", 600, importance=8)
     seen = observation(other, 1_900, importance=2)
@@ -176,8 +187,9 @@ def test_what_is_coming_is_told_with_its_hour_and_its_source() -> None:
     storm = observation("The storm took the roof.", 950, importance=9)
     assert noticed(party, storm) == (
         "The storm took the roof. "
-        'For day 2 at 5:00 PM: Maria Lopez told me: "I am holding a party at Hobbs Cafe tomorrow at 5 pm."', (1, 2),
-    )  # fmt: skip
+        'For day 2 at 5:00 PM: Maria Lopez told me: "I am holding a party at Hobbs Cafe tomorrow at 5 pm."',
+        (1, 2),
+    )
     declined = message("I cannot come.", 601, importance=1, speaker=KLAUS, hearer=MARIA)
     assert "For day 2" not in told(noticed(party, declined, storm))
     undated = observation("Isabella Rodriguez is preparing her dinner for 6 pm.", 700, importance=3)
@@ -211,8 +223,11 @@ _ENTRY = st.builds(
     lambda text, minute, importance, spoken: (message if spoken else observation)(
         text or "x", minute, importance=importance
     ),
-    _TEXT, st.integers(0, 2000), st.integers(1, 10), st.booleans(),
-)  # fmt: skip
+    _TEXT,
+    st.integers(0, 2000),
+    st.integers(1, 10),
+    st.booleans(),
+)
 
 
 @given(st.lists(_ENTRY, max_size=6))

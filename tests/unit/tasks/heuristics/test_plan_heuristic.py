@@ -187,11 +187,23 @@ def test_an_invitation_to_a_meal_takes_the_place_of_that_meal() -> None:
 @pytest.mark.parametrize(
     ("text", "minute"),
     [
-        ("7:00 AM", 420), ("07:00", 420), ("7am", 420), ("7", 420), ("12:30 a.m.", 30), ("noon", 720), ("19:05", 1145),
-        ("17:00 pm", 1020), ("3 o'clock", 900), ("from 5 to 7pm", 1020), ("10 to 1pm", 600), ("in the morning", None),
-        ("25:00", None), ("7:75", None), ("", None),
+        ("7:00 AM", 420),
+        ("07:00", 420),
+        ("7am", 420),
+        ("7", 420),
+        ("12:30 a.m.", 30),
+        ("noon", 720),
+        ("19:05", 1145),
+        ("17:00 pm", 1020),
+        ("3 o'clock", 900),
+        ("from 5 to 7pm", 1020),
+        ("10 to 1pm", 600),
+        ("in the morning", None),
+        ("25:00", None),
+        ("7:75", None),
+        ("", None),
     ],
-)  # fmt: skip
+)
 def test_clock_times(text: str, minute: int | None) -> None:
     assert parse_clock(text) == minute
 
@@ -224,9 +236,17 @@ left_over = st.fixed_dictionaries({"description": text, "location": st.none() | 
 )
 @settings(max_examples=150, deadline=None)
 def test_any_agent_gets_items_in_order_and_five_to_eight_if_it_has_usual_days(
-    minute: int, morning: int, routine: str, currently: str, occupation: str, home: str, places: list[Location],
-    said: list[tuple[int, str]], unfinished: list[dict[str, Any]], rested: int,
-) -> None:  # fmt: skip
+    minute: int,
+    morning: int,
+    routine: str,
+    currently: str,
+    occupation: str,
+    home: str,
+    places: list[Location],
+    said: list[tuple[int, str]],
+    unfinished: list[dict[str, Any]],
+    rested: int,
+) -> None:
     profile = Profile(name="A", routine=routine, currently=currently, occupation=occupation, home=home)
     world = WorldFacts(locations=tuple(places), morning=morning)
     stream = stream_of(*(observation(words, when) for when, words in said))

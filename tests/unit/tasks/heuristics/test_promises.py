@@ -35,11 +35,18 @@ def test_what_another_promises_is_quoted(said: str, reminder: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "Will I carry your crate?", "I'll carry your crate, shall I?", "Should I promise to carry your crate?",
-        "I will be there for you.", "I will never help you.", "I'll bake you a cake.",
-        "If it rains, I'll drive you.", "I will sell the boat.", "Maybe I will call you.", "They promise much.",
+        "Will I carry your crate?",
+        "I'll carry your crate, shall I?",
+        "Should I promise to carry your crate?",
+        "I will be there for you.",
+        "I will never help you.",
+        "I'll bake you a cake.",
+        "If it rains, I'll drive you.",
+        "I will sell the boat.",
+        "Maybe I will call you.",
+        "They promise much.",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_promise(said: str) -> None:
     assert found(message(said, 600)) == []
 
@@ -50,9 +57,11 @@ def test_a_promise_that_was_noted_is_found() -> None:
     without = observation("I promised to fix Maria Lopez's lamp.", 7, subjects=(KLAUS, MARIA))
     strangers = observation("Maria Lopez promised Isabella Rodriguez to sing.", 8, subjects=(MARIA, ISABELLA))
     assert [(p.giver, p.taker, p.deed) for p in found(noted, other, without, strangers)] == [
-        (KLAUS, MARIA, "mend the gate"), (MARIA, KLAUS, "cook"), (KLAUS, MARIA, "fix Maria Lopez's lamp"),
+        (KLAUS, MARIA, "mend the gate"),
+        (MARIA, KLAUS, "cook"),
+        (KLAUS, MARIA, "fix Maria Lopez's lamp"),
         (MARIA, ISABELLA, "sing"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_promise_that_a_line_of_nobody_known_tells_of_is_found() -> None:
@@ -152,8 +161,9 @@ def test_a_promise_that_is_repeated_is_one() -> None:
 
 def test_what_both_promise_are_two_promises() -> None:
     assert [promise.giver for promise in found(GIVEN, message(GIVEN.text, 700, speaker=KLAUS, hearer=MARIA))] == [
-        MARIA, KLAUS,
-    ]  # fmt: skip
+        MARIA,
+        KLAUS,
+    ]
 
 
 def test_a_promise_that_was_kept_may_be_made_again() -> None:

@@ -19,17 +19,32 @@ from tests.unit.tasks.kind_cases import KLAUS, MARIA, appended, case_of, message
 
 PLAN, REFLECT = Plan(Templates()), Reflect(Templates())
 OWNERS = {
-    "zh": (Profile(name="王芳", occupation="面包师", currently="正在准备中秋节的月饼。", home="home", work="bakery"),
-           ("面包店", "王芳的家"), ("面包店的烤箱坏了。", "李伟和他的妻子离婚了。", "路边有一只麻雀。")),
-    "ja": (Profile(name="佐藤花子", occupation="パン職人", currently="パンを焼いている", home="home", work="bakery"),
-           ("パン屋", "佐藤の家"), ("オーブンが壊れた。", "鈴木さんは妻と離婚した。", "雀がいる。")),
-    "ru": (Profile(name="Анна Петрова", occupation="пекарь", currently="готовит пироги", home="home", work="bakery"),
-           ("Пекарня", "Дом Анны"), ("Печь сломалась.", "Борис развёлся с женой.", "На дороге сидит воробей.")),
-    "ar": (Profile(name="مريم", occupation="خبازة", currently="تحضر الكعك للعيد", home="home", work="bakery"),
-           ("المخبز", "بيت مريم"), ("تعطل الفرن.", "طلق أحمد زوجته.", "عصفور على الطريق.")),
-    "el": (Profile(name="Άννα", occupation="αρτοποιός", currently="ετοιμάζει πίτες", home="home", work="bakery"),
-           ("Φούρνος", "Σπίτι της Άννας"), ("Ο φούρνος χάλασε.", "Ο Νίκος χώρισε.", "Ένα σπουργίτι.")),
-}  # fmt: skip
+    "zh": (
+        Profile(name="王芳", occupation="面包师", currently="正在准备中秋节的月饼。", home="home", work="bakery"),
+        ("面包店", "王芳的家"),
+        ("面包店的烤箱坏了。", "李伟和他的妻子离婚了。", "路边有一只麻雀。"),
+    ),
+    "ja": (
+        Profile(name="佐藤花子", occupation="パン職人", currently="パンを焼いている", home="home", work="bakery"),
+        ("パン屋", "佐藤の家"),
+        ("オーブンが壊れた。", "鈴木さんは妻と離婚した。", "雀がいる。"),
+    ),
+    "ru": (
+        Profile(name="Анна Петрова", occupation="пекарь", currently="готовит пироги", home="home", work="bakery"),
+        ("Пекарня", "Дом Анны"),
+        ("Печь сломалась.", "Борис развёлся с женой.", "На дороге сидит воробей."),
+    ),
+    "ar": (
+        Profile(name="مريم", occupation="خبازة", currently="تحضر الكعك للعيد", home="home", work="bakery"),
+        ("المخبز", "بيت مريم"),
+        ("تعطل الفرن.", "طلق أحمد زوجته.", "عصفور على الطريق."),
+    ),
+    "el": (
+        Profile(name="Άννα", occupation="αρτοποιός", currently="ετοιμάζει πίτες", home="home", work="bakery"),
+        ("Φούρνος", "Σπίτι της Άννας"),
+        ("Ο φούρνος χάλασε.", "Ο Νίκος χώρισε.", "Ένα σπουργίτι."),
+    ),
+}
 _ENGLISH = re.compile("[a-z]{2,}", re.IGNORECASE)
 
 

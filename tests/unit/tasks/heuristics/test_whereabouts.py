@@ -67,17 +67,29 @@ def test_people_meet_near_home_and_without_one_near_their_work() -> None:
 @pytest.mark.parametrize(
     ("taste", "mood", "visits", "other_taste", "other_mood", "goes"),
     [
-        (1.0, 0.0, 0, 0.9, 0.0, "b"), (0.9, 0.0, 0, 1.0, 0.0, "a"),  # what is less to one's taste costs more
-        (0.0, 1.0, 0, 0.0, 0.9, "b"), (0.0, 0.9, 0, 0.0, 1.0, "a"),
-        (0.41, 0.0, 0, 0.0, 0.95, "b"), (0.40, 0.0, 0, 0.0, 0.95, "a"),  # a mood counts less than half of it
-        (0.72, 0.0, 5, 0.0, 0.0, "b"), (0.71, 0.0, 5, 0.0, 0.0, "a"), (0.71, 0.0, 99, 0.0, 0.0, "a"),
-        (0.72, 0.0, 99, 0.0, 0.0, "b"), (0.43, 0.0, 3, 0.0, 0.0, "b"), (0.42, 0.0, 3, 0.0, 0.0, "a"),
+        (1.0, 0.0, 0, 0.9, 0.0, "b"),
+        (0.9, 0.0, 0, 1.0, 0.0, "a"),  # what is less to one's taste costs more
+        (0.0, 1.0, 0, 0.0, 0.9, "b"),
+        (0.0, 0.9, 0, 0.0, 1.0, "a"),
+        (0.41, 0.0, 0, 0.0, 0.95, "b"),
+        (0.40, 0.0, 0, 0.0, 0.95, "a"),  # a mood counts less than half of it
+        (0.72, 0.0, 5, 0.0, 0.0, "b"),
+        (0.71, 0.0, 5, 0.0, 0.0, "a"),
+        (0.71, 0.0, 99, 0.0, 0.0, "a"),
+        (0.72, 0.0, 99, 0.0, 0.0, "b"),
+        (0.43, 0.0, 3, 0.0, 0.0, "b"),
+        (0.42, 0.0, 3, 0.0, 0.0, "a"),
     ],
-)  # fmt: skip
+)
 def test_taste_mood_and_habit_weigh_as_they_always_have(
-    taste: float, mood: float, visits: int, other_taste: float, other_mood: float, goes: str,
+    taste: float,
+    mood: float,
+    visits: int,
+    other_taste: float,
+    other_mood: float,
+    goes: str,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """Plans that a run goes on with were made by these weights."""
     drawn = {("a",): taste, ("a", "3"): mood, ("b",): other_taste, ("b", "3"): other_mood}
     monkeypatch.setattr(whereabouts, "_of_seed", lambda name, *parts: drawn[parts])
@@ -119,13 +131,23 @@ def test_any_name_has_its_places() -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "eats", "meets"),
     [
-        ("restaurant", "Luigi's", True, False), ("", "RESTAURANT", True, False), ("diner", "Joe's", True, False),
-        ("cafe", "Hobbs", True, True), ("", "Café Luna", True, False), ("school", "Canteen", True, False),
-        ("pub", "The Crown", True, True), ("shop", "Bakery", True, False), ("bar", "Rose", False, True),
-        ("plaza", "Centre", False, True), ("", "Market Square", False, True), ("Park", "Johnson", False, True),
-        ("library", "Oak Hill", False, False), ("home", "Dorm", False, False), ("", "", False, False),
+        ("restaurant", "Luigi's", True, False),
+        ("", "RESTAURANT", True, False),
+        ("diner", "Joe's", True, False),
+        ("cafe", "Hobbs", True, True),
+        ("", "Café Luna", True, False),
+        ("school", "Canteen", True, False),
+        ("pub", "The Crown", True, True),
+        ("shop", "Bakery", True, False),
+        ("bar", "Rose", False, True),
+        ("plaza", "Centre", False, True),
+        ("", "Market Square", False, True),
+        ("Park", "Johnson", False, True),
+        ("library", "Oak Hill", False, False),
+        ("home", "Dorm", False, False),
+        ("", "", False, False),
     ],
-)  # fmt: skip
+)
 def test_what_a_place_is_called_says_whether_people_eat_or_meet_there(
     kind: str, name: str, eats: bool, meets: bool
 ) -> None:

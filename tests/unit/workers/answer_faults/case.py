@@ -13,13 +13,25 @@ from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.fault import fault_of
 
 REFLECT: dict[str, Any] = {
-    "name": "Ada", "age": None, "background": "", "currently": "",
-    "occupation": "baker", "traits": [], "people": [], "day": 3, "time": "9:00 PM",
-    "stage": "", "status": [], "reflections": [], "known": [], "summary": "", "memories": [
+    "name": "Ada",
+    "age": None,
+    "background": "",
+    "currently": "",
+    "occupation": "baker",
+    "traits": [],
+    "people": [],
+    "day": 3,
+    "time": "9:00 PM",
+    "stage": "",
+    "status": [],
+    "reflections": [],
+    "known": [],
+    "summary": "",
+    "memories": [
         {"when": "day 3, 8:00 AM", "text": "Ben asked me for the recipe of the honey bread.", "times": 1},
         {"when": "day 3, 6:00 PM", "text": "The oven smoked again, and Cleo lent me her chimney brush.", "times": 1},
     ],
-}  # fmt: skip
+}
 SYSTEM = Templates().render("reflect", REFLECT).system
 
 

@@ -37,12 +37,17 @@ PLANS = {
     "ru": ("Встать и позавтракать", "Пойти на работу", "Пообедать с соседями", "Погулять по площади", "Лечь спать"),
     "de": ("Aufstehen und frühstücken", "Zur Arbeit gehen", "Mit den Nachbarn essen", "Spazieren", "Schlafen gehen"),
     "tr": ("Kalkıp kahvaltı yapmak", "Yürüyerek işe gitmek", "Komşularla yemek yemek", "Çalışmak", "Erkenden uyumak"),
-    "es": ("Levantarse y desayunar tranquilamente", "Caminar hasta el trabajo", "Almorzar con los vecinos",
-           "Pasear por la plaza", "Acostarse temprano"),
+    "es": (
+        "Levantarse y desayunar tranquilamente",
+        "Caminar hasta el trabajo",
+        "Almorzar con los vecinos",
+        "Pasear por la plaza",
+        "Acostarse temprano",
+    ),
     "fi": ("Herätä ja syödä aamiaista", "Kävellä töihin", "Syödä lounasta naapurien kanssa", "Leipoa", "Nukkumaan"),
     "vi": ("Thức dậy và ăn sáng", "Đi bộ đến chỗ làm", "Ăn trưa với hàng xóm", "Đi dạo", "Đi ngủ sớm"),
     "he": ("לקום ולאכול ארוחת בוקר", "ללכת לעבודה", "לאכול צהריים עם השכנים", "לטייל בכיכר", "לישון"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("insight", INSIGHTS.values(), ids=INSIGHTS)

@@ -27,10 +27,14 @@ from tests.unit.workers.embedded.embedded_case import Client, Clock, Process, St
 @pytest.mark.parametrize(
     ("says", "state"),
     [
-        (None, "ready"), (BusyLoadingError("loading"), "loading"), (Late("late"), "silent"),
-        (ResponseError("MISCONF"), "ready"), (Away("refused"), "absent"), (FileNotFoundError("none"), "absent"),
+        (None, "ready"),
+        (BusyLoadingError("loading"), "loading"),
+        (Late("late"), "silent"),
+        (ResponseError("MISCONF"), "ready"),
+        (Away("refused"), "absent"),
+        (FileNotFoundError("none"), "absent"),
     ],
-)  # fmt: skip
+)
 def test_the_state_of_a_server_is_how_it_answers(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, says: Any, state: str
 ) -> None:
@@ -214,8 +218,10 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         EmbeddedServer(tmp_path / "file" / "run").start()
 
 
-@pytest.mark.parametrize(("mode", "uid", "fine"), [(0o040700, 0, True), (0o040710, 0, False), (0o040701, 0, False),
-                                                   (0o040700, 1, False), (0o120700, 0, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "uid", "fine"),
+    [(0o040700, 0, True), (0o040710, 0, False), (0o040701, 0, False), (0o040700, 1, False), (0o120700, 0, False)],
+)
 def test_a_folder_of_a_socket_is_a_private_one_of_this_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, uid: int, fine: bool
 ) -> None:
