@@ -94,15 +94,29 @@ def own_logging() -> Generator[None]:
     structlog.reset_defaults()
 
 
-@pytest.fixture
-def without_own_kinds() -> Generator[None]:
-    """Forget the kinds that a test registers, when it ends."""
-    from cogitate.tasks import registry  # here, since tests of programs import nothing of the product
+@contextlib.contextmanager
+def kinds_restored() -> Generator[None]:
+    """Forget the kinds that a block registers: every run after it in this process would think with them too."""
+    from cogitate.tasks import registry  # here, since collecting imports nothing of the product
 
     before = dict(registry._kinds)
     yield
     registry._kinds.clear()
     registry._kinds.update(before)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kinds_of_module() -> Generator[None]:
+    """Forget the kinds that fixtures of a module register."""
+    with kinds_restored():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def kinds_of_test() -> Generator[None]:
+    """Forget the kinds that a test registers."""
+    with kinds_restored():
+        yield
 
 
 @pytest.fixture(scope="session")

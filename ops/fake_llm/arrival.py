@@ -52,9 +52,8 @@ def listening_socket(host: str, port: int, backlog: int) -> StampedSocket:
 
 
 def arrival(writer: asyncio.StreamWriter) -> float:
-    """Return the arrival time of a connection's latest request by the event loop's clock, or the present time."""
-    now = asyncio.get_running_loop().time()
+    """Return the wall-clock time at which a connection's latest request arrived, or the present time."""
     stamped = getattr(writer.get_extra_info("socket"), "_sock", None)  # asyncio wraps it
     if not isinstance(stamped, StampedSocket) or stamped.arrived is None:
-        return now
-    return now - max(0.0, time.time() - stamped.arrived)
+        return time.time()
+    return stamped.arrived

@@ -71,27 +71,22 @@ def steered(valkey_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFact
 
 
 def live(folder: Path, client: Redis) -> None:
-    known = dict(registry._kinds)
     registry.register(Shout())
-    try:
-        with TickLoop(
-            run=RUN,
-            owners={OWNER: Profile(name=TEXT, occupation=TEXT)},
-            settings=Settings(data_dir=folder),
-            start_minute=400,
-            ticks=12,
-            inline=True,
-            client=client,
-        ) as loop:
-            for tick in loop:
-                if tick.number == 2:
-                    loop.observe(OWNER, {"text": TEXT, "minute": tick.minute, "importance": 8})
-                    loop.request("shout", OWNER)
-                if tick.number == 5:
-                    loop.state.warnings[f"host.{CLEAR}"] += 1
-    finally:
-        registry._kinds.clear()
-        registry._kinds.update(known)
+    with TickLoop(
+        run=RUN,
+        owners={OWNER: Profile(name=TEXT, occupation=TEXT)},
+        settings=Settings(data_dir=folder),
+        start_minute=400,
+        ticks=12,
+        inline=True,
+        client=client,
+    ) as loop:
+        for tick in loop:
+            if tick.number == 2:
+                loop.observe(OWNER, {"text": TEXT, "minute": tick.minute, "importance": 8})
+                loop.request("shout", OWNER)
+            if tick.number == 5:
+                loop.state.warnings[f"host.{CLEAR}"] += 1
     client.hset(RunStore.open(client, RUN).key("state"), "host", f"me{CLEAR}")
 
 

@@ -32,7 +32,7 @@ OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ada", "Ben",
 
 
 @pytest.fixture
-def dreams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_own_kinds: None) -> Iterator[str]:
+def dreams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The name of a module with the page's example, which this process can import."""
     examples = re.findall(r"^```python\n(.*?)^```$", EXTENDING.read_text(), flags=re.MULTILINE | re.DOTALL)
     example = next(body for body in examples if "class Dream:" in body)
@@ -175,9 +175,7 @@ register(Dream())
 """
 
 
-def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_own_kinds: None
-) -> None:
+def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dreaming.py").write_text(DREAMING)
     monkeypatch.syspath_prepend(tmp_path)
     data_dir = tmp_path / "data"

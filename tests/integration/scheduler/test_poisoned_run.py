@@ -24,8 +24,6 @@ from cogitate.tasks.job import Request
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 
-pytestmark = pytest.mark.usefixtures("without_own_kinds")
-
 ADA = "agent:ada"
 OWNERS = {ADA: Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
 TICKS, ALL = 8, 14

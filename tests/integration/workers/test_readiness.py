@@ -59,7 +59,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def registered(without_own_kinds: None) -> Callable[[str], None]:
+def registered() -> Callable[[str], None]:
     """Register a kind by a name in this process alone."""
 
     def register(name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -171,7 +171,7 @@ def test_a_fork_of_the_host_reads_nothing(cogitate_loop: Loops, monkeypatch: pyt
 
 
 @pytest.fixture
-def quoting() -> Iterator[list[str]]:
+def quoting() -> list[str]:
     """A kind that notes the two memories which its run's profile finds for "bread"."""
     noted: list[str] = []
 
@@ -186,8 +186,7 @@ def quoting() -> Iterator[list[str]]:
     kind = Own(makes=quote, asks=once, latency=3)
     kind.recalls = True  # type: ignore[attr-defined]
     registry.register(kind)
-    yield noted
-    del registry._kinds[kind.name]
+    return noted
 
 
 @pytest.mark.parametrize(

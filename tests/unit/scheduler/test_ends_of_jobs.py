@@ -20,7 +20,6 @@ from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.steering.operators import ask
 from tests.unit.tasks.own_kind_case import Own
 
-pytestmark = pytest.mark.usefixtures("without_own_kinds")
 Loops = Callable[..., TickLoop]
 ADA, BEN = "agent:ada", "agent:ben"
 OWNERS = {ADA: Profile(name="Ada"), BEN: Profile(name="Ben")}

@@ -31,8 +31,6 @@ from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
 from tests.unit.tasks.own_kind_case import Own, Said, asked_every_tick, remembered
 
-pytestmark = pytest.mark.usefixtures("without_own_kinds")
-
 ADA = {"agent:ada": Profile(name="Ada Smith")}
 TICKS = 5
 

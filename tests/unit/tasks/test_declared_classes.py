@@ -16,8 +16,6 @@ from cogitate.tasks.own.declared_kind import declaring_modules
 from cogitate.tasks.registry import is_kind, kind_of
 from tests.unit.tasks.own_kind_case import Said
 
-pytestmark = pytest.mark.usefixtures("without_own_kinds")
-
 
 class Numbers(BaseModel):
     """No text at all."""

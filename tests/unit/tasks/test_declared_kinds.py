@@ -19,8 +19,6 @@ from cogitate.tasks.own.declared_kind import declaring_modules
 from cogitate.tasks.registry import kind_of, kinds, register_builtin
 from tests.unit.tasks.kind_cases import KLAUS, case_of, message, moment_of, observation, stream_of
 
-pytestmark = pytest.mark.usefixtures("without_own_kinds")
-
 SEEN = [observation(f"Saw heron number {number}.", 100 * number) for number in range(1, 7)]
 SEEN += [
     observation("Saw heron number 7.", 700, subjects=(KLAUS, "agent:maria")),

@@ -20,7 +20,6 @@ from cogitate.tasks.registry import kind_of
 from cogitate.workers.answer_faults.fault import fault_of
 from tests.repository import ROOT
 
-pytestmark = pytest.mark.usefixtures("without_own_kinds")
 ADA = "agent:ada"
 HEARD = Entry(type="observation", text="The bridge fell.", minute=1, number=1)
 TOLD = Tell(ADA, "vote", {"yes": True})

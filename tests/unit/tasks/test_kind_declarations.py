@@ -21,8 +21,6 @@ from cogitate.tasks.kind import Halving, NoParams, bounds
 from cogitate.tasks.registry import is_kind, kind_names, kind_of, register
 from tests.unit.tasks.own_kind_case import Own, asked_every_tick
 
-pytestmark = pytest.mark.usefixtures("without_own_kinds")
-
 ADA = {"agent:ada": Profile(name="Ada Smith")}
 
 

@@ -45,7 +45,7 @@ class Thought(Answer):
 
 
 @pytest.fixture(autouse=True)
-def own_kind(without_own_kinds: None) -> None:
+def own_kind() -> None:
     register(Own(output_cap=50))
 
 

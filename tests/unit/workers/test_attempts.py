@@ -19,7 +19,7 @@ from tests.unit.workers.attempts_case import (
 
 
 @pytest.fixture(autouse=True)
-def own_kind(without_own_kinds: None) -> None:
+def own_kind() -> None:
     register(Own(output_cap=50))
 
 

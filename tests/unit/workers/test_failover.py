@@ -46,7 +46,7 @@ ANSWER = CallResult(ModelAnswer(usage=USED, value=Said(text="La la la.")), saved
 
 
 @pytest.fixture(autouse=True)
-def own_kind(without_own_kinds: None) -> None:
+def own_kind() -> None:
     register(Own(output_cap=50))
 
 

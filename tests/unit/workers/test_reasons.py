@@ -104,7 +104,7 @@ class Acts(Own):
 
 
 @pytest.mark.parametrize("reasons", [True, False])
-def test_an_attempt_asks_a_model_for_reasons_unless_it_is_set_otherwise(reasons: bool, without_own_kinds: None) -> None:
+def test_an_attempt_asks_a_model_for_reasons_unless_it_is_set_otherwise(reasons: bool) -> None:
     kept = ModelSettings(model="m", endpoint="ours", reasons=reasons).kept_as("default")
     trying = Trying(CallResult(ModelAnswer(usage=USED, value=None), saved=False), Acts(output_cap=50))
     trying.make(model=kept)
