@@ -134,7 +134,7 @@ def test_a_host_in_typescript_says_where_it_waits_and_who_is_no_gateway(tmp_path
             host.wait()
     lines = (tmp_path / "said").read_text()
     assert lines.count(f"waiting for the gateway at {where}") == 1
-    assert f"what answers at {where} is no gateway; it says Welcome" in lines
+    assert f"the server at {where} is not a gateway; it answered Welcome" in lines
 
 
 class Elsewhere(BaseHTTPRequestHandler):
