@@ -175,12 +175,12 @@ def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
 
 
 def _is_event(what: str) -> bool:
-    """Return whether an appointment is named by what it is, not by what somebody does."""
+    """Return whether a noun names the appointment rather than an activity."""
     return what.startswith(("Attend ", "Host ", "Have "))
 
 
 def _said(sentence: str, minute: int) -> str:
-    """Return a sentence that quotes somebody, with the day on which it was said."""
+    """Return a quoting sentence with the day of the statement."""
     return f"{shorten(sentence, MAX_WHAT - 16)} (day {day_number(minute)})"
 
 

@@ -29,7 +29,7 @@ def check_integer(what: str, value: object, least: int, most: int) -> int:
 
 
 def check_text(what: str, value: object, most: int, *, blank: bool = False) -> str:
-    """Return a string that can be written: no half of a character, at most so long, and not blank unless it may be.
+    """Return a string without lone surrogates, within a length, and not blank unless allowed.
 
     Raises:
         InputError: naming it.
@@ -40,7 +40,7 @@ def check_text(what: str, value: object, most: int, *, blank: bool = False) -> s
     if len(text) > most:
         raise InputError(f"{what} has {len(text):,} characters, at most {most:,} fit: {quoted(text)}")
     if not text.isascii() and not _encodable(text):
-        raise InputError(f"{what} is {quoted(text)}: a half of a character (a surrogate) cannot be written")
+        raise InputError(f"{what} is {quoted(text)}: it has a lone surrogate; remove it")
     if not blank and is_blank(text):
         raise InputError(f"{what} is {quoted(text)}: it must not be blank")
     return text
@@ -50,7 +50,7 @@ def check_texts(what: str, values: object, *, most: int = MAX_LABEL, count: int 
     """Return several strings, each checked as `check_text` does.
 
     Raises:
-        InputError: naming them; a single string is none either.
+        InputError: naming them; also for a single string.
     """
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InputError(f"{what} are {quoted(values)}: give a list of strings")

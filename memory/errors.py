@@ -24,11 +24,11 @@ class CogitateError(Exception):
 
 
 class InputError(CogitateError, ValueError):
-    """A value that the host passed in cannot be used; the message names it and says what to pass instead."""
+    """The host passed an invalid value; the message names it and says what to pass instead."""
 
 
 class UsageError(CogitateError, RuntimeError):
-    """The host called a loop where that is not possible: outside its body, in a forked process, or as a pickle or copy.
+    """The host called a loop at the wrong place: outside its body, in a forked process, or as a pickle or copy.
 
     Call it in the body of its `for` statement, in the process that opened it.
     """
@@ -45,7 +45,7 @@ class HostInput(BaseModel):
             """Check the values.
 
             Raises:
-                InputError: naming the first that cannot be used.
+                InputError: naming the first invalid one.
             """
             try:
                 super().__init__(**given)
@@ -69,7 +69,7 @@ def printable(text: str) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return any value as an error shows it: shortened, in printable ASCII."""
+    """Return a value for an error message: shortened, in printable ASCII."""
     try:
         text = ascii(value if not isinstance(value, str) else value[:_LONGEST])
     except ENDS_PROCESS:
@@ -109,7 +109,7 @@ def require_list(value: object) -> object:
 
 
 def first_fault(error: ValidationError) -> str:
-    """Return the first fault in a model's fields: the field, its value, and what would be right."""
+    """Return the first fault in a model's fields: the field, its value, and a remedy."""
     found = error.errors(include_url=False)[0]
     where = ".".join(_field(part) for part in found["loc"])
     return printable(f"{where} {quoted(found['input'])}: {found['msg'].removeprefix('Value error, ')}")

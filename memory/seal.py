@@ -51,7 +51,7 @@ def digest_of(value: Any) -> str:
 
 
 def broken_parts(found: str, expected: str) -> list[str]:
-    """Return the parts in which a seal differs from the one that was kept; all of them if that is none."""
+    """Return the parts in which a seal differs from the stored one; all parts if the stored one is invalid."""
     words = expected.split(" ")
     if len(words) != len(PARTS):
         return list(PARTS)

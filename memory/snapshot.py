@@ -52,7 +52,7 @@ def load(data: bytes) -> Stream:
     """Return the stream that `dump` encoded.
 
     Raises:
-        ValueError: when the data is none.
+        ValueError: if the data is invalid.
     """
     try:
         try:

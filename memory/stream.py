@@ -80,7 +80,7 @@ class Stream:
         self._provisional = {n for n, e in self._live.items() if e.provisional}
         self._lines = {n: e.minute for n, e in self._live.items() if is_dialogue(e)}
         self._oldest_line: int | None = None  # game time; None: not known, or there is no line
-        self._seal: Seal | None = None  # kept up once somebody has asked for it
+        self._seal: Seal | None = None  # maintained once requested
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class Stream:
         return self._changes
 
     def report_to(self, changed: set[str]) -> None:
-        """Add the owner's name to a set whenever the stream changes; at once if it has changes that nobody took."""
+        """Add the owner's name to a set whenever the stream changes; at once if it has changes already."""
         self._changed = changed
         if self._changes is not None:
             changed.add(self.owner)

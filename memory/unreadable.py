@@ -1,7 +1,7 @@
 """Unreadable values: entries, heads and marks with values outside their types, such as an invented entry type.
 
-Custom kinds could write them before the loop checked the effects of kinds. Readers of a run leave them out and report
-them; only a replay of the journal holds them, as the host did that wrote them.
+Custom kinds could write them before the loop checked the effects of kinds. Readers of a run skip and report them; only
+a replay of the journal holds them, as the writing host did.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_entry(raw: bytes | msgspec.Raw) -> Entry:
     """Return an entry from its JSON; an `UnreadableEntry` when only values that a kind sets are wrong.
 
     Raises:
-        ValueError: when it is no entry at all.
+        ValueError: if it is not an entry.
     """
     try:
         return _ENTRY.decode(raw)
@@ -77,7 +77,7 @@ def as_it_is(fields: Any, error: msgspec.ValidationError) -> UnreadableEntry:
 
 
 def why_unreadable(entry: Entry) -> str:
-    """Return what is wrong with an entry; "" for one that can be read."""
+    """Return the fault of an entry; "" for a readable one."""
     if not isinstance(entry, UnreadableEntry):
         return ""
     try:
@@ -116,7 +116,7 @@ def read_head(raw: bytes | msgspec.Raw) -> Head:
     """Return a head from its JSON; its counters and plan statuses may have wrong values.
 
     Raises:
-        ValueError: when it is no head at all.
+        ValueError: if it is not a head.
     """
     try:
         return _HEAD.decode(raw)
@@ -132,7 +132,7 @@ def read_marks(raw: bytes | msgspec.Raw) -> Marks:
     """Return marks from their JSON; any of them may have a wrong value.
 
     Raises:
-        ValueError: when they are no marks at all.
+        ValueError: if they are invalid marks.
     """
     try:
         return _MARKS.decode(raw)

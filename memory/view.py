@@ -1,7 +1,7 @@
-"""A read-only view of what one owner remembers: for hosts and for people who look into a run.
+"""A read-only view of one owner's memory, for hosts and for people who inspect a run.
 
-A view stores nothing and copies no stream: each call reads the memory as it is at that moment, and costs about what it
-returns, except that a search scores every memory that its filters let through. What a call returns is frozen or a copy.
+A view copies no stream: each call reads the present memory, and its cost follows its result, except that a search
+scores every memory that passes its filters. Results are frozen or copies.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Relationship:
     name: str  # its display name
     words: str  # the relationship in words (`Character.relationships`); empty: none is stated
     memories: int  # live memories that involve it
-    last_minute: int | None  # game time of the latest of them; None: there is none
+    last_minute: int | None  # game time of the latest of them; None: no memory
 
 
 class MemoryView:
@@ -96,17 +96,17 @@ class MemoryView:
 
     @property
     def similarity_failure(self) -> str:
-        """Why the latest search of this view did without the similarities of embeddings; "": it did not."""
+        """Why the latest search of this view could not use embeddings; "" if it could or did not try."""
         return self._unavailable
 
     @property
     def summary(self) -> str:
-        """The long-term summary; empty: there is none yet."""
+        """The long-term summary; "" before the first one."""
         return self._source.stream().head.summary
 
     @property
     def character(self) -> Character:
-        """The facts that no compaction drops; a copy."""
+        """The facts that compaction always keeps; a copy."""
         kept = self._source.stream().head.character
         return msgspec.structs.replace(kept, relationships=dict(kept.relationships))
 
@@ -135,7 +135,7 @@ class MemoryView:
         """Return the memories that matter most for a query, best first, each with its score by component.
 
         Args:
-            query: a situation or a question; "": what comes to mind without one.
+            query: a situation or a question; "": score without one.
             limit: how many at most.
             profile: "default", "dialogue", "spec", or a table of weights by component; None: that of the run.
             about: only memories that involve one of these owners or names.
@@ -161,7 +161,7 @@ class MemoryView:
         """Return the newest memories.
 
         Raises:
-            InputError: for a limit that is none, as for each of these calls.
+            InputError: for an invalid limit, as for each of these calls.
         """
         return self._newest(check_integer("limit", limit, 0, MAX_LIMIT), lambda entry: True)
 
@@ -175,10 +175,10 @@ class MemoryView:
         return self._newest(_limit(limit), lambda entry: entry.type == wanted)
 
     def about(self, subject: str, limit: int | None = None) -> tuple[Entry, ...]:
-        """Return the memories that involve an owner or a name; the display name of an owner stands for it.
+        """Return the memories that involve an owner, by id or display name.
 
         Raises:
-            InputError: for a subject that is no name.
+            InputError: for an invalid subject.
         """
         meant = self._subjects((check_text("subject", subject, MAX_LABEL),))
         return self._newest(_limit(limit), lambda entry: any(one in meant for one in entry.subjects))
@@ -187,20 +187,19 @@ class MemoryView:
         """Return the memories whose game time is in [start, end).
 
         Raises:
-            InputError: for a time that is none.
+            InputError: for an invalid time.
         """
         first = check_integer("start", start, 0, MAX_MINUTE)
         last = check_integer("end", end, first, MAX_MINUTE)
         return self._newest(None, lambda entry: first <= entry.minute < last)
 
     def reflections(self, limit: int | None = None) -> tuple[Entry, ...]:
-        """Return the reflections; `evidence` of each names the entries that it was drawn from."""
+        """Return the reflections; `evidence` names the entries that each is based on."""
         return self._newest(_limit(limit), lambda entry: entry.type == "reflection")
 
     def conversations(self, limit: int | None = None) -> tuple[Conversation, ...]:
-        """Return the talks that the owner remembers, by their first line.
-
-        A talk that has been summarised has its summary as its one entry.
+        """Return the conversations that the owner remembers, by their first line. A summarised one holds only its
+        summary.
         """
         most = _limit(limit)
         dialogue = self._newest(None, lambda entry: entry.source == "dialogue" or entry.type == "message")
@@ -213,7 +212,7 @@ class MemoryView:
         return tuple(found if most is None else found[len(found) - min(most, len(found)) :])
 
     def relationships(self) -> tuple[Relationship, ...]:
-        """Return everybody who occurs in the memories, or whose relationship the host stated, by name."""
+        """Return every person in the memories or in the relationships that the host stated, by name."""
         names, words = self._source.names(), dict(self._source.stream().head.character.relationships)
         count: dict[str, int] = {}
         latest: dict[str, int] = {}
@@ -237,7 +236,7 @@ class MemoryView:
         return tuple(sorted(found, key=lambda one: (one.name, one.who)))
 
     def plan(self) -> CurrentPlan | None:
-        """Return the plan that is valid now, with the status of each item and what is next; None: there is none."""
+        """Return the current plan, with the status of each item and the next one; None without a plan."""
         stream, minute = self._source.stream(), self._source.minute()
         entry = stream.current_plan(minute)
         if entry is None:
@@ -256,11 +255,11 @@ class MemoryView:
         profile: str | Mapping[str, float] | None = None,
         about: str | Iterable[str] = (),
     ) -> str:
-        """Return lines for a prompt of the host's own, within a number of tokens.
+        """Return lines for a prompt of the host, within a number of tokens.
 
         They are the owner's known facts, its long-term summary in at most a quarter of the room, the present and next
         item of its plan, and memories with their times, in order of time: those that matter most for `query`, or the
-        newest without one. A memory is shown in full or not at all.
+        newest without one. Memories are never cut.
 
         Args:
             tokens: the room, at 1.3 tokens for a word.
@@ -311,7 +310,7 @@ class MemoryView:
         return tuple(retrieve(entries, wanted, profile))
 
     def _iter_told(self, subjects: tuple[str, ...]) -> Iterable[Entry]:
-        """Return the memories that a context may show, the newest first; a plan has lines of its own."""
+        """Return the memories that a context may show, the newest first; plans are shown separately."""
         wanted = Query(minute=0, types=_TOLD, subjects=subjects)
         return filter(wanted.admits, self._source.stream().newest())
 
@@ -349,5 +348,5 @@ def _types(value: object) -> tuple[EntryType, ...]:
     found: tuple[EntryType, ...] = tuple(known for known in ENTRY_TYPES if known in named)
     for one in named:
         if one not in found:
-            raise InputError(f"types: there is no type {quoted(one)}; there are {', '.join(ENTRY_TYPES)}")
+            raise InputError(f"types: unknown type {quoted(one)}; use one of {', '.join(ENTRY_TYPES)}")
     return found

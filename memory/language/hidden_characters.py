@@ -1,7 +1,7 @@
-"""Characters that no reader sees: those that a writing needs stay; those that only hide or turn text can be replaced.
+"""Invisible characters: those that a script needs stay; those that only hide or reorder text can be replaced.
 
-In invisible characters a text can say to a model what nobody reads on a page, and a bidirectional control shows a text
-in an order that it does not have. Unicode names them (Default_Ignorable_Code_Point). Several writings need some:
+Invisible characters can carry text to a model that people do not see, and bidirectional controls change the order of
+display. Unicode names them (Default_Ignorable_Code_Point). Several scripts need some:
 
 * a joiner or non-joiner beside a character beyond ASCII: Persian, Hindi, families of emoji
 * a variation selector after what it varies: emoji, ideographs, Mongolian
@@ -9,8 +9,8 @@ in an order that it does not have. Unicode names them (Default_Ignorable_Code_Po
 * the tags of a region after a black flag: the flag of Wales
 * a filler beside a Hangul letter that stands apart: old Korean
 
-Of several in a row one is needed. What a host tells is stored as it was told; prompts leave out what is hidden in it,
-and commands write it out.
+Of several in a row one is needed. Observations are stored unchanged; prompts omit hidden characters, and commands
+escape them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _RIGHT_TO_LEFT = re.compile(  # letters, and no mark
 
 
 def replace_hidden(text: str, instead: Callable[[str], str]) -> str:
-    """Return the text with each character that is hidden in it replaced, those that its writing needs excepted."""
+    """Return the text with each hidden character replaced, except those that its script needs."""
     if text.isascii():
         return text
     turned = _RIGHT_TO_LEFT.search(text) is not None
@@ -54,12 +54,12 @@ def replace_hidden(text: str, instead: Callable[[str], str]) -> str:
 
 
 def without_hidden(text: str) -> str:
-    """Return the text without the characters that are hidden in it."""
+    """Return the text without hidden characters."""
     return replace_hidden(text, lambda _: "")
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a reader would see nothing of a text: white space, invisible characters and marks on no letter."""
+    """Return whether a text is invisible: only white space, invisible characters and marks without a letter."""
     return not any(_is_seen(char) for char in text)
 
 
@@ -85,7 +85,7 @@ def _written_out(text: str, escaped: Callable[[str], str]) -> str:
 
 
 def _needed(found: re.Match[str], marks: Container[str]) -> Iterator[int]:
-    """Yield which characters of a run of invisible ones its neighbours need."""
+    """Yield which of several invisible characters in a row their neighbours need."""
     run, start, end = found[0], found.start(), found.end()
     before, after = found.string[max(start - 1, 0) : start], found.string[end : end + 1]
     if (region := _REGION.match(before + run)) is not None:

@@ -1,4 +1,4 @@
-"""Observations as who remembers them tells them, where that is certain: "Ada Smith lost a hat" is "I lost a hat".
+"""Observations in the first person of their owner, if that is certain: "Ada Smith lost a hat" is "I lost a hat".
 
 Rules for English. A sentence that names its owner in any other way, or has a pronoun that may be the owner's, stays as
 it is: to name oneself is stilted, and to take another's part is false.
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from cogitate.memory.language.grammar import is_past, word_set
 from cogitate.memory.language.sentences import split_sentences
 
-#: Past forms that do not stand for what was done to somebody.
+#: Past forms that are not passive participles.
 _ONLY_PAST = word_set(
     "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang arrived came "
     "sat waited walked talked slept"

@@ -63,7 +63,7 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
     told_apart = yours.subject != mine.subject and not yours.plural
     out: list[str] = []
     agreement: Mapping[str, str] | None = None  # that the coming verb must take
-    of_subject = False  # the listener is the subject, and nobody else was named since: "your" is plainly its own
+    of_subject = False  # the listener is the last person named, so "your" refers to the subject
     previous = ""
     for at, token in enumerate(tokens):
         low = token.lower()

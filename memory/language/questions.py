@@ -62,7 +62,7 @@ _WISHES = re.compile(
 def reported_question(question: str, speaker: str, listener: str = "") -> str:
     """Return a question as others report it of `speaker`, without a mark at its end; "" where it is best quoted.
 
-    `listener` is its "you", if anyone is, and if it calls nobody else by name.
+    `listener` is its "you", if any, unless it addresses another person by name.
     """
     text = question.strip(_MARKS)
     if not text or len(text) > LONGEST:

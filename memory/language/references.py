@@ -1,7 +1,7 @@
-"""References within a sentence: it stands alone if nobody and nothing in it is left to what was said before.
+"""References within a sentence: it stands alone if no pronoun refers to an earlier sentence.
 
 Rules for English, by the looks of words. A name, a kinship or a trade explains "she" and "they", a plural explains
-"they", a noun with an article explains "it". What nobody can tell counts as explained.
+"they", a noun with an article explains "it". Unclear pronouns count as explained.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _EMPTY_IT = re.compile(
 )
 _THING = re.compile(r"\b(?:the|an?|my|your|his|her|our|their|this|some|any|no) (?:\w+ )?\w{3,}", re.IGNORECASE)
 _OPENS_WITH_PRONOUN = re.compile(r"(he|she|they)(?= \w)", re.IGNORECASE)
-#: "My brother", "The old captain", "Ada Smith": the subject of a sentence, if it is somebody.
+#: "My brother", "The old captain", "Ada Smith": the subject of a sentence, if it is a person.
 _SUBJECT = re.compile(
     r"(?:(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Tt]he|[Aa]n?) (?:[a-z]+ ){0,2}(?:"
     + "|".join(sorted(_KIN))
@@ -81,7 +81,7 @@ def resolved(sentence: str, before: str) -> str:
     So is an "it" that nothing in the sentence explains: after "The lower gallery is dry", "Wyn walked it" is "Wyn
     walked the lower gallery".
 
-    What a colon introduces, as the text of a letter, has a subject of its own.
+    Text after a colon, such as a letter's, has a separate subject.
     """
     sentence = _with_thing(sentence, before)
     opening = _OPENS_WITH_PRONOUN.match(sentence)
@@ -104,17 +104,17 @@ def _with_thing(sentence: str, before: str) -> str:
 
 
 def names_person(text: str) -> bool:
-    """Return whether a text names somebody by what they are: "my brother", "the captain"."""
+    """Return whether a text names a person by role: "my brother", "the captain"."""
     return any(word.lower() in _KIN for word in _WORD.findall(text))
 
 
 def leans_on_others(sentence: str) -> bool:
-    """Return whether a sentence has a pronoun that stands for nobody and nothing named in it before."""
+    """Return whether a sentence has a pronoun that refers to an earlier sentence."""
     return leans_on_somebody(sentence) or leans_on_something(sentence)
 
 
 def leans_on_somebody(sentence: str) -> bool:
-    """Return whether a sentence has a "she", "they" or the like that stands for nobody named in it before."""
+    """Return whether a sentence has a "she", "they" or the like that refers to an earlier sentence."""
     person = several = False
     for at, word in enumerate(_WORD.findall(sentence)):
         low = word.lower().replace("’", "'").removesuffix("'s")
@@ -127,7 +127,7 @@ def leans_on_somebody(sentence: str) -> bool:
 
 
 def leans_on_something(sentence: str) -> bool:
-    """Return whether a sentence has an "it", a "this" or half a reply that stands for nothing named in it before."""
+    """Return whether a sentence has an "it", a "this" or half a reply that refers to an earlier sentence."""
     if _OPENS_BARE.match(sentence) or _BARE.search(sentence) or _ELLIPSIS.search(sentence):
         return True
     it = _IT.search(sentence)

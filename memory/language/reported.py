@@ -125,7 +125,7 @@ def _without_exclamation(sentence: str) -> str:
 
 
 def is_request(lowered: Sequence[str]) -> bool:
-    """Return whether a sentence, given as words in lower case, asks somebody to do something: "Keep going"."""
+    """Return whether a sentence, given as words in lower case, is a request: "Keep going"."""
     first = lowered[0] if lowered else ""
     return first in _REQUESTS or list(lowered[:2]) in (["feel", "free"], ["do", "not"])
 

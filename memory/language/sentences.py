@@ -76,7 +76,7 @@ def _goes_on(text: str, at: int) -> bool:
 def split_clauses(sentence: str) -> list[str]:
     """Return the independent clauses of a sentence: cut at dashes, semicolons, and conjunctions before a subject.
 
-    It is cut only where both parts have a verb of their own: "My wife and I argued" is one clause.
+    It is cut only if both parts have a verb: "My wife and I argued" is one clause.
     """
     ending = sentence[-1] if sentence.endswith(("!", "！", *QUESTIONS)) else ""
     pieces: list[str] = []
@@ -119,7 +119,7 @@ def clean(sentence: str, addressed: Iterable[str] = ()) -> str:
 
 
 def without_own_name(text: str, speaker: str) -> str:
-    """Return a sentence in which somebody says their own name without it: "I am Ada, I bake" says "I bake"."""
+    """Return a sentence without the speaker's introduction: "I am Ada, I bake" becomes "I bake"."""
     for opening in (f"I am {speaker}, ", f"I'm {speaker}, ", f"My name is {speaker}, "):
         if text.startswith((f"{opening}I ", f"{opening}and I ")):
             return text[len(opening) :].removeprefix("and ")
@@ -130,14 +130,14 @@ def without_own_name(text: str, speaker: str) -> str:
 
 
 def is_called(name: str, sentence: str) -> bool:
-    """Return whether a sentence calls somebody by name at its start or end: "You kept your word, Ada."."""
+    """Return whether a sentence addresses a person by name at its start or end: "You kept your word, Ada."."""
     text = _SPACE.sub(" ", sentence.replace("’", "'")).strip()
     address = _address(name)
     return bool(address.at_end.search(text) or address.at_start.match(text))
 
 
 class _Address(NamedTuple):
-    """A name of somebody, and its position in a sentence whose white space is single spaces."""
+    """A person's name and its position in a sentence with single spaces."""
 
     at_end: re.Pattern[str]
     at_start: re.Pattern[str]

@@ -1,4 +1,4 @@
-"""Those who take part in a talk, and which of them a sentence may name."""
+"""The participants of a conversation, and which of them a sentence may name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _START = 3  # characters by which more names are found
 _SHORTEST = 3  # letters of a word that may be the beginning of a name
 
 
-#: Two words or more in capitals that call somebody who is not known: ", Oswin Pike." and "Mother Agnes, I".
+#: Two or more capitalised words that address an unknown person: ", Oswin Pike." and "Mother Agnes, I".
 _CALLED_AT_END = re.compile(r", ((?:[A-Z][\w'’-]++)(?: [A-Z][\w'’-]++)++)(?=[.!?…]*+$)")
 _CALLED_AT_START = re.compile(r"([A-Z][\w'’-]++ [A-Z][\w'’-]++), (?=(?:I|[Yy]ou)\b)")
 _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
@@ -56,7 +56,7 @@ class Speakers:
         return [self.names[index] for index in sorted(found)]
 
     def addressee(self, sentence: str, speaker: str) -> str:
-        """Return whom a sentence of `speaker` calls by name, whether they speak themselves or not; "" if nobody."""
+        """Return the person whom a sentence of `speaker` addresses by name, speaker or not; "" without one."""
         for name in self.perhaps_in(sentence):
             if name != speaker and is_called(name, sentence):
                 return name

@@ -45,7 +45,7 @@ class Truncation(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for limit in (self.statement, self.reasoning):
             if limit < LEAST:
-                raise ValueError(f"a limit of {limit} characters leaves nothing of a text; use {LEAST} or more")
+                raise ValueError(f"a limit of {limit} characters is too small; use {LEAST} or more")
 
     def cut(self, text: str, content: Content) -> str:
         """Return the text, shortened if its type of content has a limit and truncation is on."""
@@ -88,7 +88,7 @@ def last_between_words(text: str, most: int, least: int) -> int:
 
 
 def _last_between(text: str, most: int) -> int:
-    """Return the last index up to `most` at which a cut splits no word; 0 if there is none."""
+    """Return the last index up to `most` at which a cut splits no word, or 0."""
     found = _BETWEEN.search(text[most::-1])
     last = 0 if found is None else min(most, most - found.start() + 1)
     return next((at for at in range(last, 0, -1) if _between_words(text, at)), 0)
@@ -111,7 +111,7 @@ def _between_words(text: str, at: int) -> bool:
 
 
 def _whole_characters(text: str, at: int) -> int:
-    """Return the last index up to `at` at which a cut splits no visible character; `at` if there is none."""
+    """Return the last index up to `at` at which a cut splits no visible character, or `at`."""
     return next((i for i in range(at, 0, -1) if not _continues(text, i)), at)
 
 

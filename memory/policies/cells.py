@@ -1,12 +1,12 @@
-"""FIFO cells: an owner holds K memories word for word; the oldest goes into its long-term summary.
+"""FIFO cells: an owner holds K memories unchanged; the oldest goes into its long-term summary.
 
 The cells design calls a model for the summary within the tick. Here that call is a job. Until the boundary applies it,
 memory K+1 and later ones wait, in order, in the head of the stream; then the boundary archives as many cells as it
-appends memories. At most 2 × K memories wait: K for the open job, K for those that arrive in the meantime. Memories
-beyond that do not wait for a model: with `on_failure="heuristic"` the boundary itself writes the oldest into the
-summary, with "unchanged" it drops the newest and warns.
+appends memories. At most 2 × K memories wait: K for the open job, K for those that arrive in the meantime. Beyond that,
+memories do not wait for a model: with `on_failure="heuristic"` the boundary itself writes the oldest into the summary,
+with "unchanged" it drops the newest and warns.
 
-Reflections and plans are not cells; they have limits of their own.
+Reflections and plans are not cells; separate limits bound them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def cells(stream: Stream) -> list[Entry]:
 
 
 def has_space(stream: Stream, limits: MemoryLimits) -> bool:
-    """Return whether a memory can become a cell at once: fewer than K are taken, and none waits before it."""
+    """Return whether a memory can become a cell at once: fewer than K are taken, and no other memory waits."""
     return stream.observed() < limits.cells and not stream.head.waiting
 
 
@@ -74,12 +74,12 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
 
 
 def update_summary(summary: str, gone: Sequence[Entry], names: Mapping[str, str], now: int = 0) -> tuple[str, int]:
-    """Return the summary extended by the archived cells, without a model, and the tokens of what did not fit."""
+    """Return the summary extended by the archived cells, without a model, and the number of tokens cut."""
     return fold_or_cut(summary, gone, names, SUMMARY_TOKENS, now=now)
 
 
 def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:
-    """Return effects that append all memories that wait and write surplus cells into the summary."""
+    """Return effects that append all waiting memories and write surplus cells into the summary."""
     head, owner, count = stream.head, stream.owner, len(stream.head.waiting)
     arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting, start=1)]
     all_cells = [(entry.number, entry) for entry in reversed(cells(stream))] + arriving

@@ -35,15 +35,15 @@ WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes
 TARGET = 0.75  # share that it aims at
 FEWEST = 3  # routine entries: a summary of fewer saves nothing
 SETTLED = 36 * 60  # game minutes after which a routine conversation is compacted without a model
-MOST_SUBJECTS = 12  # of a summary: what stands for other summaries would name whoever was seen in a crowd, for ever
+MOST_SUBJECTS = 12  # of a summary: a summary of summaries would otherwise keep every name for ever
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The entries that pruning takes: numbers ascend, none occurs twice."""
+    """The entries that pruning takes: unique numbers, ascending."""
 
     routine: tuple[int, ...] = ()  # unimportant observations: into one summary by place
-    talks: tuple[tuple[int, ...], ...] = ()  # each into a summary of its own
+    talks: tuple[tuple[int, ...], ...] = ()  # each into a separate summary
     reflections: tuple[int, ...] = ()  # beyond the limit; important ones go into one reflection
     plans: tuple[int, ...] = ()  # beyond the limit
 
@@ -70,7 +70,7 @@ def deserves_summary(size: int, importance: float, limits: MemoryLimits) -> bool
 
 
 def choose(owner: str, entries: Sequence[Entry], limits: MemoryLimits, minute: int, busy: Collection[int] = ()) -> Cut:
-    """Return what pruning takes of these live entries; it skips `busy` entries, which open jobs read."""
+    """Return which of these live entries pruning takes; it skips `busy` entries, which open jobs read."""
     free = [e for e in entries if e.number not in busy]
     streams = limits.policy_of(owner) == "stream"
     settled: dict[tuple[tuple[str, ...], int], list[int]] = {}  # by participants and day
@@ -96,7 +96,7 @@ def carry_out(
 ) -> tuple[Effect, ...]:
     """Return the effects of a cut, without numbers that are no longer among `entries`.
 
-    What is over at game time `minute`, if that is given, is told in the past.
+    Plans that are over at game time `minute`, if given, are told in the past tense.
     """
     by_number = {e.number: e for e in entries}
 
@@ -122,9 +122,9 @@ def enforce_limits(
 ) -> tuple[Effect, ...]:
     """Return the effects by which the boundary enforces exceeded hard limits; none when all limits hold.
 
-    After these effects the limits hold for any stream. They cut to about 5% below the limit, so that they are not
-    needed every tick: the unimportant observations with the lowest scores first, then the oldest important ones, which
-    go into one summary.
+    After these effects the limits hold for any stream. They cut to about 5% below the limit, so that they are rarely
+    needed: the unimportant observations with the lowest scores first, then the oldest important ones, which go into one
+    summary.
     """
     names = names or {}
     owner, effects = stream.owner, list[Effect]()

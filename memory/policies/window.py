@@ -10,7 +10,7 @@ any answer of a model. The 80% leave room for entries that arrive while the mode
 buffer alone; with a long summary the total would then reach the limit before the buffer reaches 80% of it, and the
 boundary would always act first. Each owner is handled separately.
 
-The buffer holds observations, messages and summaries; reflections and plans have limits of their own.
+The buffer holds observations, messages and summaries; separate limits bound reflections and plans.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Matching:
 
 
 class Candidates:
-    """The entries that pass a query's filters, in order of number, whatever order they came in."""
+    """The entries that pass a query's filters, in order of number."""
 
     def __init__(self, entries: Sequence[Entry], query: Query, matching: Matching) -> None:
         admitted = [e for e in entries if query.admits(e)] if query.filters else list(entries)
@@ -155,7 +155,7 @@ def _document(entry: Entry, fields: tuple[Field, ...]) -> str:
 
 
 def _near(text: str, asked: Mapping[str, int]) -> dict[str, frozenset[str]]:
-    """Return the words near to each that is asked for, except names, which have none, and what is asked for anyway."""
+    """Return the near words of each word of the query, except names and words that the query has already."""
     names = _names(text)
     found = {term: words for term in asked if (words := near_words(term)) and term not in names}
     return {term: words if words.isdisjoint(asked) else words - asked.keys() for term, words in found.items()}

@@ -48,16 +48,16 @@ def check_choice(what: str, value: object) -> ProfileChoice:
     """Return the choice of a profile; a table is a copy, in the order of `MEASURES`.
 
     Raises:
-        InputError: for an unknown profile or component, or a weight that is none.
+        InputError: for an unknown profile or component, or an invalid weight.
     """
     if isinstance(value, str):
         if value not in PROFILES:
-            raise InputError(f"{what}: there is no profile {quoted(value)}; there are {', '.join(PROFILES)}")
+            raise InputError(f"{what}: unknown profile {quoted(value)}; use one of {', '.join(PROFILES)}")
         return str.__str__(value)
     if not isinstance(value, Mapping):
         raise InputError(f"{what} is {quoted(value)}: give {', '.join(map(repr, PROFILES))} or a table of weights")
     if len(value) > len(MEASURES) or any(not isinstance(name, str) or name not in MEASURES for name in value):
-        raise InputError(f"{what} is {quoted(value)}: the weights are those of {', '.join(MEASURES)}")
+        raise InputError(f"{what} is {quoted(value)}: components are {', '.join(MEASURES)}")
     weights = {name: _weight(f"{what}: {name}", value[name]) for name in MEASURES if name in value}
     if not any(weights.values()):
         raise InputError(f"{what} is {quoted(value)}: give at least one weight above 0")
@@ -71,7 +71,7 @@ def check_choices(value: object) -> dict[str, ProfileChoice]:
         InputError: for anything but a table by kind, or a choice that `check_choice` refuses.
     """
     if not isinstance(value, Mapping) or not all(isinstance(kind, str) for kind in value):
-        raise InputError(f"{quoted(value)} is no table of profiles by kind, such as {{'act': 'dialogue'}}")
+        raise InputError(f"{quoted(value)} is invalid: give profiles by kind, such as {{'act': 'dialogue'}}")
     return {str.__str__(kind): check_choice(f"the profile of {quoted(kind)}", value[kind]) for kind in sorted(value)}
 
 

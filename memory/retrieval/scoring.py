@@ -19,7 +19,7 @@ HALF_LIFE: Mapping[EntryType, float] = MappingProxyType(
     {"observation": 360, "message": 360, "summary": 360, "reflection": 1440, "plan": 720}
 )
 _K1, _B = 1.2, 0.75  # of BM25: what repeats of a word and the length of a text count, as usual
-#: What an entry that nobody rated yet counts as: the median of recorded ratings of ordinary events.
+#: The importance of an unrated entry: the median of recorded ratings of ordinary events.
 ORDINARY = 3
 
 

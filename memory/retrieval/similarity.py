@@ -1,4 +1,4 @@
-"""The similarities that a host gives, such as those of embeddings of its own."""
+"""Similarities from the host, such as those of its embeddings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Similarity = Callable[[str, Sequence[Entry]], Iterable[float]]
 
 
 class SimilarityUnavailable(CogitateError):
-    """A similarity cannot be had now, and the search goes on without it; the message says why."""
+    """Similarities are unavailable, and the search continues without them; the message says why."""
 
 
 def similarity_by_number(similarity: Similarity, query: str, entries: Sequence[Entry]) -> dict[int, float]:

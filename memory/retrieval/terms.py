@@ -1,4 +1,4 @@
-"""The terms of texts with their counts, and the vectors of texts, both kept for texts that are searched again."""
+"""The terms of texts with their counts, and the vectors of texts, both cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was made of texts, kept for texts that are searched again.
+"""A cache of values computed from texts, for texts that are searched again.
 
 A recall reads all live entries of an owner, in order. A cache that drops what was used least recently loses everything
 to such a scan as soon as there are more entries than it holds; here a text makes room that any text may have had, so
@@ -17,10 +17,10 @@ _STRIDE = 7_919  # a prime: which text makes room follows no order of texts
 
 
 class TextCache(Generic[Made]):
-    """What `make` returns for texts. Threads may share it.
+    """The results of `make` by text. Thread-safe.
 
     Args:
-        make: returns the same for the same text. What it returns is shared: nobody changes it.
+        make: computes the value of a text, deterministically. Callers share the value and must not change it.
         most: the number of items in all that is kept, one more for each text.
     """
 
@@ -34,7 +34,7 @@ class TextCache(Generic[Made]):
         self._lock = Lock()
 
     def of(self, text: str) -> Made:
-        """Return what is made of a text."""
+        """Return the value of a text."""
         found = self._kept.get(text)
         return found if found is not None else self._take_in(text)
 

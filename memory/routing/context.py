@@ -1,7 +1,7 @@
 """The context window of a prompt: its part of three tiers of memory (routing design, "Three-Tier Memory Architecture").
 
 The window consists of the owner's long-term summary, its own entries (agent storage) and the shared history of its
-group. Nothing is stored here: memory has limits of its own, a prompt only shows less of it.
+group. This module stores nothing: it selects the part of memory that a prompt shows.
 """
 
 from __future__ import annotations

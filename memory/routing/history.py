@@ -2,7 +2,7 @@
 
 Its stream keeps the most recent ones, first in first out, within a limit of characters. The example in the routing
 design ends above its own limit of 100,000; here the limit holds after every boundary. Neither the limit of observations
-nor the compaction of conversations applies to it: a statement is kept word for word or archived.
+nor the compaction of conversations applies to it: a statement is kept unchanged or archived.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def length(stream: Stream) -> int:
 def trim(stream: Stream, limits: MemoryLimits) -> tuple[Effect, ...]:
     """Return the effects that bring a shared history within its limits: its oldest statements and summaries leave.
 
-    Summaries (memories of the world) do not count as statements; their limit is that of observations elsewhere. The
-    important ones among what leaves are counted as lost: nothing tells them in brief.
+    Summaries (memories of the world) do not count as statements; their limit is that of observations elsewhere.
+    Important entries that leave are counted as lost, since no summary holds them.
     """
     over = length(stream) - limits.max_history
     leaving: list[int] = []

@@ -1,7 +1,7 @@
 """Repeats: an observation that an owner already holds is counted on the earlier entry instead of stored again.
 
-Only on the game day of that entry: so every day has its own first record of what happens on it, and nobody who reads
-an entry by its minute is misled by more than a day. A repeat that matters more than what it repeats is stored.
+It counts only on the game day of that entry, so each day keeps a first record of its events. A repeat with a higher
+importance than the first entry is stored.
 
 Recorded simulations show that 45 to 70 percent of an agent's memories repeat an earlier one word for word. A near
 repeat differs only in articles, possessives and inflection: "checking emails", "is checking her emails". Order,
@@ -36,8 +36,8 @@ RepeatKey = tuple[str | tuple[str, ...], ...]
 def repeat_key(entry: Entry) -> RepeatKey | None:
     """Return the key that two repeats share; None for entries that are never coalesced.
 
-    Only what was perceived or thought is: who says "yes" twice has said two things, and two votes are two events.
-    Subjects, place, quest, encounter and tags must agree as well: two owners seen at the same thing are two memories.
+    Only perceptions and thoughts are: two equal statements or votes are two events.
+    Subjects, place, quest, encounter and tags must agree as well: observations of two owners are two memories.
     """
     if entry.type != "observation" or entry.source in ("dialogue", "social") or entry.since_minute is not None:
         return None

@@ -1,8 +1,8 @@
 """Routing: the memory update that an event causes (routing design, "Memory Management Decision Flow").
 
-Every event is appended as an entry at once, without a model: the simple update of the routing design. When its rule
-says "integrate", the entry is also tagged for the kind of job that works it into the owner's long-term summary (the
-complex update), so a model that fails or is slow loses nothing of what happened.
+The boundary appends every event as an entry, without a model: the simple update of the routing design. If its rule says
+"integrate", the entry is also tagged for the job that integrates it into the owner's long-term summary (the complex
+update), so a failing or slow model loses no event.
 
 Pure: the same event, rules and minute give the same entry.
 """
@@ -140,7 +140,7 @@ def route(event: Event, *, minute: int, routing: Routing | None = None) -> Route
     rule = routing.rules.get(event.kind)
     if rule is None:
         known = ", ".join(sorted(routing.rules))
-        raise ValueError(f"no rule says what becomes of events of type {event.kind!r}; there are rules for {known}")
+        raise ValueError(f"no rule for events of type {event.kind!r}; known types: {known}")
     strategy = rule.with_consensus if event.consensus and rule.with_consensus else rule.strategy
     speaker = event.name or resolve_name(event.speaker, {})
     cut = event.model_copy(

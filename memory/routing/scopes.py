@@ -1,8 +1,7 @@
 """Scoped memories: which messages of the world's stream a location, an NPC or the world has not yet told.
 
 A scope is an owner: "location:<id>", "npc:<id>" or "world". A cursor in its head is the number of the last message of
-the world's stream that its memories cover, so nothing is summarised twice. An NPC has a cursor for each place: what it
-tells of one place says nothing of what was said at another.
+the world's stream that its memories cover, so each message is summarised once. An NPC has a cursor for each place.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def place_of(cursor: str) -> str:
 
 
 def covered(head: Head, cursor: str) -> int:
-    """Return the last number that a cursor has passed; an NPC's one cursor of older versions passed all places."""
+    """Return the last number that a cursor has passed; in older versions an NPC has one cursor for all places."""
     return max(head.cursors.get(cursor, 0), head.cursors.get(CURSOR, 0))
 
 
@@ -65,7 +64,7 @@ def mentions(text: str, name: str) -> bool:
     return f" {' '.join(wanted)} " in _words_in_line(text)
 
 
-@lru_cache(maxsize=1_024)  # what was said at a location is looked through for each NPC that is there
+@lru_cache(maxsize=1_024)  # each NPC at a location searches the same messages
 def _words_in_line(text: str) -> str:
     """Return the words of a text with spaces between and around them."""
     return f" {' '.join(words(text))} "

@@ -1,7 +1,6 @@
 """The parts of a raw statement: topic, reason, and how certain its speaker is (routing design, "Structured Style").
 
-By rule, or by a model that a host asks: then the rule fills in what the answer leaves out, and stands in for an answer
-that cannot be read.
+By rule, or by a model that a host asks; the rule then fills in missing parts and replaces an unreadable answer.
 """
 
 from __future__ import annotations

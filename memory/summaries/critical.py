@@ -1,7 +1,7 @@
 """The critical information of the window design: objectives, relationships and inventory; and what it discards.
 
-English and Russian words that stories of any kind use for them, by rule. A sentence that names nobody and no objective
-is colour, and weighs less: a relationship is somebody's, and so is a possession.
+English and Russian words that stories of any kind use for them, by rule. A sentence without a person or an objective is
+colour and weighs less, since relationships and possessions belong to people.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _POSSESSION = re.compile(
 _MECHANICS = re.compile(
     r"\b(?:rolls?|rolled) (?:an? )?(?:natural )?\d|\b\d*d(?:4|6|8|10|12|20)\b|\bDC \d|\bsaving throw|^initiative:", re.I
 )
-#: Who is nobody in particular, and what nobody does.
+#: Subjects that are no particular person, and acts without one.
 _COLOUR = re.compile(
     r"^(?:it|there|somebody|someone|something|nobody|no one|everybody|everyone|they|one of|an?|two|three|several|some|"
     r"the)\b",
     re.IGNORECASE,
 )
-#: People of whom nobody says who they are: what they do may matter as much.
+#: Unidentified people: their acts may matter as much.
 _SOMEBODY = re.compile(r"(?:some(?:body|one)|nobody|no one|every(?:body|one)|they)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")  # within a sentence
 
@@ -65,7 +65,7 @@ COLOUR_SHARE = 0.25
 
 
 def critical_value(sentence: str) -> float:
-    """Return what a sentence is worth beyond its words."""
+    """Return the value of a sentence beyond its words."""
     value = OBJECTIVE_VALUE if _OBJECTIVE.search(sentence) else 0.0
     value += BOND_VALUE if _BOND.search(sentence) else 0.0
     return value + (POSSESSION_VALUE if _POSSESSION.search(sentence) else 0.0)

@@ -1,7 +1,6 @@
 """The long-term summary of an owner: token estimates, and ways to write new memories into it.
 
-What is here needs no model. It is what stands when a model was not asked or failed, and what cuts a summary that is too
-long whoever wrote it.
+It needs no model: it writes summaries when a model was not asked or failed, and cuts every summary that is too long.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
     """Return a summary of at most `room` tokens that covers the old one and the entries, in order of time.
 
     Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words.
-    "" where there is nothing to tell, or not one sentence fits. The same input gives the same text. What is over at
-    game time `now`, or when the last entry was formed, is not told as coming.
+    "" if there is nothing to tell, or no sentence fits. The same input gives the same text. Plans that are over
+    at game time `now`, or at the last entry, are told in the past tense.
     """
     return _folded(summary, entries, names, room, now).text
 

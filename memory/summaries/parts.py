@@ -1,6 +1,6 @@
-"""Text that has no room in a summary as a whole, in parts: what nobody ends with a full stop, or writes without spaces.
+"""Splits text that is too long for a summary: text without full stops or without spaces.
 
-Whoever chooses among sentences, and takes only those that fit, would otherwise never tell it.
+A summary of whole sentences would otherwise never include it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEAST_PART = 10  # words of a part of a sentence that has no room as a whole
 def sentence_in_parts(line: Utterance, most: int) -> list[Utterance]:
     """Return a sentence of at most `most` words, or else its parts of at most half of that: one of them has room.
 
-    Parts of a few words tell nothing, so where there is little room the sentence stays as it is.
+    Parts of a few words say nothing, so with little room the sentence is not split.
     """
     left = room = most // 2
     if count_words(line.text) <= most or room < LEAST_PART:

@@ -1,7 +1,7 @@
-"""The size of a summary: one number, from which follow the words to ask for, the tokens to allow and the stored bound.
+"""The size of a summary: one number determines the words to ask for, the tokens to allow and the stored bound.
 
-Models miscount words, so the bound is a quarter above what is asked for. A word takes two tokens where names or another
-language fill a summary, and the answer's JSON and a short train of thought take some more.
+Models miscount words, so the bound is a quarter above the requested words. A word may take two tokens (names, other
+languages), and JSON and brief reasoning take some more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SummarySize(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Return the words that a model is asked for."""
+        """Return the number of words to request from a model."""
         return max(10, int(words_of_tokens(self.bound) * _ASKED))
 
     @property

@@ -1,7 +1,7 @@
-"""Statements that were routed as events, told as what somebody said: for retelling, not for prompts.
+"""Statements that were routed as events, as reported speech: for summaries, not for prompts.
 
-The routing design stores "Alice discussed the floor: It is fair. Reasoning: … Certainty: high." Retold as it stands,
-the labels would become part of what she said.
+The routing design stores "Alice discussed the floor: It is fair. Reasoning: … Certainty: high." Quoted unchanged, the
+labels would become part of her words.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def news_of(entry: Entry) -> str:
 
 
 def topic_of(entry: Entry) -> str:
-    """Return the topic that routing wrote into the label of an event; "" where there is none."""
+    """Return the topic that routing wrote into the label of an event, or ""."""
     if not is_of_event(entry):
         return ""
     head = entry.text.partition(": ")[0]

@@ -38,7 +38,7 @@ _PROMISE = re.compile(
     re.IGNORECASE,
 )
 _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-#: "They say at the mill that it burned": nobody in particular says so.
+#: "They say at the mill that it burned": no particular speaker.
 _HEARSAY = re.compile(r"^(?:they|people) say (?P<where>(?:at|in|on|around) [^,;.]{2,60}? )?that ", re.IGNORECASE)
 _VOW = re.compile(r"^I promise[,:]? (?:that )?I(?:'ll| will) ", re.IGNORECASE)
 #: A clause that opens so cannot stand alone, unless a comma brings its main clause.
@@ -100,8 +100,8 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
     """Return the units of `lines` in order, without courtesies and without questions that hold no name.
 
     Of what is said, clauses with a pronoun that nothing in them explains are left out, unless the sentence before does.
-    What is over at game time `minute`, if that is given, is told in the past.
-    A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
+    Plans that are over at game time `minute`, if given, are told in the past tense.
+    A word weighs the square root of the number of lines it occurs in: repeated topics matter more.
     """
     lines = [line._replace(speaker=line.speaker[:MAX_SPEAKER], listener=line.listener[:MAX_SPEAKER]) for line in lines]
     sentences = [first_sentences(line.text) for line in lines]

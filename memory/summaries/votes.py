@@ -1,7 +1,7 @@
-"""A vote of many, told from the side of one of them: how it voted itself, or that it spoke or proposed before it.
+"""A collective vote from one member's side: its own vote, or its speech or proposal before the vote.
 
-Whoever perceives "The council voted 4 to 1 to dig the well" perceives what all the others do. What somebody did
-itself, its other memories of the same day and place tell.
+"The council voted 4 to 1 to dig the well" is the same for all observers. The observer's part is in its other memories
+of the same day and place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST = 32  # acts that are looked at: a matter is decided after a few
 
 
 class _Act(NamedTuple):
-    """An act of somebody about a matter, and when: it voted, proposed, or spoke."""
+    """An act about a matter, and its time: a vote, a proposal or a statement."""
 
     at: tuple[int, int]  # game time and number of the entry
     act: str
@@ -33,7 +33,7 @@ class _Act(NamedTuple):
 
 
 class OwnVotes:
-    """Somebody's own part in votes, as its memories tell it."""
+    """The owner's part in votes, according to its memories."""
 
     def __init__(self, name: str, remembered: Iterable[Entry]) -> None:
         self._name = name
@@ -46,7 +46,7 @@ class OwnVotes:
             acts.sort()
 
     def _act(self, entry: Entry) -> _Act | None:
-        """Return what an entry says that the owner did, or that all of them decided; None for any other entry."""
+        """Return the owner's act or the group's decision in an entry; None for any other entry."""
         at = (entry.minute, entry.number)
         news = news_of(entry)
         for subject in (f"{self._name} ", "I "):
@@ -62,7 +62,7 @@ class OwnVotes:
     def told(self, entry: Entry) -> str:
         """Return a decision from the owner's side, in the third person; "" for an entry that tells of no decision.
 
-        Where the memories say nothing of the owner's part, the decision alone is told.
+        Without memories of the owner's part, only the decision is told.
         """
         decision = _DECISION.match(news_of(entry)) if entry.type == "observation" else None
         if decision is None:
@@ -98,7 +98,7 @@ class OwnVotes:
 
 
 def _vote(name: str, voted: list[str], body: str, decision: re.Match[str]) -> str:
-    """Return how somebody voted, the last time of several, beside what all of them decided."""
+    """Return the owner's latest vote beside the decision."""
     own, what, count = voted[-1], decision["what"], decision["count"]
     tally = f" {count}" if count else ""
     if own == what:

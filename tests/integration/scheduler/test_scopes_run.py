@@ -208,7 +208,7 @@ def test_an_owner_that_leaves_takes_its_triggers_along() -> None:
         (lambda loop: loop.left_location("moon"), "location:moon"),
         (lambda loop: loop.left_location("inn", ["npc:zoe"]), "npc:zoe"),
         (lambda loop: loop.story_event(""), "kind of the story's event is ''"),
-        (lambda loop: loop.event(ALICE, Event(kind="quest_lost")), "no rule says"),
+        (lambda loop: loop.event(ALICE, Event(kind="quest_lost")), "no rule for events of type"),
         (lambda loop: loop.event(ALICE, {"kind": "voting_initiated", "round": "two"}), "round 'two'"),
         (lambda loop: loop.event(ALICE, Event(kind="voting_initiated", group="group:none")), "group:none"),
         (lambda loop: loop.event("agent:nobody", Event(kind="voting_initiated")), "agent:nobody"),

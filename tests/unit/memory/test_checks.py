@@ -53,7 +53,7 @@ def test_a_text_that_is_short_enough_passes_as_a_plain_string(value: str) -> Non
         ("\u200d", "place is '\\u200d': it must not be blank"),
         ("\u3164 \u2800", "place is '\\u3164 \\u2800': it must not be blank"),
         ("\u0301", "place is '\\u0301': it must not be blank"),
-        ("a\ud800", "place is 'a\\ud800': a half of a character (a surrogate) cannot be written"),
+        ("a\ud800", "place is 'a\\ud800': it has a lone surrogate; remove it"),
         (7, "place is 7: give a string"),
         (None, "place is None: give a string"),
         (b"x", "place is b'x': give a string"),

@@ -61,16 +61,16 @@ def test_what_is_no_weight_is_refused(weight: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("best", "there is no profile 'best'; there are default, "),
+        ("best", "unknown profile 'best'; use one of default, "),
         (None, "profile is None: give 'default'"),
         (["relevance"], "give 'default'"),
         ({}, "give at least one weight above 0"),
         ({"relevance": 0}, "give at least one weight above 0"),
-        ({"beauty": 1}, "the weights are those of relevance, importance"),
-        ({"relevance": 1, "beauty": 1}, "the weights are those of"),
-        ({1: 1}, "the weights are those of"),
-        ({"relevance": 1, 1: 1}, "the weights are those of"),
-        ({f"measure {n}": 1 for n in range(len(MEASURES) + 1)}, "the weights are those of"),
+        ({"beauty": 1}, "components are relevance, importance"),
+        ({"relevance": 1, "beauty": 1}, "components are"),
+        ({1: 1}, "components are"),
+        ({"relevance": 1, 1: 1}, "components are"),
+        ({f"measure {n}": 1 for n in range(len(MEASURES) + 1)}, "components are"),
     ],
 )
 def test_what_is_no_choice_is_refused_and_says_why(value: Any, why: str) -> None:
@@ -87,10 +87,10 @@ def test_choices_of_kinds_are_kept_by_name_in_order() -> None:
 
 @pytest.mark.parametrize("value", [None, "spec", [("act", "spec")], {1: "spec"}, {"act": "spec", 1: "spec"}])
 def test_what_is_no_table_of_kinds_is_refused(value: Any) -> None:
-    with pytest.raises(InputError, match=r"is no table of profiles by kind"):
+    with pytest.raises(InputError, match=r"is invalid: give profiles by kind"):
         check_choices(value)
 
 
 def test_a_wrong_choice_of_a_kind_names_the_kind() -> None:
-    with pytest.raises(InputError, match=r"the profile of 'act': there is no profile 'best'"):
+    with pytest.raises(InputError, match=r"the profile of 'act': unknown profile 'best'"):
         check_choices({"act": "best"})

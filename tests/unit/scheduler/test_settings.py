@@ -100,7 +100,7 @@ def test_weights_may_be_given_as_text_and_are_refused_by_name_where_they_are_non
         with pytest.raises(ConfigurationError, match=r"recency is .*: give a number from 0 to 1,000"):
             Settings(retrieval={"recency": wrong})
     for wrong in (None, 5, "spec"):
-        with pytest.raises(ConfigurationError, match="is no table of profiles by kind"):
+        with pytest.raises(ConfigurationError, match="is invalid: give profiles by kind"):
             Settings(kind_retrieval=wrong)
     assert Settings(kind_retrieval={}).kind_retrieval == {}
 

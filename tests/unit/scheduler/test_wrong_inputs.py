@@ -144,7 +144,7 @@ CALLS: Calls = [
     (lambda loop: loop.leave(None), "there is no owner None"),  # type: ignore[arg-type]
     (lambda loop: loop.checkpoint("state"), "checkpoint('state'): give bytes"),  # type: ignore[arg-type]
     (lambda loop: loop.checkpoint({"day": 1}), "checkpoint({'day': 1})"),  # type: ignore[arg-type]
-    (lambda loop: loop.event(ADA, Event(kind="sneeze")), "event for 'agent:ada': no rule says"),
+    (lambda loop: loop.event(ADA, Event(kind="sneeze")), "event for 'agent:ada': no rule for events of type"),
     (lambda loop: loop.event(ADA, {"kind": "quest", "loudness": 3}), "event for 'agent:ada': event: loudness 3"),
     (lambda loop: loop.event(ADA, Event(kind="final_results", earnings=float("nan"))), "earnings"),
     (lambda loop: loop.event(ADA, "final_results"), "event for 'agent:ada' is 'final_results'"),  # type: ignore[arg-type]
@@ -165,7 +165,7 @@ CALLS: Calls = [
     (lambda loop: loop.memory("agent:zoe"), "there is no owner 'agent:zoe' in this run"),
     (lambda loop: loop.memory(None), "there is no owner None"),  # type: ignore[arg-type]
     (lambda loop: loop.memory(ADA, similarity=5), "similarity is 5: give a function"),  # type: ignore[arg-type]
-    (lambda loop: loop.memory(ADA).recall("x", profile="best"), "profile: there is no profile 'best'"),
+    (lambda loop: loop.memory(ADA).recall("x", profile="best"), "profile: unknown profile 'best'"),
     (pickle.dumps, "cannot be pickled or copied"),
     (copy.deepcopy, "cannot be pickled or copied"),
 ]
