@@ -17,7 +17,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
 OwnerName = Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")]
 Llm = Annotated[
-    Literal["heuristic", "openai"] | None, typer.Option(help="What thinks: heuristics or a model (default heuristic).")
+    Literal["heuristic", "openai"] | None, typer.Option(help="Think by heuristics or with a model (default heuristic).")
 ]
 LimitUsd = Annotated[float | None, typer.Option(metavar="X", help="The run's limit in dollars.")]
 LimitTokens = Annotated[int | None, typer.Option(metavar="N", help="The run's limit in tokens.")]
@@ -28,7 +28,7 @@ DataDir = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line on stdout.")]
-EveryOwner = Annotated[bool, typer.Option("--all", help="List every owner, also where all have the same limit.")]
+EveryOwner = Annotated[bool, typer.Option("--all", help="List every owner, even if all have the same limit.")]
 Verbose = Annotated[
     int,
     typer.Option("-v", "--verbose", count=True, help="Log more on stderr; -vv logs everything.", show_default=False),

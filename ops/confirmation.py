@@ -20,7 +20,7 @@ def is_confirmed(command: str, run: str, question: str) -> bool:
     """
     if not sys.stdin.isatty():
         raise ConfigurationError(
-            f"{command} asks before it changes run {run!r} for good, and this is no terminal: give --yes"
+            f"{command} changes run {run!r} for good and cannot ask for confirmation without a terminal: give --yes"
         )
     try:
         return typer.confirm(question, err=True)

@@ -74,7 +74,7 @@ def error_message(error: Exception) -> ErrorMessage | None:
         case UnicodeEncodeError() if str(error.object) != _without_surrogates(str(error.object)):
             message = ErrorMessage(f"{quoted(error.object)} holds a byte that is not UTF-8: correct it", USAGE)
         case FileNotFoundError() if not _is_anywhere():
-            message = ErrorMessage("the folder that this command was started in is gone: change to another", FAILED)
+            message = ErrorMessage("the current folder no longer exists: change to another", FAILED)
         case OSError():
             named = f"{error.filename}: " if error.filename else ""
             message = ErrorMessage(f"{named}{error.strerror or error}", FAILED)

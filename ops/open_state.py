@@ -32,7 +32,7 @@ def open_state(settings: Settings, *, create: bool = False) -> Iterator[Redis]:
         else:
             if not create and not settings.data_dir.is_dir():
                 raise ConfigurationError(
-                    f"there is no data folder {settings.data_dir} and so no run: start one with `cogitate run` "
+                    f"data folder {settings.data_dir} does not exist, so it has no runs: start one with `cogitate run` "
                     "or name another folder with --data-dir"
                 )
             url = resources.enter_context(EmbeddedServer(settings.data_dir, patience=PATIENCE)).url

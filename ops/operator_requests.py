@@ -43,7 +43,7 @@ def cadence_request(run: str, kind: str, factor: float | None, *, pin: bool, aut
         raise ConfigurationError("give --pin or --auto, not both")
     if factor is not None and not (factor == 0 or 1 / FULL <= factor <= 1):
         raise ConfigurationError(
-            f"{factor:g} is not a share of the usual cadence: give {1 / FULL:g} to 1, or 0 for none"
+            f"{factor:g} is not a share of the usual cadence: give {1 / FULL:g} to 1, or 0 for never"
         )
     if kind != KIND:
         raise ConfigurationError(
@@ -68,10 +68,10 @@ def retry_request(job: JobRecord) -> Retry:
         raise InputError(f"job {job.id} has not ended yet: it is due at tick {job.due}")
     if job.reason not in RETRYABLE:
         raise InputError(
-            f"job {job.id} has the result it requested: only jobs that are {', '.join(RETRYABLE)} can be retried"
+            f"job {job.id} has the requested result: only jobs that are {', '.join(RETRYABLE)} can be retried"
         )
     if not job.appended:
-        raise InputError(f"job {job.id} ended {job.state} and left no entry that could be replaced")
+        raise InputError(f"job {job.id} ended {job.state} and left no entry to replace")
     return Retry(job=job.id.partition("/")[2], owner=job.owner, numbers=tuple(job.appended))
 
 

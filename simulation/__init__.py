@@ -1,1 +1,1 @@
-"""Reference hosts: a small town that lives from a seed, and the player of recorded runs."""
+"""Reference hosts: a small town and a story from a seed, and the player of recorded runs."""

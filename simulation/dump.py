@@ -1,4 +1,4 @@
-"""The reading of what a world has dumped."""
+"""Reads the dumps of worlds."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def read_dump(data: bytes, state: type[State], what: str) -> State:
     """Return the state of a world from its dump.
 
     Args:
-        what: the world that it should be of, such as "a town".
+        what: the expected world, such as "a town".
 
     Raises:
-        ValueError: when it is not one.
+        ValueError: if it is not a dump of that world.
     """
     try:
         return msgspec.json.decode(data, type=state)

@@ -1,4 +1,4 @@
-"""A world of which only some owners are there: for loads that grow."""
+"""A world with only some of its owners present, for growing loads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from cogitate.simulation.world import AppliedChange, Report, World
 
 
 class GrowingWorld:
-    """Another world, seen by the first `present` of its owners; the others live there too, and are not observed.
-
-    Let `present` only grow: who has left a run cannot come back to it. Not for runs that are resumed.
+    """Another world, seen by the first `present` of its owners; the others exist but report nothing. `present` must
+    only grow, since an owner that left a run cannot return. Not for resumed runs.
     """
 
     def __init__(self, world: World, present: int) -> None:
@@ -42,7 +41,7 @@ class GrowingWorld:
         return self._world.ticks_per_day
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return the profiles of all present."""
+        """Return the profiles of the present owners."""
         return dict(islice(self._world.owners().items(), self.present))
 
     def brief(self, owner: str) -> dict[str, Any]:
@@ -54,12 +53,12 @@ class GrowingWorld:
         self._world.apply(change)
 
     def step(self, tick: int, minute: int) -> list[Report]:
-        """Go on; what those observed who are there."""
+        """Advance, and return the observations of the present owners."""
         here = self.owners()
         return [report for report in self._world.step(tick, minute) if isinstance(report, tuple) and report[0] in here]
 
     def take_effects(self) -> list[Effect]:
-        """Return the effects of those who are there."""
+        """Return the effects of the present owners."""
         here = self.owners()
         return [effect for effect in self._world.take_effects() if effect.owner in here]
 

@@ -10,7 +10,7 @@ PLAIN = str.maketrans({"ı": "i", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "�
 
 
 def slug(name: str) -> str:
-    """Return a name in lower-case ASCII letters, digits and dashes; empty if nothing of it can be spelt so."""
+    """Return a name in lower-case ASCII letters, digits and dashes; "" if it has no such letters."""
     folded = normalized(name.translate(PLAIN), "NFKD").encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", folded.replace("'", "").lower()).strip("-")
 

@@ -1,4 +1,4 @@
-"""A world in which nothing happens: its owners plan, and think about what they remember, as those of an import do."""
+"""A world without events, for the owners of an import: they plan and reflect on their memories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StillWorld:
-    """A world for the tick loop (`cogitate.simulation.world.World`) of which only owners and places are known.
+    """A world for the tick loop (`cogitate.simulation.world.World`) with only owners and places.
 
     An import commits its dump with the memories; a run that is resumed loads it.
     """
@@ -52,12 +52,12 @@ class StillWorld:
         return self._state.owners
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """Return an owner's home as its place; also of one that another host has added, it knows nothing."""
+        """Return an owner's home as its place, also for an owner that another host added."""
         profile = self._state.owners.get(owner)
         return {"location": profile.home if profile else "", "activity": ""}
 
     def apply(self, change: AppliedChange) -> None:
-        """Ignore a change: there is nothing that it could move."""
+        """Ignore a change, since nothing moves."""
 
     def step(self, tick: int, minute: int) -> Sequence[Report]:
         """Return no report."""
@@ -75,6 +75,6 @@ class StillWorld:
         """Continue with the owners and places of a dump.
 
         Raises:
-            ValueError: when it is of another world, such as that of a host which has gone on with the run.
+            ValueError: if it is of another world, such as that of a host which resumed the run.
         """
         self._state = read_dump(data, _State, "a world in which nothing happens")

@@ -111,7 +111,7 @@ class World(Protocol):
 
 @runtime_checkable
 class NarratedWorld(World, Protocol):
-    """A world with a narrator, with event types of its own, and with settings that suit its owners' memories."""
+    """A world with a narrator, custom event types, and settings for its owners' memories."""
 
     @property
     def event_types(self) -> Mapping[str, Strategy | EventRule]:

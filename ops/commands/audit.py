@@ -34,9 +34,9 @@ def audit_run(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Check every invariant of a run, while it goes on or later: ends of jobs, budgets, streams, numbers, hashes.
+    """Check every invariant of a run, during the run or later: ends of jobs, budgets, streams, numbers, hashes.
 
-    Each finding is a line. The exit code is 1 when there is one.
+    Each finding is a line. The exit code is 1 if there are any.
     """
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
@@ -57,9 +57,8 @@ def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
     """Return a function for each turn of the world that checks every budget window as the last tick left it.
 
     Raises (when called):
-        AuditFailed: when a window holds more than its limit.
-        LedgerUnavailable: when Redis is unreachable for longer than the host waits. A host that goes on without
-            Redis checks again once it is back.
+        AuditFailed: when a window holds more than its limit. LedgerUnavailable: when Redis is unreachable for longer
+        than the host waits. A host that continues without Redis checks again once it is back.
     """
 
     def read(ledger: HostLedger) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""`cogitate budget`: show and change the limits of a run while it goes on."""
+"""`cogitate budget`: show and change the limits of a running run."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def budget(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Show the limits in force and what is spent of them, or set or lift one. A change takes effect at the next tick.
+    """Show the limits in force and their spending, or set or lift one. A change takes effect at the next tick.
 
-    A limit may be lower than what is spent: running jobs go on, and no further one is admitted under it.
+    A limit may be lower than the amount spent: running jobs continue, and it admits no further ones.
     """
     logs.configure(verbose)
     if (name is None) != (action == "show") or (value is None) != (action != "set"):

@@ -1,4 +1,4 @@
-"""`cogitate config`: show the settings in force and where each comes from, with secrets masked."""
+"""`cogitate config`: show the settings in force and their sources, with secrets masked."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def mask_secrets(name: str, value: object) -> object:
 
 
 def setting_origin(name: str, flags: set[str]) -> str:
-    """Return where a setting comes from."""
+    """Return the source of a setting."""
     variable = f"COGITATE_{name.upper()}"
     for given in os.environ:
         if given.upper() == variable or given.upper().startswith(variable + "__"):

@@ -22,7 +22,7 @@ def delete(
     run: RunName,
     yes: Yes = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Remove it even while a host holds it; that host stops.")
+        bool, typer.Option("--force", help="Remove the run even while a host holds it; that host stops.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,

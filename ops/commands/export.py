@@ -43,7 +43,7 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="PATH", help="What to write: a file, or a new folder (default stdout).", show_default=False
+            "--out", metavar="PATH", help="The file or new folder to write (default stdout).", show_default=False
         ),
     ] = None,
     form: Annotated[
@@ -58,8 +58,8 @@ def export(
     """Write a run's memories, jobs or journal as JSON Lines or as Parquet, always in the same order.
 
     Owners come by name, ended jobs in the order of their ends and before open ones, ticks by number. The journal is
-    verified on the way. Ticks that were trimmed come from the files in the data folder, if they are there; jobs that
-    ended in them are left out. The exit code is 1 when the journal was changed.
+    verified on the way. Trimmed ticks come from the files in the data folder, if these exist; jobs that ended in them
+    are omitted. The exit code is 1 when the journal was changed.
     """
     logs.configure(verbose)
     settings = read_settings(data_dir=data_dir)

@@ -25,9 +25,9 @@ PORT = 8787
 
 def gateway(
     address: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Listen here; another than this machine's own needs tokens.")
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on; any but a loopback address needs tokens.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Listen at this port; 0: any free one.")] = PORT,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on; 0: any free one.")] = PORT,
     tokens: Annotated[
         Path | None, typer.Option(metavar="FILE", help='Lines "HOST TOKEN"; or one token in COGITATE_GATEWAY_TOKEN.')
     ] = None,
@@ -40,10 +40,10 @@ def gateway(
     data_dir: DataDir = None,
     verbose: Verbose = 0,
 ) -> int:
-    """Serve hosts in any language: open a run, post a turn for each tick, and apply what comes back."""
+    """Serve hosts in any language: they open a run, post a turn for each tick, and apply the returned changes."""
     logs.configure(verbose)
     if find_spec("uvicorn") is None or find_spec("fastapi") is None:
-        raise ConfigurationError(f"the gateway needs packages of its own: {how_to_install('gateway')}")
+        raise ConfigurationError(f"the gateway needs further packages: {how_to_install('gateway')}")
     from cogitate.ops.gateway.server import serve
     from cogitate.ops.gateway.tokens import read_tokens
 
@@ -52,7 +52,7 @@ def gateway(
     )
     check_limited(settings)
     known = read_tokens(tokens, settings.gateway_token)
-    settings = settings.model_copy(update={"gateway_token": None})  # nobody else needs it
+    settings = settings.model_copy(update={"gateway_token": None})  # no other process needs it
     err = Terminal(stderr=True)
 
     def started(url: str) -> None:

@@ -33,10 +33,10 @@ def memory(
     run: RunName,
     owner: OwnerName,
     tick: Annotated[
-        int | None, typer.Option("--tick", metavar="N", help="Show the memory as it was at the end of tick N.")
+        int | None, typer.Option("--tick", metavar="N", help="Show the memory as of the end of tick N.")
     ] = None,
     query: Annotated[
-        str | None, typer.Option("--query", metavar="TEXT", help="Show only what this query retrieves, the best first.")
+        str | None, typer.Option("--query", metavar="TEXT", help="Show only the best entries for this query.")
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many entries a query retrieves.")] = 10,
     profile: Annotated[
@@ -44,7 +44,7 @@ def memory(
         typer.Option("--profile", help="The scoring of memories: default, dialogue or spec; without it, the run's."),
     ] = None,
     about: Annotated[
-        list[str] | None, typer.Option("--about", metavar="WHO", help="Show only what involves WHO; repeatable.")
+        list[str] | None, typer.Option("--about", metavar="WHO", help="Show only entries that involve WHO; repeatable.")
     ] = None,
     types: Annotated[
         list[str] | None, typer.Option("--type", metavar="TYPE", help="Show only entries of this type; repeatable.")
@@ -63,7 +63,7 @@ def memory(
 ) -> int:
     """Show an owner's memory stream with each entry's score: by recency, importance and relevance to a query.
 
-    With --query it shows what the query retrieves, and with --context lines for a prompt of your own. The notes name
+    With --query it shows what the query retrieves, and with --context lines for a prompt. The notes name
     ratings, repeats, provisional entries, and the entry or summary that an archived one went into.
     """
     logs.configure(verbose)
@@ -151,7 +151,7 @@ def _table(figure: str) -> Table:
 
 
 def _text(entry: Entry, *explanations: str) -> Text:
-    """Return an entry's text with what explains it on lines of their own."""
+    """Return an entry's text followed by lines that explain its score."""
     return Text.assemble(visible(entry.text), *((f"\n{line}", "dim") for line in explanations if line))
 
 

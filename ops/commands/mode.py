@@ -50,12 +50,12 @@ def cancel(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """End a run for good after its present tick and cancel its open jobs. What these cost stays charged.
+    """End a run for good after its present tick and cancel its open jobs. Their cost stays charged.
 
-    This cannot be undone: nothing resumes a cancelled run. The exit code is 1 when you answer no.
+    This cannot be undone: a cancelled run cannot be resumed. The exit code is 1 when you answer no.
     """
     if not yes and not is_confirmed("cancel", run, f"End run {run} for good, so that nothing resumes it?"):
-        Terminal(stderr=True).print("the run goes on", highlight=False)
+        Terminal(stderr=True).print("the run continues", highlight=False)
         return 1
     return _set(run, SetMode("cancelled"), "cancel", no_wait, data_dir, as_json, verbose)
 

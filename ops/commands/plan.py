@@ -34,7 +34,7 @@ def plan(
     console = Terminal(stderr=as_json)
     console.print(f"{owner} of run {run}: {day_and_time(kept.minute)}", highlight=False)
     if plan is None or found is None:
-        console.print("there is no plan in force")
+        console.print("no plan in force")
     else:
         how = "provisionally by a heuristic" if found.provisional else "as requested"
         console.print(

@@ -1,4 +1,4 @@
-"""Progress of a run: ticks, jobs by kind and source, and what is left of the budget."""
+"""Progress of a run: ticks, jobs by kind and source, and the remaining budget."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:
 
 
 def budget_left(view: BudgetView, tick: Tick) -> list[str]:
-    """Return a line for the day and one for the run: what admission can still spend of each limit."""
+    """Return a line for the day and one for the run: the rest of each limit that admission may spend."""
     periods: dict[str, list[str]] = {}
     for name, limit in view.table:
         if name.period == "tick" or name.scope.startswith("owner:") or name.scope.endswith(":*"):

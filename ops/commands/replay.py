@@ -34,7 +34,7 @@ def replay_run(
 ) -> int:
     """Rebuild every memory stream of a run from its journal, without a model, in an empty scratch database.
 
-    Trimmed ticks come from the files in the data folder. Where these are missing, the replay begins with the journal's
+    Trimmed ticks come from the files in the data folder. If these are missing, the replay begins with the journal's
     first checkpoint and says so.
 
     The exit code is 1 when the journal or a stream was changed; the message names the tick.

@@ -1,4 +1,4 @@
-"""`cogitate retry`: repeat jobs with a model whose heuristics had to stand in."""
+"""`cogitate retry`: repeat jobs whose heuristics replaced a model."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def retry(
 ) -> int:
     """Repeat jobs that were late, failed, dead, denied or too_slow: a new job replaces the result of the heuristic.
 
-    The new job is charged to the budget windows of its own tick. It is refused where these have no room, and where the
-    heuristic's entry was repaired, summarised or pruned meanwhile.
+    The new job is charged to the budget windows of its tick. It is refused if these have no room, or if the heuristic's
+    entry was repaired, summarised or pruned meanwhile.
     """
     logs.configure(verbose)
     try:

@@ -236,7 +236,7 @@ def _host_run(
 
 
 def _exists(client: Redis, run: str) -> bool:
-    """Return whether a run was created, as far as the server tells."""
+    """Return whether the server has the run."""
     try:
         return run_exists(client, run)
     except RedisError:
@@ -250,7 +250,7 @@ def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
 
 
 def _options(data_dir: str, **given: object) -> str:
-    """Return the options with which a run goes on as it began, each after a space; its ledger keeps all others."""
+    """Return the options that resume a run unchanged, each after a space; its ledger keeps all others."""
     flags = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value is not None}
     texts = [flag if value is True else f"{flag} {value}" for flag, value in flags.items() if value is not False]
     return "".join(f" {text}" for text in texts) + data_dir

@@ -46,13 +46,13 @@ def new_run(
 ) -> RunChoice:
     """Return a run that does not exist yet; without a name it gets the first free one of town-1, town-2, …
 
-    The run stores its estimate, so that a report can compare it with what the run took, and how to go on with it.
+    The run stores its estimate, for comparison in a report, and how to resume it.
 
     Args:
         options: of the command line, which a resumed run needs again.
 
     Raises:
-        RunExists: when there is a run of this name.
+        RunExists: when a run of this name exists.
     """
     names = run_names(client)
     if name in names:
@@ -71,10 +71,10 @@ def new_run(
 
 
 def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, take_over: bool) -> RunChoice:
-    """Return a run that exists, with the world and the length it was created with unless another length is given.
+    """Return an existing run with its original world, and its original length unless another one is given.
 
     Raises:
-        RunMissing: when there is no run of this name.
+        RunMissing: when no run of this name exists.
         ConfigurationError: when another program created it.
         RunHeld: when a host holds it, and `take_over` is False.
         LedgerError: when it is cancelled.

@@ -39,7 +39,7 @@ def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 
 
 def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
-    """Print the list of runs, and what all of them spend today where that is limited."""
+    """Print the list of runs, and their total spending today if it is limited."""
     found, damaged = [], {}
     for name in run_names(client):
         try:

@@ -1,4 +1,4 @@
-"""`cogitate status`: show one run in figures, also while it goes on; without a name, list the runs."""
+"""`cogitate status`: show the figures of one run, also during it; without a name, list the runs."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ def throttle(
         float | None,
         typer.Argument(
             metavar="[FACTOR]",
-            help="Share of the usual cadence, up to 1; 0: none at all. Without it, show the cadence.",
+            help="Share of the usual cadence, up to 1; 0: never. Without it, show the cadence.",
         ),
     ] = None,
     pin: Annotated[
-        bool, typer.Option("--pin", help="Keep this share; otherwise the controller goes on from it.")
+        bool, typer.Option("--pin", help="Keep this share; otherwise the controller continues from it.")
     ] = False,
     auto: Annotated[bool, typer.Option("--auto", help="Return control to the controller.")] = False,
     no_wait: NoWait = False,
@@ -47,7 +47,7 @@ def throttle(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Set or show how often agents reflect. Agents with most to reflect on come first; no memory is lost."""
+    """Set or show how often agents reflect. Agents with the most new experience come first; no memory is lost."""
     logs.configure(verbose)
     control = cadence_request(run, kind, factor, pin=pin, auto=auto)
     if factor is None and not pin and not auto:

@@ -20,11 +20,10 @@ EVERY = 0.5  # seconds between two reads
 def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
     """Show a run until its host leaves it, and return its summary then.
 
-    A run without a host stands still. The display says so and goes on until a host resumes the run or the user presses
-    Ctrl-C.
+    Without a host the display says so, and waits until a host resumes the run or the user presses Ctrl-C.
 
     Raises:
-        RunMissing: when there is no such run, or it is deleted meanwhile.
+        RunMissing: when the run does not exist, or is deleted meanwhile.
     """
     reader = RunReader(client, run)
     summary = reader.read()

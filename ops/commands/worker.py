@@ -27,7 +27,7 @@ Example: cogitate worker --concurrency 16 --queues plan,reflect
 def worker(context: typer.Context, data_dir: DataDir = None) -> int:
     """Run a worker: `celery -A cogitate worker` with the settings filled in. Further options are Celery's.
 
-    A worker that dies is restarted. The first Ctrl-C or SIGTERM lets it finish its jobs, the second does not.
+    A worker that dies is restarted. The first Ctrl-C or SIGTERM lets it finish its jobs, the second stops it at once.
     """
     logs.configure(0)
     settings = read_settings(data_dir=data_dir)

@@ -107,7 +107,7 @@ def _examine_servers(settings: Settings) -> list[Finding]:
 
 
 def examine_runs(heads: Sequence[RunHead]) -> list[Finding]:
-    """Return a finding for each run that has lost its host or cannot be read, and the number of runs."""
+    """Return a finding for each run that lost its host or is unreadable, and the number of runs."""
     found = [
         warning(
             f"run {head.run}",

@@ -22,7 +22,7 @@ MUCH = 0.2  # share of failed calls from which it is a warning
 def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
     """Check each endpoint that a run with these settings would call, without calling a model.
 
-    If that is none, say what runs with other settings met at theirs.
+    Without such an endpoint, report what runs with other settings observed at theirs.
     """
     if settings.llm != "openai":
         yield ok("endpoints", "these settings use none: llm is heuristic")
@@ -45,7 +45,7 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
 
 
 def _of_other_runs(one: EndpointVitals) -> Finding:
-    """Return what the runs of this server have met at an endpoint since the first call."""
+    """Return the failures of an endpoint that runs of this server have observed."""
     failures = sum(one.failures.values())
     found = f"of all runs: breaker {format_breaker(one)}; {failures:,} of {one.calls:,} calls failed"
     found += f" ({format_counts(one.failures)})" if failures else ""

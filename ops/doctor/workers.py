@@ -22,8 +22,8 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
     """Check every worker on the broker.
 
     Args:
-        kinds: the kinds that this installation knows; each has a queue of its name.
-        expected: whether a worker must be there. Otherwise none is missed, since hosts start their own.
+        kinds: the kinds that this installation knows; each has a queue with its name.
+        expected: whether a worker must run. Otherwise missing workers are no finding, since hosts start them.
     """
     inspect = app.control.inspect(timeout=ANSWER_WITHIN)
     try:
@@ -60,7 +60,7 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
 
 
 def examine_signs(seen: WorkersSeen) -> Iterator[Finding]:
-    """Tell of the workers that can claim no job, or have ended for that reason."""
+    """Report the workers that cannot claim jobs, or ended for that reason."""
     for one in seen.failing:
         what = format_failing_worker(one).removeprefix(f"Worker {one.worker} ")
         yield failed(f"worker {one.worker}", what, "correct the cause on its machine, then start it again")

@@ -1,1 +1,1 @@
-"""Memories come and go: files of other programs become runs, and runs become their files."""
+"""Import of other programs' files as runs, and export of runs as their files."""

@@ -1,4 +1,4 @@
-"""`cogitate import`: make a run of memories that another program wrote."""
+"""`cogitate import`: create a run from another program's memories."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ _SUFFIXES: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "d
 
 def import_memories(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The file or the folder to read.", show_default=False)],
-    name: Annotated[str, typer.Option("--run", metavar="NAME", help="The run to make.", show_default=False)],
+    name: Annotated[str, typer.Option("--run", metavar="NAME", help="The run to create.", show_default=False)],
     form: Annotated[
         Form | None,
-        typer.Option("--format", help="What PATH holds (default: by its name).", show_default=False),
+        typer.Option("--format", help="The format of PATH (default: by its name).", show_default=False),
     ] = None,
     sample: Annotated[
         str | None,
         typer.Option(metavar="ID", help="dialogue: which of a file's conversations to read.", show_default=False),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Make no run when anything has to be left out.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Create no run if any item is invalid.")] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Delete a run of this name with all its memories first.")
     ] = False,
@@ -68,9 +68,9 @@ def import_memories(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Make a run whose owners remember what PATH says, for a host to resume.
+    """Create a run with the memories in PATH, for a host to resume.
 
-    No model is asked and no worker started. Everything that is left out is counted and told on stderr.
+    This calls no model and starts no worker. It counts skipped items and names them on stderr.
     """
     logs.configure(verbose)
     settings = read_settings(llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir)
@@ -85,7 +85,7 @@ def import_memories(
     for line in _left_out_lines(found):
         err.print(line, highlight=False, soft_wrap=True)
     if strict and found.left_out.total():
-        raise InputError(f"{path}: {found.left_out.total():,} were left out, and --strict wants all: nothing is made")
+        raise InputError(f"{path}: {found.left_out.total():,} invalid items: --strict creates no run")
     with open_state(settings, create=True) as client:
         there = name in run_names(client)
         unfinished = there and is_unfinished_import(client, name)
@@ -107,7 +107,7 @@ def _form_of(path: Path) -> Form:
         return "generative-agents"
     form = _SUFFIXES.get(path.suffix.lower())
     if form is None:
-        raise InputError(f"{path}: its name does not say what it holds: give --format")
+        raise InputError(f"{path}: its name does not show its format: give --format")
     return form
 
 
@@ -122,7 +122,7 @@ def _read(path: Path, form: Form, sample: str | None) -> Incoming:
 
 
 def _left_out_lines(found: Incoming) -> list[str]:
-    """Return the lines that tell what was left out: the first in full, then how many of each sort."""
+    """Return lines on skipped items: the first ones in full, then the number of each kind."""
     total = found.left_out.total()
     lines = [f"left out: {fault}" for fault in found.faults]
     if total:

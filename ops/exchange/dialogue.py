@@ -1,4 +1,4 @@
-"""Dialogues in the form of LoCoMo: sessions of turns between two speakers, each with a time.
+"""Dialogues in LoCoMo's format: sessions of turns between two speakers, each with a time.
 
 A file holds a conversation, a sample around it, or a list of samples. Both speakers remember every turn.
 """
@@ -22,7 +22,7 @@ _TIMES = ("%I:%M %p on %d %B, %Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y
 
 
 class _Turn(BaseModel):
-    """A turn of a dialogue; what else it holds is left unread."""
+    """A turn of a dialogue; other fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -33,13 +33,13 @@ class _Turn(BaseModel):
 
 
 def read_dialogue(file: Path, sample: str | None = None) -> Incoming:
-    """Return what the speakers of a conversation remember; turns that cannot be used are left out and named.
+    """Return the memories of a conversation's speakers; invalid turns are skipped and reported.
 
     Args:
         sample: id of the conversation, where the file holds several.
 
     Raises:
-        InputError: when the file cannot be used, or holds several conversations and `sample` names none of them.
+        InputError: when the file is invalid, or `sample` names none of its several conversations.
     """
     try:
         data = decode_json(read_bytes(file))
@@ -49,9 +49,7 @@ def read_dialogue(file: Path, sample: str | None = None) -> Incoming:
     found = Incoming(source=file)
     sessions = _sessions(found, conversation)
     if not sessions:
-        raise InputError(
-            f"{file}: there is no session with turns and a time, such as session_1 and session_1_date_time"
-        )
+        raise InputError(f"{file}: it has no session with turns and a time, such as session_1 and session_1_date_time")
     speakers = {name: owner_named(name) for name in _speakers(sessions)}
     for owner, profile in speakers.values():
         found.add_owner(owner, profile)
@@ -89,7 +87,7 @@ def _conversation(file: Path, data: object, sample: str | None) -> dict[str, Any
         return next(iter(named.values()))
     if sample not in named:
         known = ", ".join(list(named)[:20]) or "none"
-        asked = f"there is no conversation {sample!a}" if sample is not None else f"it holds {len(named)} conversations"
+        asked = f"unknown conversation {sample!a}" if sample is not None else f"it holds {len(named)} conversations"
         raise InputError(f"{file}: {asked}; name one with --sample: {known}")
     return named[sample]
 
@@ -123,7 +121,7 @@ def _time(value: object) -> datetime | None:
 
 
 def _speakers(sessions: list[tuple[datetime, str, list[Any]]]) -> list[str]:
-    """Return the names of those that say something, in order of their first turns."""
+    """Return the names of the speakers, in order of their first turns."""
     names = [turn.get("speaker") for _, _, turns in sessions for turn in turns if isinstance(turn, dict)]
     return list(dict.fromkeys(name for name in names if isinstance(name, str) and 0 < len(name) <= 190))
 

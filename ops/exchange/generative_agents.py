@@ -15,7 +15,7 @@ from cogitate.simulation.recorded.recording import Persona
 
 _REFUSED = {
     "not_a_record": "is no record of a node such as node_1",
-    "unknown_type": "has a type that is none of event, thought and chat",
+    "unknown_type": "has a type other than event, thought and chat",
     "bad_date": "has no time of creation such as '2023-02-13 08:30:00'",
     "empty_text": "has no description",
     "blank_text": "has the description that stands for a failed answer",
@@ -26,10 +26,10 @@ _REFUSED = {
 def read_save(folder: Path) -> Incoming:
     """Return what the personas of a save remember: events, the lines of chats, and thoughts as reflections.
 
-    Nodes that cannot be used are left out and named, others are repaired where that is safe.
+    Invalid nodes are skipped and reported, or repaired if that is safe.
 
     Raises:
-        InputError: when a file is too large, or there is nothing that can be used.
+        InputError: when a file is too large, or has no valid memory.
         RecordingError: when the folder is no save, or one of its files cannot be read.
     """
     for file in sorted(folder.rglob("*.json")):
@@ -78,7 +78,7 @@ def _entries(world: RecordedWorld, owner: str, node: Node) -> list[Entry]:
         node.text,
         minute,
         node.poignancy,
-    ):  # otherwise somebody has edited the node
+    ):  # otherwise the node was edited
         return [msgspec.structs.replace(kept, number=0, tick=0, rated=0, provisional=False, since_number=None)]
     if node.type != "thought":
         return world.entries_of(owner, node)

@@ -1,4 +1,4 @@
-"""Making a run of what a file brings, through the tick loop as any host."""
+"""Creates a run from an imported file, through the tick loop as any host does."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ImportedRun(NamedTuple):
 
 
 def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str, int]]:
-    """Return the settings of the run, with limits of memory that hold everything, and the limits that were raised."""
+    """Return the settings of the run, with sufficient limits of memory, and the limits that were raised."""
     most = found.most
     needed = {
         # Above this share of the limit pruning begins, which would at once take what has just come.
@@ -40,12 +40,12 @@ def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str
         "max_plans": most["plan"],
     }
     raised = {name: count for name, count in needed.items() if count > getattr(settings, name)}
-    # Nobody thinks here: jobs that are due wait for the host that resumes the run.
+    # No worker runs here: due jobs wait for the host that resumes the run.
     return settings.model_copy(update={"workers": 0, "wait": PATIENT, "tick_rate": None} | raised), raised
 
 
 def is_unfinished_import(client: Redis, run: str) -> bool:
-    """Return whether a run is what an import that was interrupted has left: nothing was committed to it.
+    """Return whether an interrupted import left the run, with no committed tick.
 
     Raises:
         RunMissing: when there is no such run.
@@ -55,9 +55,9 @@ def is_unfinished_import(client: Redis, run: str) -> bool:
 
 
 def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool = False, form: str = "") -> ImportedRun:
-    """Make a run whose owners remember what a file says, and leave it to be resumed.
+    """Create a run with the memories of a file, and leave it resumable.
 
-    Its game begins at the last memory, and all memories are appended with its first tick, in one step.
+    It starts at the game time of the last memory; its first tick appends all memories.
 
     Raises:
         RunExists: when there is such a run, and `replace` is not given.

@@ -1,4 +1,4 @@
-"""The content of an imported file: owners with their memories, and a count of what could not be used."""
+"""The content of an imported file: owners with their memories, and a count of invalid items."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Incoming:
     faults: list[str] = field(default_factory=list)  # the first of what was left out, each with its place and value
 
     def add_owner(self, owner: str, profile: Profile) -> None:
-        """Add an owner; one that is there keeps its profile.
+        """Add an owner; an existing one keeps its profile.
 
         Raises:
-            InputError: for a name or a profile that cannot be used.
+            InputError: for an invalid name or profile.
         """
         known = check_owner(owner)
         if known not in self.profiles:
@@ -60,20 +60,20 @@ class Incoming:
         self.memories[owner].append(checked.entry)
 
     def leave_out(self, reason: str, fault: str) -> None:
-        """Count what is left out, and keep the first faults to be told."""
+        """Count a skipped item, and keep the first faults for the report."""
         self.left_out[reason] += 1
         if len(self.faults) < MAX_NAMED:
             self.faults.append(fault)
 
     def check_usable(self) -> None:
-        """Check that there is anything to remember.
+        """Check that there is a memory.
 
         Raises:
-            InputError: with the first fault, when there is nothing.
+            InputError: with the first fault, if there is no memory.
         """
         if not self.count:
             first = f"; the first fault: {self.faults[0]}" if self.faults else ""
-            raise InputError(f"{self.source}: it holds no memory that can be used{first}")
+            raise InputError(f"{self.source}: it has no valid memory{first}")
 
     @property
     def count(self) -> int:
@@ -94,7 +94,7 @@ class Incoming:
         return found
 
     def effects(self) -> Iterable[Effect]:
-        """Yield the effects that make the owners remember."""
+        """Yield the effects that append the memories."""
         for owner, entries in self.memories.items():
             for entry in entries:
                 yield Append(owner, entry)
@@ -102,14 +102,14 @@ class Incoming:
 
 
 class TooMany(InputError):
-    """A file holds more than one run takes. Split it."""
+    """A file exceeds the limits of one run. Split it."""
 
 
 def owner_named(name: str) -> tuple[str, Profile]:
-    """Return the owner and the profile for a name: that of an owner, such as "agent:ada", or of a person.
+    """Return the owner and the profile for an owner's id, such as "agent:ada", or a person's name.
 
     Raises:
-        InputError: for a name from which no owner's can be made.
+        InputError: for a name without a usable id.
     """
     scope, colon, rest = name.partition(":")
     if colon or name == "world":
@@ -118,7 +118,7 @@ def owner_named(name: str) -> tuple[str, Profile]:
         return owner, Profile(name=called[:200] or owner)
     short = slug(name)
     if not short:
-        raise InputError(f"owner {name[:80]!a}: no id can be made of it; write it as 'agent:NAME' in ASCII letters")
+        raise InputError(f"owner {name[:80]!a}: it gives no id; write it as 'agent:NAME' in ASCII letters")
     return check_owner(f"agent:{short}"), Profile(name=name.strip())
 
 

@@ -25,7 +25,7 @@ MAX_LINE = 50_000_000  # bytes; a stream is one line
 
 
 class MemoryLine(ObservationFields):
-    """A line that is one memory: the fields of an observation and who remembers it.
+    """A line with one memory: the fields of an observation and its owner.
 
     `time`, as in 2023-02-13T08:30, may stand for `minute`: then the first day in the file is day 0.
     """
@@ -40,7 +40,7 @@ class StreamLine(StreamSnapshot, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Profiled(msgspec.Struct, frozen=True):
-    """The profile on a line, whatever it is; the checks of `load` leave it unread."""
+    """The profile on a line, unchecked."""
 
     profile: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -66,10 +66,10 @@ def write_stream(stream: Stream, profile: Profile | None) -> bytes:
 
 
 def read_jsonl(file: Path) -> Incoming:
-    """Return what the lines of a file say; lines that cannot be used are left out and told by their number.
+    """Return the memories in the lines of a file; invalid lines are skipped and reported by number.
 
     Raises:
-        InputError: when the file cannot be read, is too large, or holds nothing that can be used.
+        InputError: when the file is unreadable, too large, or has no valid memory.
     """
     found = Incoming(source=file)
     memories: list[tuple[int, dict[str, Any], datetime | None]] = []
@@ -155,7 +155,7 @@ def _take_stream(found: Incoming, raw: bytes, number: int) -> None:
 
 
 def _profile(found: Incoming, raw: bytes, number: int, owner: str) -> Profile | None:
-    """Return the profile that a line gives; one that cannot be used is left out, and its memories are not."""
+    """Return the profile of a line, if valid; an invalid profile does not affect the memories."""
     try:
         profile = msgspec.json.decode(msgspec.json.decode(raw, type=_Profiled).profile, type=Profile | None)
         return None if profile is None else check_profile(owner, profile)

@@ -1,6 +1,6 @@
 """Writing a run's memories as a save of Generative Agents (Park et al. 2023), which `cogitate import` reads again.
 
-What the format has no field for is kept beside it: each node holds its memory whole, each scratch its owner.
+Extra fields keep what the format lacks: each node holds the complete memory, each scratch its owner.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Saved:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def lines(self, run: str, out: Path) -> list[str]:
-        """Return lines that tell it."""
+        """Return the counts as lines."""
         told = [f"{self.nodes:,} memories of {self.personas:,} personas of run {run} in {out}"]
         if self.left_out:
             counts = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(self.left_out.items()))
@@ -61,7 +61,7 @@ class Saved:
 
 @dataclass(frozen=True, kw_only=True)
 class _Cast:
-    """The names of all that nodes speak of."""
+    """The names in all nodes."""
 
     names: dict[str, str]  # owner -> name of the persona
     places: dict[str, str]  # id of a location -> its name
@@ -76,7 +76,7 @@ def write_save(client: Redis, run: str, streams: Iterable[Stream], out: Path) ->
     """
     store = RunStore.open(client, run)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"--out {out}: it exists and is not an empty folder: name a new one")
+        raise InputError(f"--out {out}: it exists and is not an empty folder: give a new one")
     profiles = {name.decode(): msgspec.json.decode(raw, type=Profile) for name, raw in store.mapping("owners").items()}
     saved, told = Saved(), list[Stream]()
     for stream in streams:
@@ -89,7 +89,7 @@ def write_save(client: Redis, run: str, streams: Iterable[Stream], out: Path) ->
     of_owner = {stream.owner: profiles.get(stream.owner) or owner_named(stream.owner)[1] for stream in told}
     cast = _Cast(names=_folders(of_owner), places={place.id: place.name for place in facts.locations})
     if not told:
-        raise InputError(f"run {run}: none of its owners is an agent or an NPC, so there is no persona to write")
+        raise InputError(f"run {run}: it has no agent or NPC, so there is no persona to write")
     with private_folder(out) as folder:
         _fill(folder, run, told, of_owner, cast, facts, saved)
     saved.left_out = +saved.left_out

@@ -1,7 +1,7 @@
 """Arrival times of requests from the kernel, independent of when this process is scheduled.
 
-On a busy machine the stand-in wakes late and reads requests together that arrived one after the other. A provider with
-machines of its own would not.
+On a busy machine the stand-in wakes late and reads several earlier requests at once, unlike a provider on separate
+machines.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Acting from the pages: an operator's request to a run, sent as the command line sends it.
 
-Only where Flower asks its visitors who they are, and only for a page of Flower's own: the request names the token of
-the visitor's cookie, and the browser says that it comes from the same origin. Where it says so itself (Sec-Fetch-Site)
-nothing else counts, since a proxy that hands on requests under another host hides from Flower where visitors see it. A
-browser that does not, as over plain HTTP, is judged by Origin.
+Only if Flower authenticates its visitors, and only from a page of this Flower: the request carries the token of the
+visitor's cookie and comes from the same origin. Sec-Fetch-Site decides if the browser sends it, since a proxy may
+change the host. Otherwise, as over plain HTTP, Origin decides.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from cogitate.tasks.job import split_job_id
 
 WAIT = 2.0  # seconds for the host's answer; a paused or busy host answers later, and the history says so
 SWITCH_ON = (
-    "Flower asks nobody who they are, so nobody may act from its pages: start it with --basic-auth=NAME:PASSWORD or "
-    "with OAuth (--auth)"
+    "Flower does not authenticate visitors, so its pages accept no actions: start it with "
+    "--basic-auth=NAME:PASSWORD or with OAuth (--auth)"
 )
-READ_ONLY = "Flower was started with --read-only: nobody may act from its pages"
+READ_ONLY = "Flower was started with --read-only: its pages accept no actions"
 NOT_ALLOWED = (
-    "Flower's user of Redis may only look on: give it the user `operator` in COGITATE_REDIS_URL (ops/acl/users.acl)"
+    "Flower's user of Redis may only read: give it the user `operator` in COGITATE_REDIS_URL (ops/acl/users.acl)"
 )
 OTHER_SITE = (
     "a request of another site is refused; behind a proxy over plain HTTP, start Flower with --origin=http://HOST, the "
@@ -69,7 +68,7 @@ _ACT = msgspec.json.Decoder(Act)
 
 
 def why_not(options: Any) -> str:
-    """Return why nobody may act from the pages of a Flower with these options; "" where those may who log in."""
+    """Return why the pages of a Flower with these options accept no actions; "" if visitors who log in may act."""
     if not (options.basic_auth or options.auth):
         return SWITCH_ON
     return READ_ONLY if getattr(options, "read_only", False) else ""
@@ -93,18 +92,18 @@ def control_of(client: Redis, act: Act) -> Control:
     """Return the request that a page asks for.
 
     Raises:
-        InputError, ConfigurationError: when it makes no sense.
+        InputError, ConfigurationError: when it is invalid.
         LedgerError: when its run cannot be read.
     """
     if act.action in MODES:
         return SetMode(MODES[act.action])
     if act.action == "throttle":
         if act.factor is None and not act.pin and not act.auto:
-            raise InputError("say which share of the usual cadence, or that the controller decides")
+            raise InputError("give a share of the usual cadence, or auto")
         return cadence_request(act.run, KIND, act.factor, pin=act.pin, auto=act.auto)
     if act.action == "limit":
         if act.value is not None and not 0 <= act.value <= MAX_LIMIT:
-            raise InputError(f"{act.value} is no limit: give 0 to {MAX_LIMIT}")
+            raise InputError(f"limit {act.value} is invalid: give 0 to {MAX_LIMIT}")
         return limit_request(act.name, act.value)
     try:
         run, key = split_job_id(act.job)
@@ -123,7 +122,8 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.client_of = client_of
 
     def check_xsrf_cookie(self) -> None:
-        """Refuse what no page of this Flower sends. Flower's own check asks for no token under basic authentication.
+        """Refuse requests that do not come from a page of this Flower. Flower's own check asks for no token under basic
+        authentication.
 
         Raises:
             web.HTTPError: 403.
@@ -138,7 +138,7 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
 
     @web.authenticated
     async def post(self) -> None:
-        """Send the request of the body, and write what came of it."""
+        """Send the request of the body and write its outcome."""
         try:
             act = _ACT.decode(self.request.body)
         except msgspec.DecodeError as error:
@@ -166,7 +166,7 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         try:
             return b64decode(self.request.headers.get("Authorization", "").partition(" ")[2]).decode().partition(":")[0]
         except ValueError:
-            return "somebody"
+            return "unknown visitor"
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Write why, as JSON."""

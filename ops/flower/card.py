@@ -1,6 +1,6 @@
 """One card of Flower's first page, how it is graded, and how it writes amounts.
 
-A card is "bad" only where somebody must act; a figure of zero never is.
+A card is "bad" only if an operator must act; a figure of zero never is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def graded(count: int, total: int) -> Grade:
-    """Return the grade of a count of jobs that went wrong."""
+    """Return the grade of a count of failed jobs."""
     share = count / max(1, total)
     return "bad" if share > MUCH and count >= FEW else "warn" if share > SOME else ""
 

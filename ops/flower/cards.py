@@ -96,7 +96,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
 
 
 def _answers(run: RunOverview) -> bool:
-    """Return whether the newest failures are of answers: their endpoint works, and what it says cannot be used."""
+    """Return whether the newest failures are of answers: the endpoint works, but its answers are unusable."""
     failures = {name: count for name, count in run.hour.failures.items() if name not in ("late", "dead")}
     of_answers = sum(count for name, count in failures.items() if split_failure(name)[0] in OF_ANSWERS)
     return 2 * of_answers > sum(failures.values())
@@ -135,7 +135,7 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
     lines = [f"missing for {one.seconds:.0f} s: {one.worker}" for one in workers.missing[:SHOWN_WORKERS]]
     lines += [format_failing_worker(one) for one in workers.failing[:SHOWN_WORKERS]]
     if at_work and waiting and not alive:
-        lines.append("nobody takes jobs: cogitate worker")
+        lines.append("no worker takes jobs: cogitate worker")
     lines.append(f"jobs that wait for one: {waiting:,}")
     lacking = bool(workers.missing or workers.failing)
     grade: Grade = "bad" if lacking or (at_work and waiting and not alive) else "good" if alive else ""
@@ -161,7 +161,7 @@ def late_card(run: RunOverview) -> Card:
 
 
 def failing_card(run: RunOverview) -> Card:
-    """Return how many jobs of the last hour failed, and what most of them failed of."""
+    """Return how many jobs of the last hour failed, and the most frequent failure."""
     failed = run.short("failed") + run.short("dead")
     causes = [(name, count) for name, count in run.hour.failures.items() if name != "late"]
     lines = [f"first cause: {format_class(causes[0][0])} {causes[0][1]:,}×"] if failed and causes else []

@@ -1,4 +1,4 @@
-"""The charts of a run: what each shows over a span of game time, from the figures that its host has kept."""
+"""The charts of a run over a span of game time, from the figures that its host has stored."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def charts_of(points: Sequence[Figures], minutes_per_tick: int) -> list[Chart]:
             name="host",
             title="Host, ms a tick",
             unit=" ms",
-            note="of its own work; waiting and the world excluded",
+            note="the host's work; waiting and the world excluded",
             series={"host": [None if one.host_us is None else one.host_us / 1_000 / one.ticks for one in points]},
         ),
     ]

@@ -1,7 +1,7 @@
 """A template loader that adds our templates to Flower's, our pages to its navigation, and jobs to its tasks.
 
 Flower 2.2 has no hook for these. All of its pages include `navbar.html`, so the loader completes that file as it loads
-it, and `task.html` likewise. A copy of the files would go out of date.
+it, and `task.html` likewise. Copies of the files would become outdated.
 """
 
 from __future__ import annotations

@@ -131,12 +131,12 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         raise web.HTTPError(400, f"span is one of {', '.join(spans)}")
 
     def authenticates(self) -> bool:
-        """Return whether Flower asks its visitors who they are."""
+        """Return whether Flower authenticates its visitors."""
         return bool(self.application.options.basic_auth or self.application.options.auth)
 
 
 class JobReading(PageHandler):
-    """A handler that reads one job; what memories say is only for visitors that Flower has asked for a password."""
+    """A handler that reads one job; it shows memory texts only to authenticated visitors."""
 
     def _read(self) -> Callable[[], dict[str, Any]]:
         job_id = self.get_argument("id", "", escape=False)
@@ -153,7 +153,7 @@ class JobReading(PageHandler):
         return read
 
     def _task(self, job_id: str) -> dict[str, Any] | None:
-        """Return what Flower saw of the job's newest message; None of one that was published before it listened."""
+        """Return Flower's record of the job's newest message; None if it was published before Flower listened."""
         task = get_task_by_id(self.application.events, job_id)
         if task is None:
             return None

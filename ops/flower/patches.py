@@ -76,7 +76,7 @@ def _start_and_leave(self: Any) -> Never:
 
 
 def _apply_joined_options(program: str, arguments: Iterable[str]) -> None:
-    """Apply Flower's options, whose values may stand in arguments of their own."""
+    """Apply Flower's options, whose values may be separate arguments."""
     _apply_options(program, with_values(arguments))
 
 

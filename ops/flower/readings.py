@@ -1,6 +1,6 @@
 """Readings of the ledger and the broker for the pages, as plain values for JSON.
 
-Many owners can have limits of their own: a reading has the fullest of them, and their number.
+Many owners can have limits: a reading has the fullest ones and their number.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Readings:
         return self._connected(self._settings.messages_url())
 
     def redis(self) -> str:
-        """Return "answers", or why the state does not."""
+        """Return "answers", or why the state does not answer."""
         return redis_state(self._state)
 
     def _connected(self, url: str) -> Redis:
@@ -238,7 +238,7 @@ class Readings:
         """Return the life of one job, in the lines of `cogitate job`.
 
         Args:
-            texts: whether to show what memories say.
+            texts: whether to show the texts of memories.
 
         Raises:
             InputError: when no run has such a job.

@@ -1,4 +1,4 @@
-"""The cards of Flower's first page that say what is spent today, by whom, and what is left."""
+"""The cards of Flower's first page on today's spending, by owner, and the remaining budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEXT = 2  # spenders after the first that a card names
 
 
 def money_card(run: RunOverview, day: DaySpending | None) -> Card:
-    """Return what today costs, and whether a limit has nothing left or refuses while much is unspent."""
+    """Return today's cost, and whether a limit is used up or refuses while much is unspent."""
     shown = money_window(run)
     unit: LimitUnit = shown.line.unit if shown is not None else "usd_micros"
     today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
@@ -91,7 +91,7 @@ def share_of(window: Window) -> float:
 
 
 def why_refused(run: RunOverview) -> str:
-    """Return what is wrong with a limit of the whole run that refused jobs in the last hour; "" if nothing is.
+    """Return the fault of a limit of the whole run that refused jobs in the last hour, or "".
 
     It has no room for another job, or it refuses although much is unspent.
     """
@@ -114,7 +114,7 @@ def why_refused(run: RunOverview) -> str:
 
 
 def spenders_card(spenders: Spenders) -> Card:
-    """Return who spent most today, as far as that is known."""
+    """Return the owners that spent most today, as far as known."""
     names = [owner.removeprefix("agent:") for owner in spenders.owners]
     costs = [*spenders.owners.values()]
     lines = [format_cost(cost) for cost in costs[:1]]
@@ -123,7 +123,7 @@ def spenders_card(spenders: Spenders) -> Card:
     return Card(
         name="spenders",
         label=f"Spent most since {clock_time(spenders.since)}",
-        value=names[0] if names else "nobody",
+        value=names[0] if names else "no one",
         grade="",
         lines=lines,
         figures={**figures},

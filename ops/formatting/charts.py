@@ -2,7 +2,7 @@
 
 The colours are those of Okabe and Ito ("Color Universal Design", 2008), which colour-blind people can tell apart; lines
 differ by dashes and markers too, bars by hatching. A chart is legible at a width of 360 to 720 pixels. All text
-is escaped. A page includes the styles (`STYLE`) once; `document` returns a chart as a file of its own.
+is escaped. A page includes the styles (`STYLE`) once; `document` returns a chart as a separate file.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def bar_chart(
 
 
 def document(chart: Markup) -> str:
-    """Return a chart as an SVG file of its own."""
+    """Return a chart as a separate SVG file."""
     style = Markup("<style>{}</style>").format(STYLE)
     head, closing, body = chart.partition(Markup(">"))
     return f'{head} xmlns="http://www.w3.org/2000/svg" width="{2 * WIDTH}"{closing}{style}{HATCHES}{body}\n'

@@ -187,7 +187,7 @@ def open_line(summary: RunSummary) -> str:
     """Return how many jobs have no end yet; those of a run that is over stay so, until a host goes on with it."""
     count = sum(summary.open.values())
     kinds = ", ".join(f"{jobs:,} {kind}" for kind, jobs in summary.open.items())
-    over = "; a host that goes on with the run ends them" if summary.status in ("finished", "stopped") else ""
+    over = "; a host that resumes the run ends them" if summary.status in ("finished", "stopped") else ""
     are = "job is" if count == 1 else "jobs are"
     return f"{count:,} {are} still open, due after tick {summary.tick:,}: {kinds}{over}."
 

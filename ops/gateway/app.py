@@ -1,4 +1,4 @@
-"""The gateway's HTTP: one POST a tick, and everything else that a host asks."""
+"""The gateway's HTTP: one POST a tick, and the other requests of a host."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         410: "The journal does not hold that tick any more.",
         413: "The body is too long.",
         415: "The body is not marked as JSON, or is compressed.",
-        422: "The message cannot be used.",
+        422: "The message is invalid.",
         429: "Too many requests wait.",
         503: "Not yet: send the same again.",
     }.items()
@@ -73,7 +73,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
 
     @app.get("/health", tags=["gateway"])
     async def health() -> dict[str, str]:
-        """Return that the gateway serves."""
+        """Report that the gateway serves."""
         return {"status": "ok"}
 
     @app.post("/runs/{run}/open", tags=["run"])
@@ -83,17 +83,17 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
 
     @app.get("/runs/{run}", tags=["run"])
     async def stand(run: Run, host: Host) -> Opened:
-        """Return where an open run stands."""
+        """Return the position of an open run."""
         return await run_in_threadpool(lambda: table.get(host, run).stand())
 
     @app.post("/runs/{run}/close", tags=["run"])
     async def close_run(run: Run, host: Host) -> Closed:
-        """Leave a run; it stays, to be opened again."""
+        """Leave a run, which can be opened again."""
         return await run_in_threadpool(table.close_run, host, run)
 
     @app.post("/runs/{run}/ticks/{tick}", tags=["tick"])
     async def post_tick(run: Run, tick: Number, turn: Turn, host: Host) -> Ticked:
-        """Take the world's turn of a tick, and return what took effect; the same again gets the same answer."""
+        """Take the world's turn of a tick and return the applied changes; a repeated request gets the same answer."""
         answer = asyncio.wrap_future(await run_in_threadpool(table.post, host, run, tick, turn))
         answer.add_done_callback(_retrieve)
         done, _ = await asyncio.wait({answer}, timeout=patience)
@@ -109,7 +109,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
 
     @app.post("/runs/{run}/memory", tags=["memory"])
     async def ask_memory(run: Run, question: Question, host: Host) -> Memories:
-        """Ask one owner's memory, as of the last boundary."""
+        """Query one owner's memory as of the last boundary."""
         return await run_in_threadpool(lambda: table.get(host, run).answer(question))
 
     @app.post("/runs/{run}/steer", tags=["run"])
@@ -134,7 +134,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
 
 
 def _add_errors(app: FastAPI) -> None:
-    """Have every error told in the one shape."""
+    """Return every error in the common format."""
 
     @app.exception_handler(CogitateError)
     async def refused(_: Request, error: CogitateError) -> JSONResponse:
@@ -159,6 +159,6 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _retrieve(answer: asyncio.Future[Ticked]) -> None:
-    """Look at an error for which nobody waits any more, so that asyncio does not report it as unseen."""
+    """Retrieve an error that no caller awaits any more, so that asyncio does not report it."""
     if not answer.cancelled():
         answer.exception()

@@ -1,7 +1,7 @@
 """The connections of the gateway: how many there are, and how long a request may take to arrive.
 
-A connection costs its peer nothing, and a host needs one. So whoever leaves a request unfinished is cut off, and where
-there is no room for another connection, the oldest one without a known host makes it.
+A connection costs its peer nothing, and a host needs one. So the gateway closes connections with unfinished requests,
+and at its limit closes the oldest connection without a known host.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BoundedConnection(H11Protocol):
         self._has_headers = False  # of the request that is arriving
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection; where there is no room, in the place of the one that is missed least."""
+        """Accept a connection; at the limit, close the least useful one first."""
         super().connection_made(transport)
         self._allow(self.headers_within)
         if len(self.connections) > self.most:
@@ -57,7 +57,7 @@ class BoundedConnection(H11Protocol):
         return self.is_known and self.cycle is not None and not self.cycle.response_complete
 
     def drop(self) -> None:
-        """Close the connection at once, whatever of a request has arrived."""
+        """Close the connection at once, even during a request."""
         self._end_wait()
         self.connections.discard(self)
         self.transport.abort()
@@ -68,7 +68,7 @@ class BoundedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Take what the bytes hold, and note how far the request has come."""
+        """Parse the bytes and record the request's progress."""
         super().handle_events()
         state = self.conn.their_state
         if state is h11.IDLE:
@@ -84,7 +84,7 @@ class BoundedConnection(H11Protocol):
             self._end_wait()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP; where a response has begun already, end the connection."""
+        """Refuse invalid HTTP; after the start of a response, end the connection."""
         try:
             super().send_400_response(msg)
         except h11.LocalProtocolError:

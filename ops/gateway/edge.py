@@ -1,4 +1,4 @@
-"""The edge of the gateway: who speaks, how much, and strict JSON; before anything of a message is looked at."""
+"""The edge of the gateway: checks the token, the size and strict JSON before a message is processed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPEN_PATHS = ("/health", "/openapi.json")  # for probes and generators of client
 
 
 class StrictRequest(Request):
-    """A request whose body is bounded, and JSON as the standard says."""
+    """A request whose body is bounded and strict JSON."""
 
     most = MAX_BODY
 
@@ -50,7 +50,7 @@ class StrictRequest(Request):
         """Read the body and the JSON in it.
 
         Raises:
-            Refusal: when it is compressed, too long, not marked as JSON, or is none.
+            Refusal: when it is compressed, too long, not marked as JSON, or not JSON.
         """
         encoding = self.headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity"):
@@ -75,7 +75,7 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route whose requests are strict, and whose errors have the one shape."""
+    """A route with strict requests and errors in the common format."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """Return the handler."""
@@ -87,14 +87,14 @@ class StrictRoute(APIRoute):
                 await checked.read()
             except ClientDisconnect:
                 log.info("gateway.client_left", path=request.url.path)
-                return Response(status_code=400)  # which nobody reads
+                return Response(status_code=400)  # the client is gone
             return await handle(checked)
 
         return strict
 
 
 class Failures:
-    """The last resort: an error that only a bug explains is logged without a value, and told in the one shape."""
+    """The last resort: logs an unexpected error (a bug) without a value, and reports it in the common format."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -164,7 +164,7 @@ class Guard:
 
 
 def is_loopback(name: str) -> bool:
-    """Return whether a name or address means this machine alone."""
+    """Return whether a name or address is this machine's loopback."""
     if name == "localhost":
         return True
     try:
@@ -174,7 +174,7 @@ def is_loopback(name: str) -> bool:
 
 
 def problem_response(refusal: Refusal) -> JSONResponse:
-    """Return the response that tells a refusal."""
+    """Return the response for a refusal."""
     headers = {}
     if refusal.status == 401:
         headers["WWW-Authenticate"] = "Bearer"

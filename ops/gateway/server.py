@@ -1,4 +1,4 @@
-"""The gateway's process: serves until it is told to stop, and leaves every run so that it can be resumed."""
+"""The gateway's process: serves until a signal stops it, and leaves every run resumable."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Server(uvicorn.Server):
         self._started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to serve, and say so."""
+        """Start to serve and report it."""
         await super().startup(sockets)
         if not self.should_exit:
             self._started()
@@ -96,6 +96,6 @@ def _bound(address: str, port: int) -> socket.socket:
             raise
     except OSError as error:
         raise ConfigurationError(
-            f"--address {address} --port {port}: nothing can listen there: {error.strerror or error}"
+            f"--address {address} --port {port}: cannot listen there: {error.strerror or error}"
         ) from None
     return listening

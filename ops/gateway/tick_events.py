@@ -13,14 +13,14 @@ from cogitate.memory.errors import quoted
 from cogitate.scheduler.tick.arguments import MAX_TICKS
 
 PAGE = 50  # ticks that are read at once
-BEAT = 15.0  # seconds without a tick after which a comment is sent, so that whoever is in between keeps the connection
+BEAT = 15.0  # seconds without a tick before a comment is sent, so that proxies keep the connection
 
 
 def tick_of_event(name: str) -> int:
-    """Return the tick that a header Last-Event-ID names.
+    """Return the tick in a header Last-Event-ID.
 
     Raises:
-        Refusal: when it names none.
+        Refusal: if it has no tick.
     """
     if not (name.isascii() and name.isdecimal() and len(name) <= len(str(MAX_TICKS)) and int(name) <= MAX_TICKS):
         raise malformed(f"the header Last-Event-ID is {quoted(name)}: give the number of the last tick that you have")
@@ -28,10 +28,10 @@ def tick_of_event(name: str) -> int:
 
 
 class TickEvents:
-    """The events of one listener. Nothing is queued for it: it reads the journal from where it is.
+    """The events of one listener. It has no queue: it reads the journal from its position.
 
     Args:
-        after: the last tick that it knows; None: only those that are still to come.
+        after: the last tick that it knows; None: only future ones.
         closing: is set when the gateway ends.
     """
 

@@ -1,4 +1,4 @@
-"""The tokens of hosts: who may speak to the gateway, and under which name."""
+"""The tokens of hosts: who may use the gateway, and under which name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tokens:
         return bool(self._digests)
 
     def host_of(self, token: str) -> str | None:
-        """Return the host that a token belongs to; None: nobody's."""
+        """Return the host of a token; None for an unknown token."""
         given, found = _digest(token), None
         for host, digest in self._digests:
             if hmac.compare_digest(given, digest):
@@ -41,7 +41,7 @@ def read_tokens(file: Path | None, setting: SecretStr | None) -> Tokens:
     """Return the tokens of a file with lines "HOST TOKEN", or the one of the settings.
 
     Raises:
-        ConfigurationError: for a file that cannot be read, a line that is none, or a token that is too short.
+        ConfigurationError: for an unreadable file, an invalid line, or a token that is too short.
     """
     if file is None:
         return Tokens({} if setting is None else {ONLY: _checked(VARIABLE, setting.get_secret_value())})

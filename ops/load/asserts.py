@@ -69,7 +69,7 @@ def check_names(expected: list[Expectation], known: Mapping[str, object], option
             names = ", ".join(sorted(name for name in known if "." not in name))
             phases = ", ".join(sorted(name for name in known if name.endswith(".late_share")))
             raise ConfigurationError(
-                f"{option}: there is no figure {one.name!r}; there are {names}"
+                f"{option}: unknown figure {one.name!r}; known: {names}"
                 + (f"; and those of phases, such as {phases}" if phases else "")
             )
 

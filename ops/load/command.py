@@ -51,12 +51,12 @@ def load(
         Path | None, typer.Option("--demand", metavar="FILE", help="Use the load of a recorded job_demand.csv instead.")
     ] = None,
     from_run: Annotated[
-        str | None, typer.Option("--from-run", metavar="RUN", help="Use the load of a run of yours, from its journal.")
+        str | None, typer.Option("--from-run", metavar="RUN", help="Use the load of an earlier run, from its journal.")
     ] = None,
     agents: Annotated[
         int | None, typer.Option("--agents", metavar="N", min=1, max=1000, help="The number of agents.")
     ] = None,
-    story: Annotated[bool, typer.Option("--story", help="Let the people of the story think, not a town's.")] = False,
+    story: Annotated[bool, typer.Option("--story", help="Run the story instead of a town.")] = False,
     tick_rate: Annotated[
         float | None, typer.Option("--tick-rate", metavar="HZ", min=0.1, help="Ticks a second.")
     ] = None,
@@ -89,16 +89,16 @@ def load(
             "--assert", metavar="EXPR", help='An assertion such as "late_share<0.05"; an unknown name lists all.'
         ),
     ] = None,
-    find: Annotated[
-        bool, typer.Option("--find", help="Raise the load until a service level breaks, and say which load holds.")
-    ] = False,
+    find: Annotated[bool, typer.Option("--find", help="Find the highest load that holds the service levels.")] = False,
     raised: Annotated[
         list[str] | None,
         typer.Option("--raise", metavar="WHAT", help="--find: agents (default), cadence, latency; repeat for several."),
     ] = None,
     up_to: Annotated[
         float | None,
-        typer.Option("--up-to", metavar="FACTOR", min=1, max=1000, help="--find: the most, times the first load."),
+        typer.Option(
+            "--up-to", metavar="FACTOR", min=1, max=1000, help="--find: the highest multiple of the first load."
+        ),
     ] = None,
     levels: Annotated[
         list[str] | None,
@@ -110,10 +110,10 @@ def load(
     ] = None,
     probe_seconds: Annotated[
         float | None,
-        typer.Option("--probe-seconds", metavar="S", min=1, help="--find: the longest that one load may take."),
+        typer.Option("--probe-seconds", metavar="S", min=1, help="--find: the time limit of one load."),
     ] = None,
     past_knee: Annotated[
-        bool, typer.Option("--past-knee", help="--find: measure on to --up-to, for the chart; this takes long.")
+        bool, typer.Option("--past-knee", help="--find: continue to --up-to, for the chart; this takes long.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The report to write (default load-PROFILE.html).")
@@ -167,7 +167,7 @@ def load(
     _refuse("this is for --find", only)
     chosen = _profile(profile, demand, from_run, data_dir)
     if agents is not None and story:
-        raise ConfigurationError(f"the story has people of its own: give --agents {agents} or --story, not both")
+        raise ConfigurationError(f"--story has a fixed cast: give --agents {agents} or --story, not both")
     if story:
         chosen = replace(chosen, story=True, agents=len(AGENTS))
     if agents is not None:
@@ -228,7 +228,7 @@ def _refuse(why: str, options: Mapping[str, object]) -> None:
 
 
 def _most(agents: int | None, raised: list[str] | None) -> float:
-    """Return how far the load is raised unless the user says: as far as there are agents."""
+    """Return the default of the highest load: the number of available agents."""
     if raised and "agents" not in raised:
         return USUAL_MOST
     return min(USUAL_MOST, MOST_AGENTS / (agents or LoadSearchPlan.agents))
@@ -274,7 +274,7 @@ def _own_endpoint(
         raise ConfigurationError("--against may cost money: give --limit-usd or --limit-tokens with it")
     if profile.own_faults or faulty:
         raise ConfigurationError(
-            f"{against} cannot be slow, fail or limit itself on request, as this test needs: leave --against "
-            "out, or use the profile steady or day-boundary-storm without --latency and --error-rate"
+            f"{against} cannot be slowed, fail or be limited on request, as this test needs: omit --against, "
+            "or use the profile steady or day-boundary-storm without --latency and --error-rate"
         )
     return given | {"base_url": against} | ({} if model is None else {"model": model})

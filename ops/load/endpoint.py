@@ -1,4 +1,4 @@
-"""The stand-in endpoint of a load test in a process of its own, so that its cost is not counted as the host's.
+"""The stand-in endpoint of a load test in a separate process, so that its cost is not counted as the host's.
 
 The parent writes a line of JSON for each change of behaviour (fields of `cogitate.ops.fake_llm.server.Options`). The
 first line that the child writes is its URL. When the parent ends, the child's input closes and the child ends too.

@@ -1,4 +1,4 @@
-"""The share of what agents experienced that their reflections rest on: the part of thinking that throttling costs."""
+"""The share of agents' experiences that their reflections cite, which throttling reduces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXPERIENCED = ("observation", "message")
 def evidence_share(streams: Iterable[Stream], since: int) -> float | None:
     """Return the share of the experiences since a game minute that a reflection names as evidence; None without any.
 
-    It says what agents looked at again, not how wise their conclusions are.
+    It measures coverage, not the quality of conclusions.
     """
     experienced = looked_at = 0
     for stream in streams:

@@ -1,4 +1,4 @@
-"""`cogitate load --find`: run load tests at higher and higher loads until a service level breaks."""
+"""`cogitate load --find`: raise the load until a service level breaks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Prober:
         self.stopped = False
 
     def measure(self, profile: LoadProfile, controller: bool) -> Mapping[str, Any]:
-        """Run a profile on a server and workers of its own."""
+        """Run a profile on a separate server with its workers."""
         longest = self._longest or SLOW * profile.ticks / profile.tick_rate
         with tempfile.TemporaryDirectory(prefix="cogitate-load-") as folder:
             settings = load_settings(

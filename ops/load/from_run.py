@@ -1,4 +1,4 @@
-"""The load of a run of one's own, from its journal: as many agents, who reflect when they did."""
+"""The load of an earlier run, from its journal: the same number of agents, with the same times of reflection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
     Raises:
         RunMissing: when there is no such run.
         JournalError: when its journal was changed.
-        ConfigurationError: when nothing of it can be repeated.
+        ConfigurationError: when it has no load to repeat.
     """
     store = RunStore.open(client, run)
     settings = kept_settings(store.state_field("settings"))
@@ -43,7 +43,7 @@ def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
                 reflections[line.core.minute] += decided.key.kind == "reflect"
                 ratings[line.core.minute] += decided.key.kind == "rate"
     if not owners:
-        raise ConfigurationError(f"run {run!r} has asked for no job yet: there is no load to repeat")
+        raise ConfigurationError(f"run {run!r} has requested no job yet, so there is no load to repeat")
     if len(owners) > MOST_AGENTS:
         raise ConfigurationError(f"run {run!r} has {len(owners):,} owners with jobs; a load test has {MOST_AGENTS:,}")
     first, last = minutes[0], minutes[-1]

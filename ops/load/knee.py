@@ -21,7 +21,7 @@ CLOSE = 1.25  # the search ends when a load that breaks is so many times one tha
 
 @dataclass(frozen=True)
 class Knee:
-    """The highest load that holds and the lowest above it that breaks, as factors; None where there is none."""
+    """The highest load that holds and the lowest above it that breaks, as factors, or None."""
 
     holds: float | None
     breaks: float | None
@@ -192,5 +192,5 @@ class LoadSearch:
         return made
 
     def probes(self, controller: bool) -> list[Probe]:
-        """Return what was measured with the controller on or off, by ascending load."""
+        """Return the probes with the controller on or off, by ascending load."""
         return [probe for (_, on), probe in sorted(self._probes.items()) if on == controller]

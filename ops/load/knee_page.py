@@ -1,4 +1,4 @@
-"""The answer of a search for the highest load, as lines, figures, one chart and one page."""
+"""The result of a search for the highest load, as lines, figures, a chart and a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COST = (
 
 
 def answer_lines(search: LoadSearch, knees: Mapping[bool, Knee]) -> list[str]:
-    """Return the answer: the knee with the controller off and on, and what throttling cost at the latter."""
+    """Return the result: the knee with the controller off and on, and the cost of throttling at the latter."""
     lines = []
     for on, knee in knees.items():
         if knee.holds is None:
@@ -43,7 +43,7 @@ def answer_lines(search: LoadSearch, knees: Mapping[bool, Knee]) -> list[str]:
 
 
 def knee_json(search: LoadSearch, knees: Mapping[bool, Knee]) -> dict[str, Any]:
-    """Return the answer and every probe as plain data."""
+    """Return the result and every probe as plain data."""
     names = {False: "off", True: "on"}
     found: dict[str, Any] = {
         "raised": list(search.plan.raised),
@@ -153,7 +153,7 @@ def knee_page(search: LoadSearch, knees: Mapping[bool, Knee]) -> Page:
         for on in (False, True)
         for one in search.probes(on)
     ]
-    page.sections.append(Section("Probes", tables=[ReportTable(head, rows, "Each a run of its own")]))
+    page.sections.append(Section("Probes", tables=[ReportTable(head, rows, "Each probe is a separate run")]))
     page.footer = (
         "Real workers, a real server and real HTTP on one machine, of which other programs take their share: another "
         "search may find another knee. Loads below one that holds are taken to hold."
@@ -179,7 +179,7 @@ def _why(search: LoadSearch, knee: Knee, on: bool) -> str:
 
 
 def _costs(on: Probe, off: Probe) -> list[tuple[str, str, str]]:
-    """Return what differs by the controller: name, with it, without it."""
+    """Return the differences that the controller makes: name, with it, without it."""
     rows = [(name, figure(on.figures[key]), figure(off.figures[key])) for name, key in _COST]
     share = ["–" if one.evidence is None else f"{100 * one.evidence:.1f}%" for one in (on, off)]
     return [*rows, ("experiences that a reflection rests on", share[0], share[1])]

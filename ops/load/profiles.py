@@ -177,7 +177,7 @@ def profile_of(name: str) -> LoadProfile:
         ConfigurationError: when there is no such profile; the message names all.
     """
     if name not in PROFILES:
-        raise ConfigurationError(f"there is no load profile {name!r}; there are {', '.join(PROFILES)}")
+        raise ConfigurationError(f"unknown load profile {name!r}; use one of {', '.join(PROFILES)}")
     return PROFILES[name]
 
 
@@ -200,7 +200,7 @@ def recorded_profile(path: Path) -> LoadProfile:
         raise ConfigurationError(f"{path}: the file cannot be read: {error.strerror or error}") from error
     except (KeyError, ValueError, TypeError) as error:
         raise ConfigurationError(
-            f"{path}: this is no table of sim_time, importance_jobs and reflect_jobs: {str(error)[:100]}"
+            f"{path}: not a table of sim_time, importance_jobs and reflect_jobs: {str(error)[:100]}"
         ) from error
     if not rows:
         raise ConfigurationError(f"{path}: the table has no rows")

@@ -26,7 +26,7 @@ def spent_tokens(store: RunStore, endpoint: str | None) -> SpentTokens:
     After ten seconds the tokens of what is still in flight are missing.
 
     Args:
-        endpoint: the stand-in's base URL; None: the endpoint is not ours.
+        endpoint: the stand-in's base URL; None: the user's endpoint.
     """
     deadline = time.monotonic() + SETTLED
     while True:
@@ -36,7 +36,7 @@ def spent_tokens(store: RunStore, endpoint: str | None) -> SpentTokens:
         after = _served(endpoint)
         if (idle and before == after) or time.monotonic() > deadline:
             return SpentTokens(account.get("spent", 0), after)
-        time.sleep(0.1)  # between two reads: nobody announces the end of an attempt
+        time.sleep(0.1)  # between two reads, since the end of an attempt sends no event
 
 
 def _served(endpoint: str | None) -> int | None:

@@ -1,4 +1,4 @@
-"""One recorded memory of the Generative Agents format: checked, repaired where that is safe, refused where not."""
+"""One recorded memory of the Generative Agents format: checked, and repaired or refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Node:
 
 
 class RefusedNode(NamedTuple):
-    """A record that cannot be used."""
+    """An invalid record."""
 
     key: str
     reason: str  # as in the warnings
@@ -70,7 +70,7 @@ def node_record(
 
 
 def sound_text(text: str) -> tuple[str, bool]:
-    """Text without what cannot be stored (half surrogate pairs, control characters), and whether it had any."""
+    """Return the text without lone surrogates and control characters, and whether it had any."""
     cleaned = "".join(
         c for c in text if c in "\n\t" or (ord(c) >= 32 and not 0xD800 <= ord(c) <= 0xDFFF and c != "\x7f")
     )
@@ -80,10 +80,10 @@ def sound_text(text: str) -> tuple[str, bool]:
 def read_nodes(
     records: Mapping[str, Any], start: datetime, warnings: Counter[str], refused: list[RefusedNode] | None = None
 ) -> tuple[Node, ...]:
-    """Return the usable records, in order of time; what is refused or repaired is counted in `warnings`.
+    """Return the valid records, in order of time; `warnings` counts refused and repaired ones.
 
     Args:
-        refused: gets the records that cannot be used.
+        refused: receives the invalid records.
     """
     found: dict[int, Node] = {}
     for key, record in records.items():
@@ -159,7 +159,7 @@ def _word(value: Any) -> str:
 
 
 def _refusal(text: str) -> str:
-    """Return why a text cannot be a memory, or nothing."""
+    """Return why a text is no valid memory, or None."""
     if not text:
         return "empty_text"
     if text.strip(" .\"'").lower() == BLANK:

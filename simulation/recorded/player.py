@@ -1,4 +1,4 @@
-"""The player of recorded runs: feeds what agents observed then, at the time they observed it, as a world."""
+"""The player of recorded runs: a world that replays the agents' observations at their times."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class _State(msgspec.Struct, kw_only=True):
 class RecordedWorld:
     """A world for the tick loop (`cogitate.simulation.world.World`) that replays a recording.
 
-    Fed are recorded events (as observations) and the lines of recorded chats (as messages). Recorded thoughts and
-    plans are not: they are what a run has to think itself. The recorded schedule decides where an agent is and what
-    it is doing at a moment; of the rest of the day nothing can be learned from here.
+    Fed are recorded events (as observations) and the lines of recorded chats (as messages). Recorded thoughts and plans
+    are not, since the run must produce its own. The recorded schedule gives an agent's place and activity at a moment,
+    and nothing else of the day.
 
     Raises:
-        RecordingError: when the recording cannot be used.
+        RecordingError: when the recording is invalid.
     """
 
     def __init__(self, recording: Recording | Path | str, minutes_per_tick: int = 1) -> None:
@@ -69,7 +69,7 @@ class RecordedWorld:
 
     @property
     def warnings(self) -> Counter[str]:
-        """Kind of dirt in the recording -> how many records were refused or repaired."""
+        """The number of refused or repaired records by fault."""
         return self.recording.warnings
 
     @property
@@ -102,7 +102,7 @@ class RecordedWorld:
     # -- what changes it -----------------------------------------------------------------------------
 
     def apply(self, change: AppliedChange) -> None:
-        """Take over plans and the status of their items; the recorded past cannot be changed otherwise."""
+        """Take over plans and the status of their items; nothing else changes a recording."""
         agenda = self._state.agendas.get(change.owner)
         if agenda is None:
             return
@@ -115,7 +115,7 @@ class RecordedWorld:
                 pass
 
     def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
-        """Go on to game time `minute`; what was observed, in order of recorded time, agent and node."""
+        """Advance to game time `minute`, and return the observations in order of recorded time, agent and node."""
         state = self._state
         seen: list[tuple[str, Entry]] = []
         while state.minute < minute:
@@ -139,11 +139,11 @@ class RecordedWorld:
         """Continue from a dump of the same recording.
 
         Raises:
-            ValueError: when it is not one.
+            ValueError: if it is not such a dump.
         """
         state = read_dump(data, _State, "a recorded world")
         if list(state.agendas) != list(self._personas):
-            raise ValueError(f"the dump is of another recording, with {', '.join(state.agendas) or 'nobody'} in it")
+            raise ValueError(f"the dump is of another recording, with {', '.join(state.agendas) or 'no one'} in it")
         self._state = state
 
     # -- from recorded to remembered -----------------------------------------------------------------
@@ -258,7 +258,7 @@ class _Timetable:
 
 
 def _owner_ids(personas: Sequence[Persona]) -> list[str]:
-    """Return an owner for each persona: the one that it was when a run was exported, otherwise one from its name."""
+    """Return an owner for each persona: the one from before an export, otherwise one from its name."""
     ids = [f"agent:{name}" for name in distinct([slug(persona.name) for persona in personas], "persona")]
     kept = [persona.scratch.owner or made for persona, made in zip(personas, ids, strict=True)]
     return kept if len(set(kept)) == len(kept) else ids

@@ -36,7 +36,7 @@ def record_town(out: Path, agents: int = 3, town: int = 12, minutes: int = DAY, 
     """Live `minutes` from midnight in a town and write what its first `agents` agents observed to the folder `out`.
 
     Raises:
-        ValueError: when the town is of an impossible or too small a size, or the time is not positive.
+        ValueError: when the size of the town is invalid or too small, or the time is not positive.
         OSError: when the folder cannot be written.
     """
     if minutes < 1:

@@ -1,8 +1,8 @@
-"""Reading recorded runs in the Generative Agents format, whose real files are dirty.
+"""Reads recorded runs in the Generative Agents format, whose files often have faults.
 
 Layout: `meta.json` (or `reverie/meta.json`) and, for each persona, `personas/NAME/bootstrap_memory/scratch.json` and
-`…/associative_memory/nodes.json`. A file that is missing or cannot be read is an error that names it; a record inside
-a file that cannot be used is refused or repaired, counted in `Recording.warnings`, and the reading goes on.
+`…/associative_memory/nodes.json`. A missing or unreadable file is an error that names it; an invalid record is refused
+or repaired and counted in `Recording.warnings`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DAY_MINUTES = 1440
 
 
 class RecordingError(CogitateError, ValueError):
-    """A recording cannot be used at all; the message names the file and the value."""
+    """A recording is unusable; the message names the file and the value."""
 
 
 def _date(value: Any) -> datetime:
@@ -39,7 +39,7 @@ def _date(value: Any) -> datetime:
 
 
 def _text(value: Any) -> str:
-    """Any text, or nothing: who somebody is may be missing, but it must be storable."""
+    """Any storable text, or nothing: identities may be missing."""
     return sound_text(value)[0][:MAX_TEXT] if isinstance(value, str) else ""
 
 
@@ -62,7 +62,7 @@ def _schedule(value: Any) -> list[tuple[str, int]]:
 
 
 def _owner(value: Any) -> str:
-    """Return the owner that an exported persona was; nothing for what is none."""
+    """Return the owner of an exported persona, or ""."""
     try:
         return check_owner(value) if value else ""
     except InputError:
@@ -74,7 +74,7 @@ Text = Annotated[str, BeforeValidator(_text)]
 
 
 class Meta(BaseModel):
-    """`meta.json`: when, how fast and who."""
+    """`meta.json`: the times and the personas."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -87,7 +87,7 @@ class Meta(BaseModel):
 class Scratch(BaseModel):
     """`scratch.json`: the identity, and the schedule that moved the persona.
 
-    The persona's own plans (`daily_plan_req`, `daily_req`) are left unread: planning is what a run has to do itself.
+    The persona's own plans (`daily_plan_req`, `daily_req`) are ignored, since a run makes its own plans.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

@@ -28,7 +28,7 @@ class Session:
 
     @property
     def winner(self) -> Side:
-        """Return the side that most votes were for in the end."""
+        """Return the winning side of the last ballot."""
         return self.matter.sides[_winner(self.final)]
 
 
@@ -58,7 +58,7 @@ def _leanings(matter: Matter, chance: Chance) -> dict[str, int]:
 
 
 def _second_thoughts(first: dict[str, int], chance: Chance) -> dict[str, int]:
-    """Return the votes of the afternoon: often one of the outvoted is persuaded, sometimes both are, or nobody is."""
+    """Return the votes of the afternoon: often one of the outvoted changes sides, sometimes both or none."""
     won = _winner(first)
     outvoted = chance.shuffled([owner for owner, side in first.items() if side != won])
     persuaded = outvoted[: chance.pick((0, 1, 1, 1, 2))]
@@ -78,8 +78,8 @@ def _opening(matter: Matter, times: int) -> list[tuple[int, Report]]:
 def _round(
     matter: Matter, votes: dict[str, int], number: int, begin: int, chance: Chance, final: dict[str, int] | None = None
 ) -> list[tuple[int, Report]]:
-    """Return a round of statements, of each councillor one; in the second, of those who have changed their minds, and
-    of the others a short one."""
+    """Return a round of statements, one of each councillor; in the second round, of those who changed their minds, and
+    short ones of the others."""
     reports: list[tuple[int, Report]] = []
     for turn, owner in enumerate(chance.shuffled(COUNCILLORS)):
         side = matter.sides[votes[owner]]

@@ -1,4 +1,4 @@
-"""A day of the valley: where everybody is, and everything that happens, minute by minute."""
+"""A day of the valley: every person's place and every event, minute by minute."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ def _promise_of_yesterday(seed: int, day: int) -> tavern.Promise:
 
 
 def _noticed(seed: int, day: int, journey: Journey) -> list[tuple[int, Report]]:
-    """Return what each notices at its work in the morning and in the afternoon; nothing again before all else was."""
+    """Return each person's observations at work in the morning and in the afternoon; none repeats before all others
+    occurred."""
     found: list[tuple[int, Report]] = []
     for owner, events in WORKDAYS.items():
         for part, base in enumerate(NOTICED):

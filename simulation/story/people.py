@@ -124,7 +124,7 @@ PLACES = (
 )
 NAMES = {place.id: place.name for place in PLACES}
 
-#: Whoever remembers without thinking: the groups, the world, and the places that are entered and left.
+#: Owners that remember but do not think: the groups, the world, and the places of visits.
 SCOPES: Mapping[str, Profile] = {
     WORLD: Profile(name="Ellerdale"),
     COUNCIL: Profile(name="the council of Ellerdale"),
@@ -145,5 +145,5 @@ SETTINGS: Mapping[str, Any] = {"policies": dict(sorted(POLICIES.items())), "cell
 
 
 def name(owner: str) -> str:
-    """Return what an owner is called."""
+    """Return the display name of an owner."""
     return OWNERS[owner].name

@@ -15,4 +15,4 @@ class State(msgspec.Struct, kw_only=True):
     minute: int  # game time up to which the story has gone on
     agendas: dict[str, Agenda]
     effects: list[Effect] = msgspec.field(default_factory=list)  # asked for and not yet taken
-    recalled: int = 0  # how often the narrator has recalled what a place or somebody remembers
+    recalled: int = 0  # how often the narrator has recalled memories of a place or a person

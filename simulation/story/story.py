@@ -92,7 +92,7 @@ class Story:
         return {INNKEEPER: "tavern", FERRYWOMAN: "ford", CHAPLAIN: "chapel", BURNER: "woods"}.get(owner, "")
 
     def apply(self, change: AppliedChange) -> None:
-        """Take over a new plan or an item's status; the rest is memory's."""
+        """Take over a new plan or an item's status; other changes concern memory only."""
         agenda = self._state.agendas.get(change.owner)
         if agenda is None:
             return
@@ -105,7 +105,7 @@ class Story:
                 pass
 
     def step(self, tick: int, minute: int) -> list[Report]:
-        """Live on to game time `minute`; return everything that happened, in order."""
+        """Advance to game time `minute`, and return all events in order."""
         happened: list[Report] = []
         self._arrived = []
         state = self._state
@@ -120,7 +120,7 @@ class Story:
         return happened
 
     def narrate(self, ask: ScopeContext) -> Sequence[Report] | None:
-        """Return what the narrator recalls of each place that was entered; None if none was."""
+        """Return what the narrator recalls of each place that was entered; None without one."""
         if not self._arrived:
             return None
         told: list[Report] = []

@@ -84,7 +84,7 @@ def promise_of(seed: int, day: int, guests: tuple[str, ...]) -> Promise:
 
 
 def reckoning(promise: Promise) -> list[tuple[int, Report]]:
-    """Return what became of a promise, as both remember it the next day."""
+    """Return the outcome of a promise, as both remember it the next day."""
     told = PROMISES[promise.number][1 if promise.kept else 2].format(A=name(promise.giver), B=name(promise.taker))
     entry = Entry(
         type="observation",
@@ -101,7 +101,7 @@ def _promised(promise: Promise) -> str:
 
 
 def _talk(seed: int, day: int, guests: tuple[str, ...], chance: Chance) -> list[tuple[int, Report]]:
-    """Return four exchanges; none occurs again before all others have."""
+    """Return four exchanges; none repeats before all others occurred."""
     reports: list[tuple[int, Report]] = []
     four = 4
     times, part = divmod(four * day, len(EXCHANGES))
@@ -110,7 +110,7 @@ def _talk(seed: int, day: int, guests: tuple[str, ...], chance: Chance) -> list[
     for number, exchange in enumerate(chosen):
         one, other = chance.shuffled(guests)[:2]
         if any(name(one) in line for line in exchange[::2]) or any(name(other) in line for line in exchange[1::2]):
-            continue  # nobody speaks of himself as of somebody else
+            continue  # people do not speak of themselves in the third person
         for turn, line in enumerate(exchange):
             speaker, hearer = (one, other) if turn % 2 == 0 else (other, one)
             text = line.format(a=_first(one), b=_first(other))
@@ -147,7 +147,7 @@ def _opinions(session: Session, guests: tuple[str, ...]) -> list[tuple[int, Repo
 
 
 def _tale(journey: Journey, guests: tuple[str, ...]) -> list[tuple[int, Report]]:
-    """Return the tale of the day's quest, which Kestrel Vane tells to everybody but her companions."""
+    """Return the tale of the day's quest, which Kestrel Vane tells to all but her companions."""
     told = " ".join(line for scene in journey.scenes for speaker, line in scene.lines if not speaker)
     tale = Event(
         kind="tale_told",

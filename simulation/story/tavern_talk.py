@@ -74,7 +74,7 @@ EXCHANGES = (
     ),
 )
 
-#: What somebody promises somebody else: what is said, and what is told when it is kept or broken.
+#: Promises between two people: the words, and the report when it is kept or broken.
 PROMISES = (
     (
         "{b}, I promise to bring you a sack of barley tomorrow morning.",

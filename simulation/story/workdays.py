@@ -1,4 +1,4 @@
-"""The things that people of the valley notice at their work: small ones, and now and then one that matters."""
+"""The observations of people at work: small ones, and now and then an important one."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The built-in town: a small world that lives from a seed."""
+"""The built-in town: a small world generated from a seed."""

@@ -69,7 +69,7 @@ def is_night(person: Person, minute: int) -> bool:
 
 
 def meal_of(minute: int) -> str:
-    """Return what a meal at this time is called."""
+    """Return the name of a meal at this time."""
     hour = minute % DAY // 60
     return "breakfast" if 4 <= hour < 11 else "lunch" if 11 <= hour < 16 else "dinner" if hour >= 16 else "a bite"
 
@@ -114,14 +114,14 @@ def _before_night(person: Person, item: PlanItem, minute: int) -> bool:
 
 
 def _chosen(seed: int, person: Person, body: Body, place: str, minute: int, place_type: dict[str, str]) -> str:
-    """Return what somebody does at a place: what it has chosen to do there, or what is usual."""
+    """Return a person's activity at a place: the chosen one, or the usual one."""
     if body.advised and place == body.advice and minute < body.advice_until:
         return body.advised
     return _looks_like(seed, person, place, minute, place_type)
 
 
 def _anywhere(person: Person, body: Body, minute: int) -> str:
-    """Return where somebody does what can be done anywhere: where they are, but at home once work is over."""
+    """Return the place of an activity that needs none: the present place, but home after work."""
     at_work = body.place == person.profile.work
     return person.profile.home if not body.place or (at_work and minute % DAY >= person.trade.end) else body.place
 

@@ -1,4 +1,4 @@
-"""Appointments of people: who is taken, who sets out, and what came of it."""
+"""Appointments of people: who is busy, who sets out, and the outcome."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ PLEASURE = 800  # hundredths of a per cent of mood that company is worth
 
 
 def is_taken(state: State, owner: str, minute: int) -> bool:
-    """Return whether somebody has agreed to be somewhere about then."""
+    """Return whether a person has an appointment about that time."""
     return any(owner in a.people and abs(a.minute - minute) < APART for a in state.appointments.values())
 
 
 def commitments(state: State, minute: int) -> dict[str, Meeting]:
-    """Return who sets out for an appointment about now although no plan says so.
-
-    That is who hosts it, who agreed to it after the day's plan was made, and who has no plan at all. Whoever has a
-    plan has to have put it there: that is what planning is for.
+    """Return who sets out for an appointment about now although no plan says so: its host, people who agreed to it
+    after they planned the day, and people without a plan. Others go only if their plan includes it.
     """
     found: dict[str, Meeting] = {}
     for appointment in state.appointments.values():

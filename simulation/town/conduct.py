@@ -18,7 +18,7 @@ USUAL_MOOD = 6_000
 
 
 def act(setting: Setting, state: State, person: Person, minute: int, due: Meeting | None) -> list[Seen]:
-    """Live a minute of an agent's life; `due` is an appointment to set out for. Return what is remembered of it."""
+    """Simulate a minute of an agent; `due` is an appointment to set out for. Return its memories."""
     owner, body = person.owner, state.bodies[person.owner]
     seen: list[Seen] = []
     if not body.talk:
@@ -40,7 +40,7 @@ def act(setting: Setting, state: State, person: Person, minute: int, due: Meetin
 
 
 def _carry_out(setting: Setting, person: Person, body: Body, action: Action, minute: int) -> list[Seen]:
-    """Walk towards the action's place, or do there what is to be done."""
+    """Walk towards the action's place, or perform the action there."""
     owner, where = person.owner, setting.where(action.place)
     body.intent = action.intent
     seen: list[Seen] = []
@@ -63,7 +63,7 @@ def _carry_out(setting: Setting, person: Person, body: Body, action: Action, min
 
 
 def _walk(body: Body, spot: tuple[int, int]) -> bool:
-    """Go on for a minute, first along x, then along y; return True on arrival."""
+    """Walk for a minute, first along x, then along y; return True on arrival."""
     left = SPEED
     across = max(-left, min(left, spot[0] - body.x))
     left -= abs(across)

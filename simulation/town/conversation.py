@@ -1,4 +1,4 @@
-"""Conversations: who starts one, what is said, and what saying it changes."""
+"""Conversations: who starts one, its lines, and their consequences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import Body, SpokenLine, State, Talk, warm
 from cogitate.simulation.town.topics import TOPICS, Pair, farewell, greeting, trouble
 
-GREETING = 2  # lines of one in which nobody says how they feel
+GREETING = 2  # lines of one without a mention of feelings
 SLEEPS = frozenset(opening for opening, _ in phrases.OF_SLEEP)
 MAX_LINES = 14
 SAME_PAIR_PAUSE = 150  # minutes before the same two talk again
@@ -22,7 +22,7 @@ LONGING = 4  # how much likelier, at most, hours of silence make a conversation
 
 
 def may_talk(body: Body, minute: int) -> bool:
-    """Return whether somebody could be drawn into a conversation now."""
+    """Return whether a person may join a conversation now."""
     return body.condition in ("idle", "activity") and not body.need and bool(body.place) and body.quiet_until <= minute
 
 
@@ -91,7 +91,7 @@ def say(setting: Setting, state: State, talk: Talk, minute: int) -> list[tuple[s
 
 
 def learn(body: Body, news_id: str) -> None:
-    """Note that somebody knows a piece of news; the oldest is forgotten."""
+    """Record that a person knows a piece of news; the oldest is forgotten."""
     if news_id not in body.news:
         body.news = [*body.news, news_id][-MAX_KNOWN_NEWS:]
 

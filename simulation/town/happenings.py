@@ -21,7 +21,7 @@ KEEP_NEWS = 2 * DAY
 
 
 def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
-    """Return what everybody knows at the start: who they live and work with, and what they owe each other."""
+    """Return the initial knowledge of all people: housemates, colleagues and debts."""
     seen: list[Seen] = []
     everyone = list(setting.people.values())
     staff: dict[str, list[str]] = {}
@@ -73,7 +73,7 @@ def episodes(setting: Setting, day: int) -> dict[int, list[tuple[str, str, int]]
 
 
 def happen(state: State, owner: str, text: str, importance: int, minute: int, witnesses: list[str]) -> list[Seen]:
-    """Something happens where `owner` is; who is there remembers it, and what matters becomes news."""
+    """Let an event happen where `owner` is; those present remember it, and important events become news."""
     place = state.bodies[owner].place
     if importance >= 4:
         item = News(id=f"news-{minute}-{owner}", text=text, importance=importance, minute=minute, place=place)
@@ -128,7 +128,7 @@ def invitations(setting: Setting, state: State, here: list[str], minute: int, to
 
 
 def forget_old(state: State, minute: int) -> None:
-    """Drop news nobody would tell any more."""
+    """Drop outdated news."""
     for news_id in [n.id for n in state.news.values() if n.minute + KEEP_NEWS < minute]:
         del state.news[news_id]
     for body in state.bodies.values():

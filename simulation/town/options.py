@@ -1,4 +1,4 @@
-"""What an agent can do now: the actions that fit the place, the hour and the person, in words that name the place."""
+"""The actions that an agent can take now, fitting the place, the hour and the person, in words that name the place."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MEALTIMES = ((300, 600), (690, 840), (1050, 1260))  # minutes after 00:00
 
 
 def options(setting: Setting, person: Person, body: Body, minute: int) -> list[str]:
-    """Return the actions that make sense for somebody who is free, the most fitting first."""
+    """Return the actions for a free person, the most fitting first."""
     return list(dict.fromkeys(_options(setting, person, body, minute)))[:MOST]
 
 
 def doing_of(option: str) -> str:
-    """Return what onlookers see of an option: without the place where it is done."""
+    """Return an option as onlookers see it, without its place."""
     return option.rpartition(" at ")[0] or option
 
 

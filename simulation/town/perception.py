@@ -1,9 +1,9 @@
 """Perception of others, of places and of oneself (streams design, task 11).
 
 The rule is the specification's: agents within five tiles (Manhattan), each at most every 10 minutes; a place on
-arrival, at most once an hour. Two readings of ours: a first sight is never held back (a cooldown that starts at
-game time 0 would suppress it), and somebody who looks just as before is noticed again only after `unchanged`
-minutes: otherwise two colleagues at their desks fill each other's memory. `unchanged=10` is the letter of the rule.
+arrival, at most once an hour. Two deviations: a first sight always counts (a cooldown that starts at game time 0 would
+suppress it), and an unchanged person is noticed again only after `unchanged` minutes, or two colleagues at their desks
+would fill each other's memory. `unchanged=10` follows the rule exactly.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Perception:
 
 
 def appearance(body: Body, with_whom: str = "") -> str:
-    """Appearance of an agent to others: what it is seen doing, or the specification's words where that is not known."""
+    """Appearance of an agent to others: its visible activity, or the specification's words if unknown."""
     look = APPEARANCE[body.condition]
     if body.condition == "activity" and body.doing:
         return body.doing

@@ -74,7 +74,7 @@ REPLIES_TO_WORK = (
     "I could never do what you do.",
     "I could listen to you for hours.",
 )
-#: what one says of somebody one likes, and of somebody one does not
+#: remarks about people whom the speaker likes or dislikes
 OPINIONS: tuple[tuple[str, ...], tuple[str, ...]] = (
     (
         "I like {name} a lot. One can rely on {name}.",
@@ -120,7 +120,7 @@ FAREWELLS: tuple[tuple[str, str], ...] = (
     ("Let us talk again soon.", "Any time. You know where to find me."),
     ("I had better get on.", "So had I. Have a good {part}, {me}."),
 )
-#: what one can ask of somebody who lives elsewhere
+#: favours to ask of people who live elsewhere
 FAVOURS_OF_NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("lend you the tall ladder", "brought you the tall ladder"),
     ("repair your garden gate", "repaired your garden gate"),

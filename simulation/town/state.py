@@ -46,7 +46,7 @@ class Body(msgspec.Struct, kw_only=True):
 
 
 class News(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened or will happen, and that people can tell each other."""
+    """A past or future event that people can tell each other."""
 
     id: str
     text: str  # a sentence
@@ -58,18 +58,18 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Meeting(msgspec.Struct, kw_only=True):
-    """A place and a time that people agreed on. Nobody is moved to it: going there is a matter of their plans."""
+    """A place and a time that people agreed on. They go there only if they plan to."""
 
     id: str
     what: str
     place: str
     minute: int
     people: dict[str, int]  # owner -> when it agreed, in that order
-    host: str = ""  # of an invitation; nobody hosts a meeting of two
+    host: str = ""  # of an invitation; a meeting of two has no host
 
 
 class Promise(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that one agent promised another."""
+    """A promise of one agent to another."""
 
     giver: str
     taker: str

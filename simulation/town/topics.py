@@ -1,4 +1,4 @@
-"""The exchanges that conversations are made of. Each returns lines, or none when there is nothing to say on it."""
+"""The exchanges of conversations. Each returns lines, or none if its topic does not apply."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def when(minute: int, now: int) -> str:
 
 
 def greeting(pair: Pair) -> list[SpokenLine]:
-    """Hello; people who never met introduce themselves."""
+    """Return greetings; strangers introduce themselves."""
     known = pair.you.owner in pair.body(pair.me).talked or pair.you.owner in pair.body(pair.me).feelings
     at_home = phrases.GREETINGS_AT_HOME if pair.are_at_home else phrases.GREETINGS
     opening, answer, *rest = pair.chance.pick(at_home if known else phrases.FIRST_MEETING)
@@ -154,7 +154,7 @@ def hobby(pair: Pair) -> list[SpokenLine]:
 
 
 def gossip(pair: Pair) -> list[SpokenLine]:
-    """Return what `you` thinks of somebody for whom `you` has feelings."""
+    """Return the opinion of `you` on a person for whom `you` has feelings."""
     known = {o: f for o, f in pair.body(pair.you).feelings.items() if o != pair.me.owner and abs(f) >= 12}
     if not known:
         return []

@@ -125,5 +125,5 @@ function draw(reading) {
     ["Calls", "number", ([, cost]) => cost.calls || 0],
     ["Tokens", "number", ([, cost]) => cost.tokens || 0],
     ["$", "number", ([, cost]) => ((cost.usd_micros || 0) / 1e6).toFixed(4)],
-  ], Object.entries(reading.recent.owners), "Nobody spent anything.", ([owner]) => owner);
+  ], Object.entries(reading.recent.owners), "No owner has spent anything.", ([owner]) => owner);
 }

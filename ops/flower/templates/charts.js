@@ -12,7 +12,7 @@ const timeOfDay = (minute) => {
 };
 const gameTime = (minute) => dayOf(minute) + ", " + timeOfDay(minute);
 const labels = (plot, minutes) => {
-  plot.root.dataset.marks = minutes.join(" ");  // nobody can read a canvas
+  plot.root.dataset.marks = minutes.join(" ");  // a canvas is unreadable for tests and screen readers
   return minutes.map((at) => at % DAY === 0 ? dayOf(at) : timeOfDay(at).replace(":00", ""));
 };
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

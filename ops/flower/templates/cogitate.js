@@ -114,7 +114,7 @@ async function ask(act, question) {
   byId("outcome").className = told.error || told.state === "refused" ? "bad" : "";
 }
 
-// Enables what acts, or says why nobody may.
+// Enables the actions, or shows why they are disabled.
 function allow(reading) {
   byId("may-not").hidden = !reading.why_not;
   became(byId("may-not"), "textContent", reading.why_not);

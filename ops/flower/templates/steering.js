@@ -28,7 +28,7 @@ function draw(reading) {
     ["State", "", (one) => element("span", GRADES[one.state], one.state)],
     ["Took effect", "", (one) => one.tick ? "tick " + figure(one.tick) + ", " + one.clock : "—"],
     ["What came of it", "", (one) => one.job ? jobLink(one.job, "a new job") : one.refused || "—"],
-  ], reading.history, "Nobody has asked anything.", (one) => one.id);
+  ], reading.history, "No requests yet.", (one) => one.id);
 }
 
 document.querySelectorAll("[data-action]").forEach((button) => button.addEventListener("click", () => {

@@ -66,7 +66,7 @@ def test_a_command_works(script: str, environment: dict[str, str], tmp_path: Pat
         ("$C --help > /dev/full", "No space left on device"),
         ("touch f; $C run --data-dir f", "cannot make the data folder"),
         ("mkdir d; $C status $'\\xff' --data-dir d", "is not UTF-8"),
-        ("mkdir gone; cd gone; rmdir ../gone; $C run --ticks 1", "the folder that this command was started in is gone"),
+        ("mkdir gone; cd gone; rmdir ../gone; $C run --ticks 1", "the current folder no longer exists"),
         ("printf '\\xff\\xfew\\0' > cogitate.toml; $C config", "is not UTF-8"),
         ("$C $'\\e[2J'", r"\x1b[2J"),
         ("$C run --data-dir /proc/none", "cannot make the data folder"),

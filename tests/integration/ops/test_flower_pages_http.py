@@ -429,7 +429,7 @@ def test_a_job_without_its_answer_can_be_retried_from_its_page(
     status, text = post(f"{address}/steering/ask", act, LOGIN, **SENT)
     assert status == 200, text
     status, text = post(f"{address}/steering/ask", act | {"job": answered.id}, LOGIN, **SENT)
-    assert (status, "has the result it requested" in text) == (409, True)
+    assert (status, "has the requested result" in text) == (409, True)
     (retry,) = asked()
     assert retry is not None
     assert retry.control == Retry(one.id.partition("/")[2], one.owner, one.appended)

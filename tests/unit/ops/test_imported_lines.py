@@ -95,7 +95,7 @@ def test_times_count_from_midnight_of_the_first_day(tmp_path: Path) -> None:
         ({"owner": ADA, "text": "x", "time": "2023-02-13T08:30", "minute": 1}, "line 2: it has a minute and a time"),
         ({"text": "x", "minute": 1}, "line 2: owner "),
         ({"owner": "agent:}", "text": "x", "minute": 1}, "line 2: 'agent:}' is not an owner"),
-        ({"owner": "太郎", "text": "x", "minute": 1}, "no id can be made of it"),
+        ({"owner": "太郎", "text": "x", "minute": 1}, "it gives no id"),
         ({"owner": ADA, "entries": 5}, "line 2: this is not a snapshot of a stream"),
     ],
 )
@@ -108,7 +108,7 @@ def test_a_line_that_cannot_be_used_is_left_out_and_named(line: Any, told: str, 
 
 
 def test_a_file_without_anything_usable_is_refused_with_its_first_fault(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no memory that can be used; the first fault: line 1: not valid JSON"):
+    with pytest.raises(InputError, match="no valid memory; the first fault: line 1: not valid JSON"):
         read_jsonl(lines(tmp_path, "nope"))
     with pytest.raises(InputError, match="cannot be read"):
         read_jsonl(tmp_path / "missing.jsonl")
@@ -242,7 +242,7 @@ def test_one_of_several_conversations_has_to_be_named(tmp_path: Path) -> None:
     file = dialogue(tmp_path, [{"sample_id": "a", "conversation": TALK}, {"sample_id": "b", "conversation": TALK}])
     with pytest.raises(InputError, match="it holds 2 conversations; name one with --sample: a, b"):
         read_dialogue(file)
-    with pytest.raises(InputError, match="there is no conversation 'c'; name one with --sample: a, b"):
+    with pytest.raises(InputError, match="unknown conversation 'c'; name one with --sample: a, b"):
         read_dialogue(file, "c")
     assert len(read_dialogue(file, "b").memories[ADA]) == 3
 

@@ -59,7 +59,7 @@ def test_a_persona_remembers_its_nodes_in_order_of_time(tmp_path: Path) -> None:
         ({"description": ""}, "Ann Lee, node_2 has no description: ''"),
         ({"description": "this is blank"}, "node_2 has the description that stands for a failed answer"),
         ({"description": "x" * 4_001}, "node_2 has a description of more than 4,000 characters"),
-        ({"type": "dream"}, "node_2 has a type that is none of event, thought and chat: 'dream'"),
+        ({"type": "dream"}, "node_2 has a type other than event, thought and chat: 'dream'"),
         ({"created": "yesterday"}, "node_2 has no time of creation such as '2023-02-13 08:30:00': 'yesterday'"),
     ],
 )
@@ -97,7 +97,7 @@ def test_what_is_repaired_is_counted(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_save_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RecordingError, match=r"there is no meta\.json in it"):
         read_save(tmp_path)
-    with pytest.raises(InputError, match="no memory that can be used; the first fault: Ann Lee, node_1 has no"):
+    with pytest.raises(InputError, match="no valid memory; the first fault: Ann Lee, node_1 has no"):
         read_save(save(tmp_path, {"node_1": event(description="")}))
     monkeypatch.setattr("cogitate.ops.exchange.generative_agents.MAX_FILE", 10)
     with pytest.raises(InputError, match="at most 10 are read"):
