@@ -1,4 +1,4 @@
-"""Hooks of the site's build: diagrams are drawn, so that pages load no script for them, and our packages are found."""
+"""Hooks of the site's build: draw diagrams at build time, without scripts, and register the packages."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def draw(source: str, *_: Any, **__: Any) -> str:
         raise SuperFencesException(f"{error}, in the diagram\n{source}") from error
     # Each drawing's styles name its id, which is the same in all of them.
     svg = svg.replace("merman", f"diagram-{next(_numbers)}")
-    # It measures labels in a font of its own, which is narrower than a reader's, on boxes that hide the lines behind.
+    # It measures labels in a narrower font than readers have, on boxes that hide the lines behind.
     svg = svg.replace("font-size:14px", "font-size:12px").replace("hsl(-120, 0%, 80%)", "#ffffff")
     return f'<figure class="diagram" style="width: 100%; background: white">{svg}</figure>'

@@ -26,7 +26,7 @@ _NOUN = re.compile(
     r"встреч\w*|вечеринк\w*|праздник\w*|свидани\w*|собрани\w*|урок\w*|концерт\w*|ужин\w*|обед\w*)\b",
     re.IGNORECASE,
 )
-# Whatever one is invited to or somebody holds is an appointment, though it has no name that we know.
+# An event with an invitation or a host is an appointment, even without a known name.
 _OCCASION = re.compile(
     r"(?:\binvit(?:ed?|ing)\s++[\w'’-]++(?:\s[\w'’-]++)?\s++to|"
     r"(?:(?:\bI['’]m|\bwe['’]re)|\b(?:is|am|are)) (?:holding|hosting|throwing|giving|organi[sz]ing))"
@@ -46,7 +46,7 @@ _PAST = re.compile(r"\b(yesterday|last (?:night|week|evening)|was|were|ago|atten
 _ONGOING = re.compile(
     r"\b(?:is|are)\s++(?!hosting|planning|throwing|organi[sz]ing|inviting|going|meeting|holding|giving|expecting)\w+ing\b",
     re.I,
-)  # what somebody is seen doing is no appointment
+)  # an observed activity is not an appointment
 _DAYS: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(r"\b(?:the )?day after tomorrow\b|\bпослезавтра\b", re.I), 2),
     (re.compile(r"\btomorrow(?: (?:morning|afternoon|evening|night))?\b|\bзавтра\b", re.I), 1),

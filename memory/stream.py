@@ -199,7 +199,7 @@ class Stream:
 
     @property
     def changes(self) -> Changes:
-        """The record of what changed since `take_changes`; whoever takes it in hand is about to change the stream."""
+        """The record of changes since `take_changes`; only callers that are about to change the stream use it."""
         if self._changes is None:
             self._changes = Changes()
             if self._changed is not None:

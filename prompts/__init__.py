@@ -1,1 +1,1 @@
-"""Prompt templates (one file each, `*.j2`) and the answers they promise."""
+"""Prompt templates (one file each, `*.j2`) and the classes of their answers."""

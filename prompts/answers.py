@@ -1,4 +1,4 @@
-"""What each prompt promises to be answered with.
+"""The answers that prompts ask for.
 
 Every field is required in the schemas, and nothing else is allowed. Bounds of lists, texts and numbers and the pattern
 of a time help models that are held to them; a server that refuses these keywords gets a schema without them

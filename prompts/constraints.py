@@ -1,7 +1,7 @@
-"""Constraints that a job's own material puts on its answer: the places and people that its prompt shows, for example.
+"""Constraints of a job's data on its answer, such as the places and people in its prompt.
 
-They narrow the schema that is sent. Whatever comes back is checked by the job's kind all the same: many servers accept
-a schema and ignore it, and some accept no more than its plain part (`cogitate.workers.llm.requests.dialect`).
+They narrow the schema of the request. The job's kind checks the answer too: many servers ignore schemas, and some
+accept only a plain part (`cogitate.workers.llm.requests.dialect`).
 """
 
 from __future__ import annotations

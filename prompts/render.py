@@ -1,8 +1,8 @@
 """Rendering prompt templates: files in this folder, each of which a host may override by a file of the same name.
 
-A template has two blocks: `system` (stable text, the same for every agent, so that prefix caches hit) and
-`user` (identity first, then what changes). Whatever a template inserts is data. It is neutralised on its way in, in
-every template, a host's own included: it can neither close a fence such as ``</memories>`` nor begin a line.
+A template has two blocks: `system` (stable text, the same for every agent, so that prefix caches hit) and `user`
+(identity first, then what changes). Whatever a template inserts is data. Rendering neutralises it in every template, a
+host's included: it can neither close a fence such as ``</memories>`` nor begin a line.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from cogitate.memory.language.hidden_characters import without_hidden
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")
 
-#: The values that say who somebody is.
+#: The values of an owner's identity.
 PERSONA = ("name", "age", "occupation", "traits", "background", "currently")
 
-#: Every template that the product itself uses, and the values it is given.
+#: Every template of the product, and its values.
 VALUES: dict[str, frozenset[str]] = {
     "rate": frozenset({*PERSONA, "memories"}),
     "plan": frozenset(
@@ -130,12 +130,12 @@ class Rendered(NamedTuple):
     system: str
     user: str
     version: str
-    built_in: bool = False  # the template is ours, not a host's own
+    built_in: bool = False  # not overridden by the host
 
 
 def plain(text: str) -> str:
     """Text without control and hidden characters, on one line."""
-    if text.isascii() and text.isprintable():  # nearly all of what is remembered; it has no white space but spaces
+    if text.isascii() and text.isprintable():  # nearly all memories; they have no white space but spaces
         return " ".join(text.split()) if "  " in text else text.strip()
     return _CONTROL.sub("", _SPACE.sub(" ", without_hidden(text))).strip()
 
@@ -156,7 +156,7 @@ class _Environment(Environment):
 
 
 class Templates:
-    """The templates in force: ours, with a host's own files before them."""
+    """The templates in force: a host's files override the built-in ones."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder

@@ -1,7 +1,7 @@
 """Compaction: the entries that pruning archives, and the hard limits that the boundary enforces (streams, task 10).
 
 Cells (`cogitate.memory.policies.cells`) and the token window (`cogitate.memory.policies.window`) bound the observations
-of their owners; for these owners this module handles only reflections and plans.
+of their owners; for such owners this module handles only reflections and plans.
 
 An entry whose importance reaches the threshold is archived only into a summary that names it as evidence. Unrated
 entries count as ordinary (importance 3).

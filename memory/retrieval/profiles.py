@@ -22,7 +22,7 @@ ProfileChoice = str | dict[str, float]
 
 PROFILES: Mapping[str, RetrievalProfile] = MappingProxyType({one.name: one for one in (DEFAULT, DIALOGUE, SPEC)})
 
-#: The components that a table of weights may name. The measures of the streams design have names of their own where
+#: The components that a table of weights may name. The measures of the streams design have different names where
 #: another measure of the same thing is the better one.
 MEASURES: Mapping[str, Callable[[Candidates], list[float]]] = MappingProxyType(
     {
