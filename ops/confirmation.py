@@ -16,7 +16,7 @@ def is_confirmed(command: str, run: str, question: str) -> bool:
     """Ask the user. Ctrl-C and the end of the input mean no.
 
     Raises:
-        ConfigurationError: when there is no terminal to ask at.
+        ConfigurationError: without a terminal.
     """
     if not sys.stdin.isatty():
         raise ConfigurationError(

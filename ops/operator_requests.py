@@ -18,7 +18,7 @@ def limit_request(name: str, value: int | None) -> SetLimit:
     """Return the request to set a limit; without a value, to lift it.
 
     Raises:
-        ConfigurationError: when there is no such limit.
+        ConfigurationError: for an unknown limit.
     """
     try:
         control = SetLimit(normal_name(name), value)
@@ -91,7 +91,7 @@ def format_control(control: Control) -> str:
 
 
 def format_outcome(outcome: ControlOutcome) -> str:
-    """Return what came of a request so far."""
+    """Return the outcome of a request so far."""
     if outcome.state == "applied":
         job = f", as job {outcome.detail}" if outcome.detail else ""
         return f"took effect at tick {outcome.tick:,}{job}"

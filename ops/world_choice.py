@@ -41,8 +41,8 @@ class WorldChoice:
         """Return the world at its beginning.
 
         Raises:
-            ConfigurationError: when there can be no such town.
-            RecordingError: when the recording cannot be used.
+            ConfigurationError: for an invalid size of the town.
+            RecordingError: for an invalid recording.
         """
         if self.recorded is not None:
             return RecordedWorld(self.recorded, self.minutes_per_tick)
@@ -93,7 +93,7 @@ class WorldChoice:
 
 
 def settings_for(world: World, settings: Settings) -> Settings:
-    """Return the settings, with those that the world suggests where they name none."""
+    """Return the settings, with the world's suggestions for unset ones."""
     if not isinstance(world, NarratedWorld):
         return settings
     suggested = {name: value for name, value in world.settings.items() if name not in settings.model_fields_set}

@@ -52,7 +52,7 @@ class AppliedChange(Protocol):
 
     @property
     def effect(self) -> Effect:
-        """Take notice of what was applied."""
+        """Process an applied change."""
 
     @property
     def entry(self) -> Entry | None:

@@ -40,7 +40,7 @@ class Range(msgspec.Struct, frozen=True):
         """Return the mean of samples, and their range with a margin.
 
         Raises:
-            ValueError: when there is no sample.
+            ValueError: without a sample.
         """
         found = sorted(samples)
         if not found:

@@ -48,7 +48,7 @@ def is_unfinished_import(client: Redis, run: str) -> bool:
     """Return whether an interrupted import left the run, with no committed tick.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
     """
     (tick,) = RunStore.open(client, run).state("tick")
     return int(tick or 0) == 0 and IMPORTED in description_of(client, run)

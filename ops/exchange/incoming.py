@@ -138,10 +138,10 @@ def read_bytes(file: Path) -> bytes:
 
 
 def decode_json(raw: bytes) -> object:
-    """Return the value of JSON text; NaN, infinities and halves of characters are refused.
+    """Return the value of JSON text; refuse NaN, infinities and lone surrogates.
 
     Raises:
-        InputError: saying what is wrong.
+        InputError: naming the fault.
     """
     try:
         return msgspec.json.decode(raw)

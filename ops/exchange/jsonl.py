@@ -130,7 +130,7 @@ def _take_memories(found: Incoming, lines: list[tuple[int, dict[str, Any], datet
 
 
 def _take_stream(found: Incoming, raw: bytes, number: int) -> None:
-    """Add what an exported stream holds: its live entries, those that wait, and the facts of its head."""
+    """Add the content of an exported stream: its live and waiting entries, and the facts of its head."""
     try:
         stream = load(raw)
     except ValueError as error:
@@ -166,7 +166,7 @@ def _profile(found: Incoming, raw: bytes, number: int, owner: str) -> Profile | 
 
 
 def _unnumbered(entry: Entry, renumbered: dict[int, int], stream: Stream) -> Entry:
-    """Return an entry as it is appended anew: its evidence by the new numbers, its items with their present status."""
+    """Return an entry for the new run: its evidence by the new numbers, its items with their present status."""
     status = stream.head.plan_status
     items: tuple[PlanItem, ...] = tuple(
         msgspec.structs.replace(item, status=status.get(item.id, item.status)) for item in entry.items

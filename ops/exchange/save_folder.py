@@ -44,7 +44,7 @@ _MOST_NAME = 60  # characters of a folder's name
 
 @dataclass
 class Saved:
-    """Counts of what was written and what was left out."""
+    """Counts of written and skipped items."""
 
     personas: int = 0
     nodes: int = 0
@@ -72,7 +72,7 @@ def write_save(client: Redis, run: str, streams: Iterable[Stream], out: Path) ->
 
     Raises:
         InputError: when the folder exists and is not empty.
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
     """
     store = RunStore.open(client, run)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

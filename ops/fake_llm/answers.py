@@ -207,7 +207,7 @@ def _resolved(node: Any, defs: Mapping[str, Any]) -> Any:
 
 
 def _without_conclusions(prompt: str) -> str:
-    """Return a prompt without what was concluded before."""
+    """Return a prompt without its earlier insights."""
     first, *others = prompt.split(_CONCLUDED)
     rest = (part.partition(_END_OF_CONCLUDED)[2] if _END_OF_CONCLUDED in part else part for part in others)
     return "".join((first, *rest))

@@ -19,7 +19,7 @@ END_OF_FACTS = "</dl>"  # of the only list of facts of a task
 
 
 class FlowerChanged(CogitateError, RuntimeError):
-    """An installed Flower that the pages do not fit into; the message says what is missing."""
+    """The installed Flower lacks a place for the pages; the message names it."""
 
 
 class PagesLoader(Loader):

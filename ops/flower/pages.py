@@ -87,10 +87,10 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.page = page  # type: ignore[misc]  # tornado makes one handler a request
 
     async def reading(self) -> dict[str, Any]:
-        """Return what the page shows now.
+        """Return the page's present reading.
 
         Raises:
-            web.HTTPError: 404 when there is no such run, 503 when the state or the broker does not answer, a journal
+            web.HTTPError: 404 if the run does not exist, 503 when the state or the broker does not answer, a journal
                 was changed, or a run cannot be read.
         """
         try:

@@ -85,7 +85,7 @@ class Readings:
         Without a name the run is the first that is running. Without any run the reading has only "runs".
 
         Raises:
-            RunMissing: when there is no such run.
+            RunMissing: if the run does not exist.
             RedisError: when the state cannot be reached.
         """
         rows: dict[str, dict[str, Any]] = {}
@@ -131,7 +131,7 @@ class Readings:
         Without a name the run is the first that is running. Without any run the reading has only "runs".
 
         Raises:
-            RunMissing: when there is no such run.
+            RunMissing: if the run does not exist.
             RedisError: when the state cannot be reached.
         """
 
@@ -242,7 +242,7 @@ class Readings:
 
         Raises:
             InputError: when no run has such a job.
-            RunMissing: when there is no such run.
+            RunMissing: if the run does not exist.
             RedisError: when the state cannot be reached.
         """
         try:
@@ -328,7 +328,7 @@ def row_of(run: RunOverview) -> dict[str, Any]:
 
 
 def refusals_of(run: RunOverview, limits: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the limits that refused requests in the last hour, with what is held of their present windows."""
+    """Return the limits that refused requests in the last hour, with their present windows."""
     found = []
     for name, count in sorted(denied_requests(run.hour.refused).items(), key=lambda item: -item[1]):
         unit = parse_limit_name(name).unit if name in limits else "jobs"

@@ -1,6 +1,6 @@
 """The state in which Flower shows a task: Celery's SUCCESS only says that the task has ended.
 
-The result of a task says in words what came of its job (`cogitate.workers.jobs.runner.Outcome`), and the state follows
+The result of a task describes the outcome of its job (`cogitate.workers.jobs.runner.Outcome`), and the state follows
 it.
 """
 

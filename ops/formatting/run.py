@@ -184,7 +184,7 @@ def jobs_table(summary: RunSummary) -> Table:
 
 
 def open_line(summary: RunSummary) -> str:
-    """Return how many jobs have no end yet; those of a run that is over stay so, until a host goes on with it."""
+    """Return how many jobs are open; in an ended run they stay open until a host resumes it."""
     count = sum(summary.open.values())
     kinds = ", ".join(f"{jobs:,} {kind}" for kind, jobs in summary.open.items())
     over = "; a host that resumes the run ends them" if summary.status in ("finished", "stopped") else ""

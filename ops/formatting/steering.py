@@ -9,7 +9,7 @@ _BY = {"controller": "left to the controller", "pinned": "pinned by an operator"
 
 
 def format_mode(steering: SteeringVitals) -> str:
-    """Return the mode and the waiting requests of operators; "" for a run that goes on as usual."""
+    """Return the mode and the waiting requests of operators; "" for a normally running run."""
     parts = [] if steering.mode in ("running", "drained") else [steering.mode]
     if steering.asked:
         parts.append(f"{steering.asked} request{'' if steering.asked == 1 else 's'} of operators not yet applied")

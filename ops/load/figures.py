@@ -192,7 +192,7 @@ def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
 def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[str, int | None]:
     """Return the number of the controller's intervals until the cadence was halved, and until it was back to 1.
 
-    Halved is half of what it was as the disturbance began. The second is 0 where the cadence never fell.
+    Halved means half of its value at the beginning of the disturbance. The second is 0 where the cadence never fell.
     """
     found = {start: phase for start, phase in profile.starts() if phase.name == profile.disturbed}
     if not found:

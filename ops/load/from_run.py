@@ -20,12 +20,12 @@ _ONCE = ("admitted", "heuristic", "dropped")  # a deferred request comes again
 def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
     """Return the load of a run.
 
-    The test has as many agents as the run had owners with jobs, and its ticks. It requests a reflection, and observes
-    what is to be rated, at the game minute at which the run did. The town itself plans, acts as often as the run's
+    The test has as many agents as the run had owners with jobs, and its ticks. It requests reflections, and reports
+    observations without ratings, at the same game minutes as the run. The town itself plans, acts as often as the run's
     settings say, and summarises what it talks about.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
         JournalError: when its journal was changed.
         ConfigurationError: when it has no load to repeat.
     """

@@ -174,7 +174,7 @@ def profile_of(name: str) -> LoadProfile:
     """Return a built-in profile.
 
     Raises:
-        ConfigurationError: when there is no such profile; the message names all.
+        ConfigurationError: for an unknown profile; the message names all.
     """
     if name not in PROFILES:
         raise ConfigurationError(f"unknown load profile {name!r}; use one of {', '.join(PROFILES)}")

@@ -23,7 +23,7 @@ class SpentTokens(NamedTuple):
 def spent_tokens(store: RunStore, endpoint: str | None) -> SpentTokens:
     """Wait until no attempt is in flight, then return the tokens of the run.
 
-    After ten seconds the tokens of what is still in flight are missing.
+    After ten seconds it omits the tokens of attempts still in flight.
 
     Args:
         endpoint: the stand-in's base URL; None: the user's endpoint.

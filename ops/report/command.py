@@ -77,7 +77,7 @@ def run_page(client: Redis, run: str, data_dir: Path) -> tuple[Page, RunFigures,
     """Return a run's report with its figures.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
         JournalError: when its journal was changed.
     """
     summary = summarise_run(client, run)

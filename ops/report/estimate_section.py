@@ -38,7 +38,7 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool
     """Return the estimate that a run stored when it began, or one from its settings; and whether it was stored.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
     """
     kept = description_of(client, run).get(KEPT)
     if kept is not None:
@@ -57,7 +57,7 @@ def _with_jobs(found: RunEstimate) -> RunEstimate:
 
 
 def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:
-    """Compare the estimate of a run's full days with what it took in them; of the first day if none is full."""
+    """Compare the estimate with the actual figures of a run's full days, or of the first day if none is full."""
     days = range(max(1, figures.minute // DAY))
     expected: dict[str, list[KindDay]] = {}
     for day in days:
@@ -94,7 +94,7 @@ def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Sec
 
 
 def _cell(one: Compared) -> str:
-    """Return an actual amount with what was estimated, such as "184 of 178 (150–230)"."""
+    """Return an actual amount with its estimate, such as "184 of 178 (150–230)"."""
     scale = 1e6 if one.what == "usd_micros" else 1
     low, likely, high, actual = (
         f"{value / scale:,.4f}" if scale > 1 else f"{round(value):,}"

@@ -169,7 +169,7 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
     """Return the figures of a run, as far as its journal is in the ledger or in the files of the data folder.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
         JournalError: when its journal was changed.
     """
     store = RunStore.open(client, run)

@@ -1,4 +1,4 @@
-"""The load that a recording stands for: when its agents reflected, and what was asked of a model at each step."""
+"""The load of a recording: when its agents reflected, and the model calls of each step."""
 
 from __future__ import annotations
 

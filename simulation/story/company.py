@@ -20,7 +20,7 @@ GRAVE = re.compile(r"\b(fought|fell|fever|stolen|burned|dead|promise\w*|hired|si
 
 
 class Arrival(NamedTuple):
-    """The players come to a place, and a narrator may recall what it has seen."""
+    """The players enter a place, and a narrator may recall its memories."""
 
     minute: int  # of the day
     place: str
@@ -97,7 +97,7 @@ def _scene(scene: Scene, quest_id: str, begin: int) -> tuple[list[tuple[int, Rep
 
 
 def _consequences(scene: Scene, quest_id: str, minute: int) -> list[tuple[int, Report]]:
-    """Return what follows when the company leaves: the place recounts the visit, and the world what is settled."""
+    """Return the events when the company leaves: the place recounts the visit, and the world the outcome."""
     reports: list[tuple[int, Report]] = [(minute, LocationLeft(scene.place, scene.npcs))]
     related = {"quest_id": quest_id, "objective_id": scene.objective}
     reports.append((minute, StoryEvent("objective_completed", (), related)))

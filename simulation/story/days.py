@@ -34,7 +34,7 @@ class Day:
     arrivals: Mapping[int, tuple[Arrival, ...]]
 
     def whereabouts(self, owner: str, of_day: int) -> tuple[str, str]:
-        """Return the place of an agent at a minute of the day, and what it does there."""
+        """Return an agent's place and activity at a minute of the day."""
         profile = PEOPLE[owner]
         if of_day < WAKES or of_day >= SLEEPS:
             return profile.home, "sleeping"

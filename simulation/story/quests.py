@@ -1,6 +1,6 @@
-"""The quests of the company of travellers: three scenes each, every one at a place that is entered and left.
+"""The quests of the company of travellers: three scenes each, in places that the company enters and leaves.
 
-Lines are "who: what is said"; a line without a speaker is what the narrator tells.
+Lines are "speaker: text"; a line without a speaker is the narrator's.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ PROMISES = (
 
 
 class Letter(NamedTuple):
-    """A letter that Barnaby Stout brings and reads aloud, as those who listen tell it."""
+    """A letter that Barnaby Stout brings and reads aloud, as the listeners report it."""
 
     sender: str
     text: str

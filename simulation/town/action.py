@@ -1,4 +1,4 @@
-"""Choose an agent's next action: need, plan, night, what it was told, its routine, or nothing (streams, task 12)."""
+"""Choose an agent's next action: need, plan, night, chosen action, routine, or none (streams, task 12)."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _habits(seed: int, owner: str, day: int) -> tuple[int, tuple[str, str], bool
 
 
 def routine(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
-    """Return an ordinary day of this person, for when there is no plan."""
+    """Return an ordinary day of this person, in place of a plan."""
     of_day, day = minute % DAY, minute // DAY
     trade, profile = person.trade, person.profile
     lunch, out, favourite, in_pub, lunch_out = _habits(seed, person.owner, day)

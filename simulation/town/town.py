@@ -79,7 +79,7 @@ class Town:
     def brief(self, owner: str) -> dict[str, Any]:
         """Return where an agent is, who is near, what it does, its meters (hunger 0 is starving), and if it is free.
 
-        For one that is free it also says what it can do now.
+        For a free agent, also its possible actions.
         """
         body, person = self._state.bodies[owner], self._setting.people[owner]
         free = body.condition in ("idle", "activity") and not body.need
@@ -185,7 +185,7 @@ class Town:
     # -- living ------------------------------------------------------------------------------------------
 
     def step(self, tick: int, minute: int) -> list[Seen]:
-        """Live on to game time `minute`; what was observed, in order of time and owner."""
+        """Advance to game time `minute`, and return the observations in order of time and owner."""
         seen: list[Seen] = []
         while self._state.minute < minute:
             self._state.minute += 1
