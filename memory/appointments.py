@@ -52,7 +52,7 @@ _DAYS: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(r"\btomorrow(?: (?:morning|afternoon|evening|night))?\b|\bзавтра\b", re.I), 1),
     (re.compile(r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|\bсегодня\b", re.I), 0),
 )
-_FURTHER = re.compile(r"[,;]| because | so that ")  # what is not to be done any more
+_FURTHER = re.compile(r"[,;]| because | so that ")  # cancelled activities
 _COMPANY = re.compile(r" with ((?:[A-ZА-Я][\w'’-]*+(?: and )? ?+){1,5})")
 _DAY_NUMBER = re.compile(r"\b(?:on |on the evening of |в )?(?:day|день) (\d{1,5})\b", re.I)
 _FRAME = re.compile(

@@ -45,7 +45,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     type: EntryType
     text: str
-    minute: int  # game time of what is remembered, total minutes
+    minute: int  # game time of the event, total minutes
     number: int = 0  # 0: not appended yet
     tick: int = 0  # the tick whose boundary appended it
     location: str = ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel, ValidationError
 
 _LONGEST = 80  # characters of a value
-_MOST, _END = 2_000, 500  # characters of a message, and of its end where it is cut: that says what to do
+_MOST, _END = 2_000, 500  # characters of a message, and of the end that a cut keeps, since it has the remedy
 
 #: What ends a process: a host's own code does not fail with it, it is interrupted by it.
 ENDS_PROCESS = (KeyboardInterrupt, SystemExit)

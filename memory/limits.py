@@ -31,7 +31,7 @@ class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     retention: int = 2 * 1440  # game minutes that an archived entry is kept
     max_archived: int | None = None  # archived entries, the newest; None: all of the retention
     max_history: int = 100_000  # characters of a shared history (routing design)
-    recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # what a scope records without its model
+    recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # the record of a scope without a model
     policy: Policy = "stream"
     policies: dict[str, Policy] = msgspec.field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
     on_failure: Literal["unchanged", "heuristic"] = "heuristic"  # of a model that was to write a long-term summary

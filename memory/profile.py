@@ -13,7 +13,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     occupation: str = ""
     traits: tuple[str, ...] = ()
     background: str = ""  # what the agent has learned about itself
-    currently: str = ""  # what occupies it these days
+    currently: str = ""  # its current concern
     routine: str = ""  # sleep and habits in words, such as "goes to bed around 11pm"
     home: str = ""  # id of a location
     work: str = ""  # id of a location

@@ -79,7 +79,7 @@ class Stream:
         self._unrated = {n for n, e in self._live.items() if e.importance == UNRATED}
         self._provisional = {n for n, e in self._live.items() if e.provisional}
         self._lines = {n: e.minute for n, e in self._live.items() if is_dialogue(e)}
-        self._oldest_line: int | None = None  # game time; None: not known, or there is no line
+        self._oldest_line: int | None = None  # game time; None: unknown, or no line
         self._seal: Seal | None = None  # maintained once requested
 
     # -- reading ---------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def warn_of_missing_models(settings: Settings) -> None:
         try:
             address = address_of(endpoints[name])
             offered = offered_models(address, TIMEOUT)
-        except (ConfigurationError, Unlisted):  # workers may have the key; and what fails is told when it is called
+        except (ConfigurationError, Unlisted):  # workers may have the key, and a failing call reports it
             continue
         for model in models:
             if offered and model.model not in offered:

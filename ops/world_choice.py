@@ -30,7 +30,7 @@ class WorldChoice:
     still: bool = False  # the world of an imported run
     minutes_per_tick: int = 1
     start_minute: int = 0
-    unchanged: int = Perception.unchanged  # minutes after which a town's people notice again who looks as before
+    unchanged: int = Perception.unchanged  # minutes after which a town's people notice an unchanged person again
 
     @property
     def stem(self) -> str:

@@ -39,7 +39,7 @@ class StoryEvent:
 
 #: One report of a world in its turn: what an owner observed, an event for one owner or for all concerned, or a trigger.
 Report = tuple[str, Entry | Event] | Heard | LocationLeft | StoryEvent
-#: Asks for the latest memories of a location, of those who are there, and of the world (`TickLoop.scope_context`).
+#: Returns the latest memories of a location, the people present and the world (`TickLoop.scope_context`).
 ScopeContext = Callable[[str, Sequence[str]], str]
 
 

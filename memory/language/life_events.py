@@ -14,7 +14,7 @@ from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, is_
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import MARKS, normalized
 
-LONGEST = 2_000  # characters that are looked at: what changes a life is said early
+LONGEST = 2_000  # characters searched: texts mention life-changing events early
 
 _KIN = (
     r"(?:mother|father|mom|mum|mama|dad|papa|parents?|brothers?|sisters?|wife|husband|sons?|daughters?|child|children|baby"

@@ -95,7 +95,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     if first in _FIRST or (not lead and subject == "i"):
         denied = subject == "i" and any(low in _DENIALS or low.endswith("n't") for low in lowered)
         told = replace_persons(tokens, speaker, listener, named=denied)
-        if denied:  # a claim about what is or was, which others may contest
+        if denied:  # a claim that others may contest
             return f"{speaker} said that {_uncapital(told)}"
         return told[0].upper() + told[1:]
     together = _AND_I.match("".join(tokens))

@@ -67,7 +67,7 @@ def normalized(text: str, form: Literal["NFC", "NFKD"] = "NFC") -> str:
     return text if text.isascii() or unicodedata.is_normalized(form, text) else _normalized(text, form)
 
 
-@lru_cache(maxsize=64)  # what is said to many is looked at for each of them
+@lru_cache(maxsize=64)  # a statement to many is processed for each of them
 def _normalized(text: str, form: Literal["NFC", "NFKD"]) -> str:
     marks, most = 0, 0
     for char in text:

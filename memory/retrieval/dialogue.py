@@ -19,7 +19,7 @@ from cogitate.memory.language.text import normalized, words
 from cogitate.memory.retrieval.candidates import Candidates, display_name
 from cogitate.memory.retrieval.terms import TERMS
 
-BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before: talk goes on from there
+BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before
 AFTER = 0.3  # of the line after
 ANSWER = 0.5  # further share of the line before, if it asks: its answer often repeats none of its words
 SCENE_BEST = 3  # a scene is as relevant as the mean of its best lines

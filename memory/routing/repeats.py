@@ -21,7 +21,7 @@ from cogitate.memory.language.text import normal, stem, words
 from cogitate.memory.routing.routing import INTEGRATE
 from cogitate.memory.stream import Stream
 
-#: Words whose presence makes no difference to what was observed.
+#: Words that do not change the meaning of an observation.
 _EMPTY = frozenset(words("a an the is are am was were be been his her hers their its my your our s"))
 
 #: Words of a text that only repeats itself word for word: stems of new words take longer than all else about it.

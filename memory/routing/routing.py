@@ -55,13 +55,13 @@ class Event(HostInput):
     kind: str = Field(min_length=1, max_length=100)  # "discussion_statement", …, or a type of the host's own
     text: str = Field("", max_length=5 * MAX_TEXT)  # a statement may be longer than an entry: it is cut
     speaker: str = Field("", max_length=200)
-    name: str = Field("", max_length=200)  # what the speaker is called; empty: as its owner's id or name says
+    name: str = Field("", max_length=200)  # the speaker's display name; empty: from its owner
     topic: str = Field("", max_length=500)
     reasoning: str = Field("", max_length=5 * MAX_TEXT)
     certainty: str = Field("", max_length=100)
     consensus: bool | None = None  # of a ballot
     earnings: Amount | None = None  # of a result
-    counterfactuals: Mapping[Name, Amount] = Field(default_factory=dict, max_length=100)  # what would have been earned
+    counterfactuals: Mapping[Name, Amount] = Field(default_factory=dict, max_length=100)  # earnings otherwise
     phase: str = Field("", max_length=100)  # of an experiment or a story: "deliberation"
     stage: str = Field("", max_length=100)  # of the phase: "voting"
     round: int | None = Field(None, ge=0, le=10**15)

@@ -15,7 +15,7 @@ from cogitate.memory.language.text import words
 from cogitate.memory.routing.history import is_statement
 from cogitate.memory.stream import Stream
 
-WORLD = "world"  # the owner whose stream holds what was said and seen everywhere
+WORLD = "world"  # the owner whose stream holds all statements and observations
 CURSOR = "world"  # of the world and of a location; an NPC's for a place is "world:<id of the location>"
 CONTEXT = 1  # messages shown before and after a mention
 

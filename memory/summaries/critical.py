@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-#: Objectives, orders, promises and what they are due by.
+#: Objectives, orders, promises and their deadlines.
 _OBJECTIVE = re.compile(
     r"\b(?:quests?|objectives?|missions?|goals?|tasks?|deadlines?|must|needs? to|ha(?:s|ve|d) to|"
     r"(?:was|were|is|are) to|"
@@ -23,7 +23,7 @@ _OBJECTIVE = re.compile(
     r"|\b(?:квест|задани|цел[ьи]|долж[еон]|обеща|поклял)",
     re.IGNORECASE,
 )
-#: Who is what to whom.
+#: Relationships.
 _BOND = re.compile(
     r"\b(?:ally|allies|allied|enem(?:y|ies)|rivals?|friends?|friendship|marri(?:ed|age)|divorced|engaged|betrothed|"
     r"widow\w*|lovers?|in love|husband|wife|spouse|"
@@ -35,7 +35,7 @@ _BOND = re.compile(
     r"|\b(?:друг|друзь|враг|союзни|брат|сестр)",
     re.IGNORECASE,
 )
-#: Who has what.
+#: Possessions.
 _POSSESSION = re.compile(
     r"\b(?:inventory|carr(?:y|ies|ied|ying)|owns?|owned|possess\w*|wields?|keeps|kept|holds the|wears|brought|borrowed|"
     r"lent|handed|given|gave|took charge|takes charge|entrusted|inherited|pocketed|hid|hides|hidden|buried|locked|"

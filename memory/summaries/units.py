@@ -78,7 +78,7 @@ class Unit(NamedTuple):
 
     text: str
     size: int  # words
-    weights: dict[str, float]  # what it covers: weight by stem
+    weights: dict[str, float]  # the words that it covers: weight by stem
     line: int  # index of the line it is from
 
 
@@ -111,7 +111,7 @@ def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -
     for line in lines:
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
     found: list[Unit] = []
-    told: set[str] = set()  # what was said twice is told once
+    told: set[str] = set()  # tell repeated statements once
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
         clauses = clauses_of(said)
         for before, clause in zip(("", *clauses), clauses, strict=False):
@@ -195,7 +195,7 @@ def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[st
     return "" if not listener and _YOU.search(told) else told
 
 
-#: What no rule retells: an end that seems to be a form of address ("I swear it, my queen."), and what is shown.
+#: Sentences that no rule retells: with an apparent form of address at the end ("I swear it, my queen."), and gestures.
 _CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b", re.IGNORECASE)
 
 

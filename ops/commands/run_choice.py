@@ -31,7 +31,7 @@ class RunChoice:
     ticks: int  # in all
     resume: bool
     take_over: bool = False
-    describe: dict[str, str]  # what the run stores of this
+    describe: dict[str, str]  # the part that the run stores
 
 
 def new_run(

@@ -29,7 +29,7 @@ class _Turn(BaseModel):
     speaker: Text = Field(min_length=1, max_length=190)
     text: Text = ""
     dia_id: Short = ""
-    blip_caption: Text = ""  # what a shared picture shows
+    blip_caption: Text = ""  # the caption of a shared picture
 
 
 def read_dialogue(file: Path, sample: str | None = None) -> Incoming:

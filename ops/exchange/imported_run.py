@@ -34,7 +34,7 @@ def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str
     """Return the settings of the run, with sufficient limits of memory, and the limits that were raised."""
     most = found.most
     needed = {
-        # Above this share of the limit pruning begins, which would at once take what has just come.
+        # Above this share of the limit, pruning would remove imported memories at once.
         "max_observations": ceil((most["observation"] + most["message"] + most["summary"]) / TARGET),
         "max_reflections": most["reflection"],
         "max_plans": most["plan"],

@@ -33,8 +33,8 @@ class Incoming:
     facts: list[Effect] = field(default_factory=list)  # summaries and characters of owners
     locations: tuple[Location, ...] = ()
     left_out: Counter[str] = field(default_factory=Counter)  # reason -> how many
-    repaired: Counter[str] = field(default_factory=Counter)  # what was taken, but not as it was
-    faults: list[str] = field(default_factory=list)  # the first of what was left out, each with its place and value
+    repaired: Counter[str] = field(default_factory=Counter)  # counts of repaired items
+    faults: list[str] = field(default_factory=list)  # the first skipped items, each with its place and value
 
     def add_owner(self, owner: str, profile: Profile) -> None:
         """Add an owner; an existing one keeps its profile.

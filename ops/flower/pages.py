@@ -173,7 +173,7 @@ class PageView(PageHandler):
         """Render the page."""
         try:
             found = await self.reading()
-        except Unreadable as error:  # the page stays, and goes on by itself once the runs can be read
+        except Unreadable as error:  # the page stays, and recovers once the runs are readable
             self.set_status(error.status_code)
             found = {"runs": [], "error": error.reason_said}
         self.render(

@@ -103,7 +103,7 @@ def why_refused(run: RunOverview) -> str:
                 continue
             said = f"refused {count:,} in the last game hour"
             share = (line.spent + line.reserved - line.retried) / line.room
-            # Of a day's limit a part is promised to kinds, which may be what the others are refused for.
+            # A part of a day's limit is guaranteed to kinds, so others may be refused while it is unspent.
             if share < UNSPENT and period != "day":
                 unspent = f"{100 * (1 - share):.0f}% of the {unit_name(line.unit)} is unspent"
                 return f"{said} though {unspent}; held {amount(line.held, line.unit)}"

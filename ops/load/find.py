@@ -60,7 +60,7 @@ class _Prober:
                 Path(folder),
                 workers=self._workers,
                 throttle_auto=controller,
-                adaptive_latency=False,  # jobs that are refused as too slow would hide what is late
+                adaptive_latency=False,  # jobs refused as too slow would hide late ones
             )
             self._test = LoadTest(profile, settings, longest=longest)
             found = self._test.run()

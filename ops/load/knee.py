@@ -68,7 +68,7 @@ class Probe:
     agents: int
     controller: bool
     figures: Mapping[str, Any]  # of the measured phase
-    evidence: float | None  # share of what was experienced
+    evidence: float | None  # share of the experiences
     cadence: float | None  # the least within the test
     broken: tuple[str, ...] = ()  # a line for each level that does not hold
 
@@ -156,7 +156,7 @@ class LoadSearch:
         found = {on: self._knee(on) for on in (False, True)}
         at = found[True].holds
         if at is not None:
-            self.probe(at, False)  # what throttling costs there
+            self.probe(at, False)  # the cost of throttling there
         if self.plan.past_knee:
             for on, knee in found.items():
                 for factor in doublings(self.plan.most):

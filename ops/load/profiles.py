@@ -51,7 +51,7 @@ class LoadProfile:
     act_interval: int = HOUR  # game minutes between two choices of an agent
     latency: Mapping[str, int] = field(default_factory=dict)  # ticks until a result is due, by kind
     spread: int | None = None  # game minutes over which agents plan; None: by their number, as in any run
-    wait: float = 0.0  # seconds that a boundary waits for what is due
+    wait: float = 0.0  # seconds that a boundary waits for due results
     disturbed: str = ""  # the phase whose effect on the cadence is measured
     demand: Sequence[Demanded] = ()  # explicit requests, by game minute
 
@@ -103,7 +103,7 @@ class Demanded:
     reflections: int
 
 
-_TICKS_DUE = {"plan": 1, "act": 1, "reflect": 1, "summarise": 2}  # for boundaries that wait for what is due
+_TICKS_DUE = {"plan": 1, "act": 1, "reflect": 1, "summarise": 2}  # for boundaries that wait for due results
 
 PROFILES: Mapping[str, LoadProfile] = {
     profile.name: profile

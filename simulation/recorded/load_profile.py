@@ -8,7 +8,7 @@ from typing import Any
 from cogitate.simulation.recorded.recording import Recording
 from cogitate.simulation.recorded.reflections import reflections
 
-CALLS_PER_REFLECTION, CALLS_PER_INSIGHT = 4, 2  # what the original asks a model for
+CALLS_PER_REFLECTION, CALLS_PER_INSIGHT = 4, 2  # the model calls of the original
 
 
 def reflection_times(recording: Recording, run: str) -> list[dict[str, Any]]:

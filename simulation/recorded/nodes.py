@@ -47,7 +47,7 @@ class RefusedNode(NamedTuple):
 
     key: str
     reason: str  # as in the warnings
-    value: str  # what is wrong, quoted and shortened
+    value: str  # the fault, quoted and shortened
 
 
 def node_record(

@@ -65,7 +65,7 @@ class RecordedWorld:
         self._feed = self._observations()
         self._state = _State(minute=self.start_minute - 1, agendas={owner: Agenda() for owner in self._personas})
 
-    # -- what the loop reads -------------------------------------------------------------------------
+    # -- read by the loop ----------------------------------------------------------------------------
 
     @property
     def warnings(self) -> Counter[str]:
@@ -99,7 +99,7 @@ class RecordedWorld:
             "activity": self._timetables[owner].activity(minute),
         }
 
-    # -- what changes it -----------------------------------------------------------------------------
+    # -- changes -------------------------------------------------------------------------------------
 
     def apply(self, change: AppliedChange) -> None:
         """Take over plans and the status of their items; nothing else changes a recording."""

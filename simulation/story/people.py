@@ -138,7 +138,7 @@ SCOPES: Mapping[str, Profile] = {
 }
 OWNERS: Mapping[str, Profile] = {**PEOPLE, **SCOPES}
 
-#: Every design of memory is at work: cells for the soldier, token windows for two who are told much, else streams.
+#: All designs of memory: cells for the soldier, token windows for two busy listeners, streams for the others.
 POLICIES: Mapping[str, Policy] = {SOLDIER: "cells", RANGER: "tokens", SCHOLAR: "tokens"}
 #: So small that a day fills them.
 SETTINGS: Mapping[str, Any] = {"policies": dict(sorted(POLICIES.items())), "cells": 5, "token_limit": 700}

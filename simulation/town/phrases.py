@@ -125,7 +125,7 @@ FAVOURS_OF_NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("lend you the tall ladder", "brought you the tall ladder"),
     ("repair your garden gate", "repaired your garden gate"),
 )
-#: what one can ask for: asked with "could you …?", promised with "I will …", kept with "I …"
+#: favours: requested with "could you …?", promised with "I will …", kept with "I …"
 FAVOURS: tuple[tuple[str, str], ...] = (
     ("bring you the book on lighthouses", "brought you the book on lighthouses"),
     ("help you carry the new cupboard upstairs", "carried the cupboard upstairs with you"),
@@ -137,7 +137,7 @@ FAVOURS: tuple[tuple[str, str], ...] = (
     ("fix the flat tyre on your bicycle", "fixed the flat tyre on your bicycle"),
     *FAVOURS_OF_NEIGHBOURS,
 )
-#: what one can do together, and the kind of place it happens at
+#: joint activities and their kinds of place
 MEETINGS: tuple[tuple[str, str], ...] = (
     ("have coffee", "cafe"),
     ("take a walk", "park"),
@@ -147,7 +147,7 @@ MEETINGS: tuple[tuple[str, str], ...] = (
     ("play dominoes", "plaza"),
     ("choose vegetables for a stew", "market"),
 )
-#: what one can invite to, kind of place, minutes after 00:00
+#: events for invitations, kind of place, minutes after 00:00
 EVENTS: tuple[tuple[str, str, int], ...] = (
     ("a birthday party", "cafe", 1050),
     ("a quiz night", "pub", 1170),

@@ -60,7 +60,7 @@ class Town:
         self._state = State(seed=seed, agents=agents, minute=start_minute - 1, bodies=bodies)
         self._episodes: tuple[int, dict[int, list[tuple[str, str, int]]]] = (-1, {})  # a cache: follows from the seed
 
-    # -- what the loop reads -------------------------------------------------------------------------
+    # -- read by the loop ----------------------------------------------------------------------------
 
     @property
     def locations(self) -> tuple[Location, ...]:
@@ -107,7 +107,7 @@ class Town:
             and self._setting.perception.sees(body, seen)
         )
 
-    # -- what changes the town from outside ----------------------------------------------------------
+    # -- changes from outside ------------------------------------------------------------------------
 
     def leave(self, owner: str) -> None:
         """Remove an agent from town. Its body waits where it was.

@@ -22,7 +22,7 @@ class Trade:
     asked: str = "How is work"  # opens the question that others ask about it
 
 
-#: what can happen to anybody at work, with its importance
+#: events at any work, with their importance
 COMMON_EPISODES: tuple[tuple[str, int], ...] = (
     ("A lost purse was found under a bench, with all the money in it.", 5),
     ("A dog without a collar came along and would not leave.", 4),
