@@ -135,7 +135,7 @@ def test_an_operator_steers_a_run(
 
 def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[bytes]) -> None:
     asked = typed("cancel", RUN, data_dir=server.data_dir)
-    assert (asked.returncode, "no terminal: give --yes" in asked.stderr) == (2, True)
+    assert (asked.returncode, "without a terminal: give --yes" in asked.stderr) == (2, True)
     assert host.poll() is None
     applied(server, "cancel", RUN, "--yes")
     assert host.wait(60) == 0
