@@ -243,7 +243,7 @@ class Plan:
         items = tuple(
             PlanItem(
                 id=f"{tick}-{index}",
-                description=slot.text,
+                description=shorten(slot.text, MAX_TEXT, "…"),
                 location=slot.location,
                 minute=slot.minute,
                 priority=max(1, min(5, slot.priority)),
