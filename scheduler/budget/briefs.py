@@ -53,7 +53,7 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
 
 def brief_keys(kinds: Iterable[Kind]) -> tuple[str, ...]:
     """Return the keys of a brief that worlds and these kinds read."""
-    further = [key for kind in kinds for key in getattr(kind, "brief_keys", ())]
+    further = [key for kind in kinds for key in kind.brief_keys]
     return tuple(dict.fromkeys((*KEYS, *further)))
 
 

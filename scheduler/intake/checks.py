@@ -219,17 +219,17 @@ def check_params(request: Request, kind: Kind) -> None:
     Raises:
         InputError: naming those that it takes.
     """
-    taken = getattr(kind, "params", None)
-    if isinstance(taken, type) and issubclass(taken, msgspec.Struct):
-        try:
-            msgspec.convert(request.params, type=taken)
-        except ENDS_PROCESS:
-            raise
-        except BaseException as error:  # its __post_init__ may raise anything
-            what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(taken.__struct_fields__) or "none"
-            raise InputError(
-                f"{what}: params {quoted(request.params)}: {reason(error)}; {kind.name} takes {names}"
-            ) from (None if isinstance(error, msgspec.ValidationError) else error)
+    if kind.params is None:
+        return
+    try:
+        msgspec.convert(request.params, type=kind.params)
+    except ENDS_PROCESS:
+        raise
+    except BaseException as error:  # its __post_init__ may raise anything
+        what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(kind.params.__struct_fields__) or "none"
+        raise InputError(f"{what}: params {quoted(request.params)}: {reason(error)}; {kind.name} takes {names}") from (
+            None if isinstance(error, msgspec.ValidationError) else error
+        )
 
 
 def _numbers(what: str, numbers: object) -> tuple[int, ...] | None:

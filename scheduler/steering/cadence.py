@@ -45,7 +45,6 @@ class Cadence:
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds = sorted(kinds, key=lambda kind: kind.order)
-        self._heeds = [(kind, getattr(kind, "heeds", None)) for kind in self._kinds]
         self._wakes: dict[int, set[tuple[str, str]]] = {}
         self._touched: set[str] = set()
         self._concerned: set[tuple[str, str]] = set()
@@ -62,11 +61,9 @@ class Cadence:
         """Record what owners observed: only the kinds that heed it are asked, and those whose `heeds` raises."""
         for owner, entry in seen:
             stream = streams[owner]
-            for kind, heeds in self._heeds:
+            for kind in self._kinds:
                 pair = (owner, kind.name)
-                if pair not in self._concerned and (
-                    heeds is None or self._is_heeded(heeds, pair, entry, stream, world, minute)
-                ):
+                if pair not in self._concerned and self._is_heeded(kind, owner, entry, stream, world, minute):
                     self._concerned.add(pair)
 
     def forget(self, owner: str) -> None:
@@ -132,22 +129,13 @@ class Cadence:
         if tick is not None:
             self._wakes.setdefault(max(tick, moment.tick + 1), set()).add((moment.owner, kind.name))
 
-    def _is_heeded(
-        self,
-        heeds: Callable[..., object],
-        pair: tuple[str, str],
-        entry: Entry,
-        stream: Stream,
-        world: WorldFacts,
-        minute: int,
-    ) -> bool:
+    def _is_heeded(self, kind: Kind, owner: str, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         try:
-            return bool(heeds(entry, stream, world, minute))
+            return bool(kind.heeds(entry, stream, world, minute))
         except ENDS_PROCESS:
             raise
         except BaseException as error:
-            owner, kind = pair
-            self._note(kind, owner, "heeds", error)
+            self._note(kind.name, owner, "heeds", error)
             return True
 
     def _note(self, kind: str, owner: str, method: str, error: BaseException) -> None:

@@ -35,9 +35,11 @@ class MethodFault(CogitateError, RuntimeError):
 
 
 def written_at(method: object) -> str:
-    """Return where a function is written, as "votes.py, line 12"; "" where that is not known."""
+    """Return where a host's function is written, as "votes.py, line 12"; "" for any other, or where it is not known."""
     code = _code_of(method)
-    return "" if code is None else _place(code.co_filename, code.co_firstlineno)
+    return (
+        "" if code is None or code.co_filename.startswith(_LIBRARIES) else _place(code.co_filename, code.co_firstlineno)
+    )
 
 
 def raised_at(error: BaseException) -> str:
