@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cogitate.memory.effects import Effect
-from cogitate.memory.errors import ENDS_PROCESS, quoted
+from cogitate.memory.errors import quoted
+from cogitate.memory.host_code import Raised, captured
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.intake.effects import check_effects
 from cogitate.tasks.kind import Case, Kind
@@ -32,12 +33,9 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
         halved: make the kind ask for less next time, if it can.
     """
     method, name = (kind.halve, "halve") if halved else (kind.heuristic, "heuristic")
-    try:
-        made = method(case)
-    except ENDS_PROCESS:
-        raise
-    except BaseException as error:  # an error of a host's own kind must end neither the host nor a worker
-        return KindEffects((), fault_of_kind(kind.name, name_by_author(kind, name), error))
+    made = captured(method, case)
+    if isinstance(made, Raised):  # an error of a host's own kind must end neither the host nor a worker
+        return KindEffects((), fault_of_kind(kind.name, name_by_author(kind, name), made.error))
     try:
         return KindEffects(check_effects(made))
     except InputError as error:

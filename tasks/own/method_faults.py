@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from types import CodeType
 
 from cogitate.memory.errors import CogitateError
+from cogitate.memory.host_code import Raised, captured
 
 _ROOT = Path(__file__).parents[2]
 _OURS = ("memory", "prompts", "tasks", "scheduler", "workers")  # in a wheel they lie among the libraries
@@ -80,16 +81,14 @@ def called(
         passes: class of the errors that mean something else and are left alone.
 
     Raises:
-        MethodFault: when it raises anything else.
+        MethodFault: when it raises anything else, but for an interrupt.
     """
-    try:
-        return method(*arguments)
-    except (KeyboardInterrupt, MethodFault):
-        raise
-    except BaseException as error:
-        if passes is not None and isinstance(error, passes):
-            raise
-        raise fault_of_method(kind, name, method, f"raised {told(error)}") from error
+    made = captured(method, *arguments)
+    if not isinstance(made, Raised):
+        return made
+    if isinstance(made.error, MethodFault if passes is None else (MethodFault, passes)):
+        raise made.error
+    raise fault_of_method(kind, name, method, f"raised {told(made.error)}") from made.error
 
 
 def _code_of(method: object) -> CodeType | None:

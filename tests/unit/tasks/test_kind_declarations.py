@@ -54,8 +54,8 @@ class Word(str):
 class Computing(Own):
     """A kind that computes a field, which might be another at each look."""
 
-    @property  # type: ignore[override]
-    def brief_keys(self) -> Any:
+    @property
+    def brief_keys(self) -> Any:  # type: ignore[override]
         raise KeyError("mood")
 
 
