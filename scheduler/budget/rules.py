@@ -24,7 +24,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
 from cogitate.scheduler.latency.due_ticks import Bounds
 from cogitate.tasks.job import Cost, Request, ticks_of
-from cogitate.tasks.kind import Kind, Moment, bounds
+from cogitate.tasks.kind import Kind, Moment
 from cogitate.tasks.registry import UnknownKind, register_builtin
 
 
@@ -71,9 +71,7 @@ class Rules:
     def kinds_due(self) -> list[Kind]:
         """Return the kinds that may be due by their own cadence."""
         return [
-            kind
-            for kind in self.kinds
-            if kind.name not in self.disabled and (self.briefed or not getattr(kind, "needs_brief", False))
+            kind for kind in self.kinds if kind.name not in self.disabled and (self.briefed or not kind.needs_brief)
         ]
 
     def model_of(self, kind: Kind) -> str:
@@ -157,7 +155,7 @@ def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
     """Return a kind's bounds in a run whose due ticks follow its models; None: this kind's are fixed all the same."""
     if not kind.output_cap or kind.name in settings.latency:
         return None
-    least, most = (minutes / settings.minutes_per_tick for minutes in bounds(kind))
+    least, most = (minutes / settings.minutes_per_tick for minutes in (kind.latency_least, kind.latency_most))
     if kind.name == "act" and settings.act_interval:
         most = min(most, settings.act_interval / 2)
     ticks = max(1, math.ceil(least))
@@ -263,7 +261,7 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
                 f"{name} names the kind {quoted(unknown)}, which is not known; there are "
                 f"{', '.join(sorted(known))}{near}"
             )
-    recalling = [kind.name for kind in kinds if getattr(kind, "recalls", False)]
+    recalling = [kind.name for kind in kinds if kind.recalls]
     for named in settings.kind_retrieval:
         if named not in recalling:
             raise ConfigurationError(

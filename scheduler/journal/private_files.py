@@ -38,9 +38,8 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    finally:
+        part.unlink(missing_ok=True)  # after an error: otherwise it has its name by now
 
 
 @contextmanager
@@ -59,9 +58,8 @@ def private_folder(path: Path) -> Iterator[Path]:
         part.mkdir(mode=0o700)
         yield part
         part.replace(target)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)  # after an error: otherwise it has its name by now
 
 
 def _target_and_part(path: Path) -> tuple[Path, Path]:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -430,13 +430,12 @@ class RunLoop:
         """
         self.calls.check_process()
         self.calls.is_open, self._posted = False, posted  # also of a tick handed over again, committed already
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.abandon)
             self._commit()
             if posted:
                 self._read_reply()
-        except BaseException:
-            self.abandon()
-            raise
+            undo.pop_all()
 
     def finish(self) -> None:
         """Commit the tick that is open, whose body has ended, and say that this host has left the run.
@@ -455,12 +454,11 @@ class RunLoop:
         self._closed = True
         if self._left:
             return
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.abandon)
             self._commit()
             self._leave()
-        except BaseException:
-            self.abandon()
-            raise
+            undo.pop_all()
         self._ticks.close()
 
     def abandon(self) -> None:

@@ -16,7 +16,8 @@ from pydantic import BaseModel
 from redis import Redis
 
 from cogitate.memory.effects import Effect
-from cogitate.memory.errors import ENDS_PROCESS, text_of
+from cogitate.memory.errors import text_of
+from cogitate.memory.host_code import ENDS_PROCESS
 from cogitate.prompts.render import Rendered, TemplateError, Templates
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.prices import room_for_answer

@@ -228,13 +228,12 @@ class EmbeddedServer:
                 umask=0o077,
                 env=os.environ | {"MALLOC_MMAP_THRESHOLD_": OWN_PAGES},
             )
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(process.wait)
+            undo.callback(process.kill)  # first
             self._await_answer(process, log_start=start)
             self._guard()
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
+            undo.pop_all()
         _children[self.data_dir] = process
 
     def _guard(self) -> None:

@@ -150,17 +150,17 @@ class WorkerPool:
         for process in running:
             process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + (HURRY if hurry else self._settings.job_deadline + MARGIN)
-        for process in running:
-            try:
-                process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                log.warning("worker.killed", pid=process.pid)
-                process.kill()
-                process.wait()
-            except BaseException:  # interrupted: do not wait any longer
-                for left in running:
-                    left.kill()
-                raise
+        with contextlib.ExitStack() as undo:  # an interrupt waits no longer
+            for process in running:
+                undo.callback(process.kill)
+            for process in running:
+                try:
+                    process.wait(max(0.0, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    log.warning("worker.killed", pid=process.pid)
+                    process.kill()
+                    process.wait()
+            undo.pop_all()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()

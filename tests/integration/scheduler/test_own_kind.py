@@ -147,23 +147,17 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
 
 
 DREAMING = """
-from cogitate import Append, Entry, Request, register
+from cogitate import Append, Entry, Kind, Request, register
 
 
-class Dream:
-    name, order, latency, on_denied, prompt_cap, output_cap = "dream", 91, 2, "heuristic", 0, 0
+class Dream(Kind):
+    name, order, latency = "dream", 91, 2
 
     def due(self, moment):
         return [Request(kind=self.name, owner=moment.owner)]
 
     def wake(self, moment):
         return moment.tick + 1
-
-    def prompt(self, case, memory_share=1.0):
-        raise LookupError("this kind asks no model")
-
-    def effects(self, case, answer, used):
-        raise LookupError("this kind asks no model")
 
     def heuristic(self, case):
         if case.job.key.tick % 3 == 0:
@@ -204,6 +198,7 @@ def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(tmp_path: Path, m
         }
         assert {job.refusal.partition(" in ")[0].partition(" - ")[0] for job in ends} == {
             "kind 'dream': heuristic raised ZeroDivisionError",
-            "heuristic: effect for 'agent:ada' (Append): Invalid enum value 'dream'",
+            "kind 'dream': heuristic (dreaming.py, line 14): effect for 'agent:ada' (Append): "
+            "Invalid enum value 'dream'",
         }
     sys.modules.pop("dreaming", None)

@@ -62,7 +62,11 @@ def test_an_error_is_told_with_its_place_and_without_its_words() -> None:
 
 
 def test_what_cannot_be_written_is_refused_and_an_interrupt_passes() -> None:
-    assert made_without_model(Asking(lambda: 5), CASE).refusal.startswith("heuristic: int is no tuple of effects")
+    refusal = made_without_model(Asking(lambda: 5), CASE).refusal
+    line = Asking.heuristic.__code__.co_firstlineno
+    assert refusal.startswith(
+        f"kind 'think': heuristic (test_kind_effects.py, line {line}): int is no tuple of effects"
+    )
     with pytest.raises(KeyboardInterrupt):
         made_without_model(Asking(fails(KeyboardInterrupt())), CASE)
 

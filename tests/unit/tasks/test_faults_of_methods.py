@@ -86,6 +86,17 @@ def test_an_error_quotes_no_value() -> None:
     assert "Ada" not in made_without_model(declared(instead=fail, store=lambda *_: None), case()).refusal
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_process_passes(error: type[BaseException]) -> None:
+    def leave(*_: Any) -> Any:
+        raise error
+
+    with pytest.raises(error):
+        made_without_model(declared(instead=leave, store=lambda *_: None), case())
+    with pytest.raises(error):
+        declared(instead=lambda *_: None, store=leave).effects(case(), Ballot(share=0.2), ())
+
+
 def test_swapped_parameters_are_refused_where_the_class_stands() -> None:
     with pytest.raises(KindError, match=r"store has its parameters in another order: write store\(case, answer, mem"):
         declared(instead=lambda case, memories: None, store=lambda case, memories, answer: None)

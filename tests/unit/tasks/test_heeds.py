@@ -12,7 +12,7 @@ from cogitate.memory.routing.routing import INTEGRATE
 from cogitate.prompts.render import Templates
 from cogitate.tasks.act import Act
 from cogitate.tasks.integrate import Integrate
-from cogitate.tasks.kind import Heeding
+from cogitate.tasks.kind import Kind
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.prune import Prune
 from cogitate.tasks.rate import RateImportance
@@ -37,7 +37,7 @@ HEEDED: dict[str, set[str]] = {
     "summarise": {"said"},
     "prune": {"said"},
 }
-KINDS: dict[str, Heeding] = {
+KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         *(made(Templates()) for made in (Act, Recount, Plan, RateImportance, Integrate, Summarise)),

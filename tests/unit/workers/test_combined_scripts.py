@@ -25,7 +25,7 @@ class Line:
     def __init__(self, *, retries: int = 0) -> None:
         self.retry = Retry(NoBackoff(), retries)
         self.batches: list[list[Any]] = []
-        self.fails: list[Exception] = []
+        self.fails: list[BaseException] = []
         self.disconnected = 0
         self.sending = threading.Semaphore(0)
         self.may_send = threading.Semaphore(100)
@@ -123,6 +123,24 @@ def test_all_of_a_batch_hear_that_the_server_is_away_each_by_an_error_of_its_own
         errors = [one.exception(FAR) for one in (first, *others)]
     assert [type(error) for error in errors] == [Away] * 3
     assert errors[1] is not errors[2], "a traceback belongs to one thread"
+    line.may_send.release()
+    assert client.execute_command("EVALSHA", "even", "3") == "3"
+
+
+def test_an_interrupt_of_the_sender_is_a_lost_connection_to_the_others(
+    monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
+) -> None:
+    line = Line()
+    line.may_send, line.fails = threading.Semaphore(0), [Away("away"), KeyboardInterrupt()]
+    client = client_on(line, monkeypatch)
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(client.execute_command, "EVALSHA", "even", "0")
+        assert line.sending.acquire(timeout=FAR)
+        others = [pool.submit(client.execute_command, "EVALSHA", "even", str(n)) for n in (1, 2)]
+        eventually(lambda: len(client._waiting) == 2, "the others to wait")
+        line.may_send.release(2)
+        errors = [one.exception(FAR) for one in (first, *others)]
+    assert {type(error) for error in errors[1:]} == {KeyboardInterrupt, Away}, "one of them sends for both"
     line.may_send.release()
     assert client.execute_command("EVALSHA", "even", "3") == "3"
 
