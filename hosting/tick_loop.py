@@ -170,7 +170,7 @@ class TickLoop(BodyCalls):
             opening = self._resources.enter_context(RunOpening(ledger))
             if not inline:
                 ledger.outage = outage_of(settings, run, client.ping)
-                presence = Presence(ledger, settings.lease)
+                presence = Presence(ledger, settings.tuning.lease)
                 presence.start()
                 self._resources.callback(presence.stop)
             if resumed:
@@ -193,13 +193,13 @@ class TickLoop(BodyCalls):
                 apply=settings.apply,
                 wait=settings.wait_seconds(),
                 tick_rate=settings.tick_rate,
-                lease=settings.lease,
-                hint_interval=settings.hint_interval,
+                lease=settings.tuning.lease,
+                hint_interval=settings.tuning.hint_interval,
                 ticks=given.ticks,
                 workers_left=readiness.workers_left if readiness is not None else None,
                 journal_keep=settings.journal_keep,
                 exported=exported_journal(settings, ledger),
-                collections=full_collections if settings.collect_garbage == "idle" else None,
+                collections=full_collections if settings.tuning.collect_garbage == "idle" else None,
                 redelivers=self.redelivers and world == "repeat",
                 send_commit=Carried if inline else open_commits(settings, self._resources),
             )

@@ -106,7 +106,7 @@ class Publisher:
         self._templates = {queue.name: Template(app, queue.name) for queue in app.conf.task_queues}
         self._keys = {kind: queue_key(app, kind) for kind in self._templates}
         self._batch = settings.batch
-        self._share = settings.worker_share
+        self._share = settings.tuning.worker_share
         self._away = False
         self._client: Redis = Redis.from_url(
             settings.messages_url(),

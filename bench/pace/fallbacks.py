@@ -95,7 +95,7 @@ def _late(url: str, client: Redis, kind: str, jobs: int, stages: bool) -> _Late:
     claims, fallbacks, sizes = Claims(client, worker="late"), Fallbacks(kinds()), list[int]()
     client.flushdb()
     with TemporaryDirectory() as folder:
-        settings = PinnedSettings(
+        settings = PinnedSettings.tuned(
             data_dir=Path(folder),
             redis_url=url,
             workers=0,

@@ -138,7 +138,6 @@ def run(
         story=story,
         recorded=recorded,
         minutes_per_tick=settings.minutes_per_tick,
-        unchanged=settings.perceive_unchanged_after,
     )
     again = _options(data_dir_option(settings), workers=workers, wait=wait, tick_rate=tick_rate, audit=audit)
     world = None if resume else choice.open()  # an invalid world is refused before anything starts

@@ -39,9 +39,9 @@ def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str
         "max_reflections": most["reflection"],
         "max_plans": most["plan"],
     }
-    raised = {name: count for name, count in needed.items() if count > getattr(settings, name)}
+    raised = {name: count for name, count in needed.items() if count > getattr(settings.memory_limits(), name)}
     # Nobody thinks here: jobs that are due wait for the host that resumes the run.
-    return settings.model_copy(update={"workers": 0, "wait": PATIENT, "tick_rate": None} | raised), raised
+    return settings.changed(**{"workers": 0, "wait": PATIENT, "tick_rate": None} | raised), raised
 
 
 def is_unfinished_import(client: Redis, run: str) -> bool:

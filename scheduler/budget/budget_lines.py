@@ -80,7 +80,7 @@ def pools_of(store: RunStore) -> Pools:
 
 @lru_cache(maxsize=8)  # a watcher reads it at every tick, and settings take milliseconds to create
 def _kept_share(settings: bytes) -> float:
-    return kept_settings(settings).retry_share
+    return kept_settings(settings).tuning.retry_share
 
 
 def spent_of(lines: Iterable[BudgetLine]) -> Cost:

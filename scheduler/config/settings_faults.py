@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
 from cogitate.memory.errors import CogitateError, quoted
+from cogitate.scheduler.config.former_names import FORMER, former_variables
 
 TOML = "cogitate.toml"
 #: Exceptions that reading settings may raise, besides those of our checks.
@@ -45,6 +46,16 @@ def check_file() -> None:
         return
     if path.stat().st_size > LARGEST:
         raise ConfigurationError(f"{path.absolute()} has more than {LARGEST:,} bytes: it cannot be a file of settings")
+
+
+def check_variables(known: Collection[str]) -> None:
+    """Check that no variable gives a setting that no longer exists.
+
+    Raises:
+        ConfigurationError: naming each such variable and what to write instead.
+    """
+    if found := former_variables(known):
+        raise ConfigurationError("; ".join(f"{variable} {instead}" for variable, instead in found[:NAMED]))
 
 
 def read_file() -> dict[str, Any]:
@@ -110,6 +121,8 @@ def refusal(error: Exception, given: Mapping[str, object], known: Mapping[str, o
         given: the settings passed as arguments.
         known: the types of all settings by name.
     """
+    if isinstance(error, ConfigurationError):
+        return error
     if isinstance(error, ValidationError):
         return SettingsRefused([_fault(found, given, known) for found in error.errors(include_url=False)])
     if isinstance(error, SettingsError):
@@ -128,6 +141,8 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
     field, *rest = (str(part)[:LONGEST_NAME] for part in found["loc"]) if found["loc"] else ("settings",)
     name = ".".join([field, *rest])
     if found["type"] == "extra_forbidden":
+        if not rest and field in FORMER:
+            return Fault(field, name, f" {FORMER[field]}")
         near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(field, known, 1) if not rest)
         where = "" if field in given else f" in {TOML}"
         return Fault(field, name, f" there is no such setting{where}{near or '; `cogitate config` lists them'}")

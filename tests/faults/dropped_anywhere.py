@@ -23,7 +23,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.faults.attacked import LATENCY
 
 TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
-SETTINGS = Settings(
+SETTINGS = Settings.tuned(
     minutes_per_tick=STEP,
     latency=LATENCY,
     limits={"tick.run.jobs": 3, "day.run.jobs": 12},  # they bind

@@ -213,7 +213,7 @@ def _lane(pid: int) -> ModelLane[Outcome]:
     client = connect(settings.state_url(), settings.socket_timeout, client=CombinedRedis)
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
     claims = Claims(client, worker=worker)
-    beat_every = settings.lease / 5
+    beat_every = settings.tuning.lease / 5
     heartbeat, kept = Heartbeat(claims.beat, beat_every), KeptResults(claims, beat_every)
     staging = FallbackStaging(claims) if settings.stage_fallbacks else None
     runner = Runner(client, claims, heartbeat, settings, kept, staging)

@@ -21,6 +21,7 @@ from pathlib import Path
 import structlog
 from pydantic import SecretStr
 
+from cogitate.scheduler.config import tuning
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.workers.processes import import_paths
 from cogitate.workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE, USELESS
@@ -56,6 +57,7 @@ def worker_environment(settings: Settings) -> dict[str, str]:
             environment.pop(f"COGITATE_{name.upper()}", None)
         else:
             environment[f"COGITATE_{name.upper()}"] = _as_variable(value)
+    environment[tuning.VARIABLE] = json.dumps(settings.tuning.changed())
     environment[import_paths.VARIABLE] = import_paths.handed_on()
     return environment
 

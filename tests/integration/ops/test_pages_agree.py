@@ -97,7 +97,7 @@ def compare(address: str, data_dir: Path, endpoint: FakeEndpoint, store: RunStor
 def test_three_moments(tmp_path: Path, eventually: Eventually) -> None:
     data_dir = tmp_path / "data"
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=data_dir,
             workers=1,
             llm="openai",

@@ -70,7 +70,7 @@ def test_the_test_of_the_readme_passes_in_a_project_of_its_own(tmp_path: Path) -
 
 def test_the_configuration_file_of_the_readme_can_be_read() -> None:
     for body in blocks("toml"):
-        assert Settings(**tomllib.loads(body)).workers == 4
+        assert Settings.tuned(**tomllib.loads(body)).workers == 4
 
 
 PLOTTING = "docs/how-to/plotting.md"  # whose example reads what its commands have written

@@ -40,7 +40,7 @@ def opened(client: FakeRedis, *, ticks: int, resume: bool = False, **settings: A
     return TickLoop(
         run="story",
         owners=OWNERS,
-        settings=Settings(latency=LATENCY, **settings),
+        settings=Settings.tuned(latency=LATENCY, **settings),
         ticks=ticks,
         resume=resume,
         inline=True,

@@ -112,7 +112,7 @@ def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventua
     with FakeEndpoint(latency=0.3, jitter=0.2) as endpoint, EmbeddedServer(data_dir) as server:
         host = subprocess.Popen(
             command(*TOWN, "--llm", "openai", "--limit-tokens", 10_000_000, "--workers", 2, data_dir=data_dir),
-            env={**os.environ, "COGITATE_BASE_URL": endpoint.url, "COGITATE_LEASE": "2"},
+            env={**os.environ, "COGITATE_BASE_URL": endpoint.url, "COGITATE_TUNING": '{"lease": 2}'},
             stdout=subprocess.DEVNULL,
             cwd=tmp_path,
         )

@@ -43,7 +43,9 @@ class Visit:
         self.loop = TickLoop(
             run="town",
             owners=self.town.owners(),
-            settings=Settings(minutes_per_tick=10, latency=LATENCY, limits=LIMITS, max_observations=40, **settings),
+            settings=Settings.tuned(
+                minutes_per_tick=10, latency=LATENCY, limits=LIMITS, max_observations=40, **settings
+            ),
             locations=self.town.locations,
             brief=self.town.brief,
             ticks=ticks,

@@ -29,7 +29,7 @@ OWNERS = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob", tra
 
 
 def settings_of(tmp_path: Path, near: FakeEndpoint, far: FakeEndpoint, **more: Any) -> Settings:
-    return Settings(
+    return Settings.tuned(
         **{
             "data_dir": tmp_path,
             "llm": "openai",

@@ -75,7 +75,7 @@ def test_a_declared_kind_from_its_file_to_flower(tmp_path: Path, dreams: str, mo
         FakeEndpoint() as endpoint,
         flower(data_dir, COGITATE_KINDS='["dreams"]', FLOWER_UNAUTHENTICATED_API="true") as address,
     ):
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=data_dir,
             redis_url=SecretStr(server.url),
             kinds=(dreams,),

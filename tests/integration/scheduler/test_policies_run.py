@@ -46,7 +46,7 @@ def seen(owner: str, tick: int) -> Iterator[dict[str, Any]]:
 
 
 def settings(tmp_path: Path, **more: Any) -> Settings:
-    return Settings(data_dir=tmp_path, act_interval=0, **more)
+    return Settings.tuned(data_dir=tmp_path, act_interval=0, **more)
 
 
 def run(client: FakeRedis, chosen: Settings, ticks: int, *, stop: int | None = None, resume: bool = False) -> TickLoop:

@@ -40,7 +40,7 @@ def live(tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool 
         owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")},
         ticks=until,
         resume=resume,
-        settings=Settings(data_dir=tmp_path, **settings),
+        settings=Settings.tuned(data_dir=tmp_path, **settings),
         inline=True,
         client=client,
         start_minute=600,

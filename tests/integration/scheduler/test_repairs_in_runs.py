@@ -44,7 +44,7 @@ def live(
         owners=OWNERS,
         ticks=until,
         resume=resume,
-        settings=Settings(data_dir=tmp_path, **kept),
+        settings=Settings.tuned(data_dir=tmp_path, **kept),
         inline=True,
         client=client,
         start_minute=start,

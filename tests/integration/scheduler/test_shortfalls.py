@@ -52,7 +52,7 @@ def live(
         "models": {"small": {"endpoint": "home", "model": "m"}},
         "tiers": {"routine": "small"},
     }
-    settings = Settings(**(given | more))
+    settings = Settings.tuned(**(given | more))
     with (
         capture_logs() as logs,
         TickLoop(run="town", owners=OWNERS, settings=settings, ticks=40, inline=True, client=client) as loop,

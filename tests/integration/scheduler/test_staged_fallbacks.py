@@ -90,7 +90,7 @@ def live(
     client: Redis, folder: Path, run: str, *, rate: float | None = None, until: int = TICKS, resume: bool = False
 ) -> str:
     """Return the digest of the run, which the auditor and a replay agree with."""
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=folder,
         llm="openai",
         api_key="any",
@@ -168,7 +168,7 @@ def test_a_job_that_is_given_up_ends_by_its_fallback_too(
     client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, computed: Counter[str]
 ) -> None:
     worker = Claims(client, worker="another")
-    monkeypatch.setenv("COGITATE_CLAIM_CAP", "1")
+    monkeypatch.setenv("COGITATE_TUNING", '{"claim_cap": 1}')
     monkeypatch.setattr(Unanswered, "loses", staticmethod(lambda _, claim: worker.settle(claim, None, Cost())))
     with monkeypatch.context() as without:
         without.setattr(Fallbacks, "read", lambda *given: None)
@@ -191,7 +191,7 @@ def test_a_worker_process_stages_what_its_host_takes(
 
     monkeypatch.setattr(Fallbacks, "read", reading)
     with FakeEndpoint(latency=600.0) as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path,
             llm="openai",
             base_url=endpoint.url,

@@ -42,7 +42,7 @@ STORY = ("run", "--story", "--ticks", DAY // STEP, "--seed", 1, "--run", "valley
 def opened(
     client: FakeRedis, world: Story, *, ticks: int = DAY // STEP, resume: bool = False, **given: Any
 ) -> TickLoop:
-    settings = settings_for(world, Settings(data_dir=Path("/nowhere"), minutes_per_tick=STEP, **given))
+    settings = settings_for(world, Settings.tuned(data_dir=Path("/nowhere"), minutes_per_tick=STEP, **given))
     return TickLoop(
         run="valley",
         owners=world.owners(),

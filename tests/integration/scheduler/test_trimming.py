@@ -55,7 +55,7 @@ class Lived(NamedTuple):
 def settings_of(folder: Path, keep: int | None, **more: Any) -> Settings:
     """Small memories, so that there is much to cut."""
     chosen: dict[str, Any] = {"minutes_per_tick": STEP, "data_dir": folder, "max_observations": 15}
-    return Settings(**(chosen | {"journal_keep": keep} | more))
+    return Settings.tuned(**(chosen | {"journal_keep": keep} | more))
 
 
 def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: int = TICKS) -> Lived:

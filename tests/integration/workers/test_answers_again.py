@@ -42,7 +42,7 @@ SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # w
 
 
 def settings_of(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
-    return Settings(
+    return Settings.tuned(
         **{
             "data_dir": tmp_path,
             "llm": "openai",

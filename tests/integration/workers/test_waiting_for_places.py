@@ -32,7 +32,7 @@ def test_a_worker_leaves_jobs_for_which_it_has_no_place_to_other_workers(
         endpoint.hold()
 
         def thinking(run: str, agents: int) -> TickLoop:
-            settings = Settings(
+            settings = Settings.tuned(
                 data_dir=tmp_path / run,
                 redis_url=server.url,
                 workers=1,

@@ -103,7 +103,7 @@ class HostProcess(Process):
             apply=settings.apply,
             wait=settings.wait_seconds(),
             lease=LEASE,
-            hint_interval=settings.hint_interval,
+            hint_interval=settings.tuning.hint_interval,
             pace=loop._loop.pace,
             awaited=loop.state.latencies.awaited,
             clock=cluster.clock,

@@ -63,7 +63,7 @@ def story_scene(number: int) -> Scene:
     """Return an evening and a night of the story, under the settings of one of the scenes."""
     usual = scene_of(number)
     changed = {"policies": dict(sorted(POLICIES.items())), "cells": 3, "token_limit": 300, "max_observations": 30}
-    settings = Settings(**(usual.settings.model_dump(exclude_unset=True) | changed))
+    settings = usual.settings.changed(**changed)
     return replace(usual, settings=settings, story=True, start=STORY_START)
 
 
@@ -131,6 +131,6 @@ def scene_of(number: int) -> Scene:
     return Scene(
         number=number,
         ticks=_ticks(asks=asks, wait=chosen["wait"], apply=chosen["apply"]) + (MORE if adapts else 0),
-        settings=Settings(**chosen),
+        settings=Settings.tuned(**chosen),
         patient=patient,
     )

@@ -203,7 +203,7 @@ def quoting() -> list[str]:
 def test_worker_and_host_recall_by_the_profile_of_the_run(
     cogitate_loop: Loops, quoting: list[str], settings: dict[str, Any], found: str
 ) -> None:
-    loop = cogitate_loop(owners=OWNERS, ticks=60, settings=PinnedSettings(**settings))
+    loop = cogitate_loop(owners=OWNERS, ticks=60, settings=PinnedSettings.tuned(**settings))
     for tick in loop:
         for number, (text, rating) in enumerate((("I baked bread.", 1), ("A wolf came.", 10), ("Rain.", 1))):
             if tick.number == 10 + number:
@@ -224,7 +224,7 @@ def test_a_run_keeps_its_profile(cogitate_loop: Loops) -> None:
         owners=OWNERS,
         ticks=5,
         client=client,
-        settings=PinnedSettings(retrieval=choice, kind_retrieval={"plan": "spec"}),
+        settings=PinnedSettings.tuned(retrieval=choice, kind_retrieval={"plan": "spec"}),
     )
     for _ in first:
         first.checkpoint(b"")
@@ -232,5 +232,5 @@ def test_a_run_keeps_its_profile(cogitate_loop: Loops) -> None:
     for _ in resumed:
         resumed.event(ADA, Event(kind="discussion_statement", text="It rains.", speaker=BEN))
     assert resumed.settings.retrieval == resumed.state.facts.retrieval == choice
-    assert resumed.settings.kind_retrieval == resumed.state.facts.kind_retrieval == {"plan": "spec"}
+    assert resumed.settings.tuning.kind_retrieval == resumed.state.facts.kind_retrieval == {"plan": "spec"}
     assert [part.name for part in resumed.memory(ADA).recall("rain")[0].parts] == ["importance", "recency"]

@@ -112,7 +112,7 @@ def test_two_passes_three_entries_and_eighty_percent_are_defaults_that_can_be_se
         803,
         804,
     ]
-    chosen = Settings(policy="tokens", passes=3, retain=5, compress_at=0.9).memory_limits()
+    chosen = Settings.tuned(policy="tokens", passes=3, retain=5, compress_at=0.9).memory_limits()
     assert (chosen.passes, chosen.retain, chosen.compress_at) == (3, 5, 0.9)
 
 

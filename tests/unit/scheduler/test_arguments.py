@@ -167,7 +167,7 @@ def test_a_setting_is_not_used_if_it_was_given_and_the_run_began_with_another(
     del kept["guidance_style"]  # of a run that a version began which did not know it
     if "guidance_style" in given:
         given = {"guidance_style": PinnedSettings().guidance_style}
-    assert unused_settings(json.dumps(kept), PinnedSettings(**given)) == told
+    assert unused_settings(json.dumps(kept), PinnedSettings.tuned(**given)) == told
 
 
 def state(**changed: Any) -> Any:
@@ -248,7 +248,7 @@ EMBEDDINGS = {"endpoint": "default", "model": "small"}
     ],
 )
 def test_a_model_that_a_run_of_heuristics_is_given_is_said_to_be_unused(given: dict[str, Any], told: list[str]) -> None:
-    settings = PinnedSettings(**given)
+    settings = PinnedSettings.tuned(**given)
     with capture_logs() as logs:
         tell_unasked("test", settings, settings)
     assert [log["what"] for log in logs] == told

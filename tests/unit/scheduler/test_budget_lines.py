@@ -24,7 +24,7 @@ OWNER = "owner:agent:a|b"  # a name may hold what separates
 
 def store(created: bool = True) -> RunStore:
     made = RunStore.of(FakeRedis(), "town", "now")
-    state = {"settings": keep_settings(PinnedSettings(retry_share=0.1))}
+    state = {"settings": keep_settings(PinnedSettings.tuned(retry_share=0.1))}
     made.client.hset(made.key("state"), mapping=state | ({"created": 6} if created else {}))
     return made
 

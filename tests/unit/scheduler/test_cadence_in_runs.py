@@ -61,7 +61,7 @@ def lived(loop: TickLoop, seed: int) -> str:
 
 def test_a_crowd_plans_over_the_minutes_that_the_run_was_begun_with(cogitate_loop: Loops) -> None:
     owners = {f"agent:a{number}": Profile(name=f"Ann{number} Smith") for number in range(40)}
-    settings = PinnedSettings(spread=10)
+    settings = PinnedSettings.tuned(spread=10)
     planned: dict[str, int] = {}
     loop = cogitate_loop(owners=owners, settings=settings, ticks=30, start_minute=355)
     for tick in loop:

@@ -20,7 +20,7 @@ from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.tasks.job import Cost, JobKey
 
 SETTINGS = st.builds(
-    lambda **given: PinnedSettings(**given),
+    lambda **given: PinnedSettings.tuned(**given),
     day_start=st.floats(0.000_001, 1),
     morning=st.integers(0, DAY - 1),
     repair_from=st.integers(0, DAY),
@@ -67,7 +67,7 @@ def test_a_run_spends_its_day_over_the_day(
 ) -> None:
     limit, owners = 60, {f"agent:{name}": Profile(name=name.title()) for name in ("ada", "ben", "eve")}
     given: dict[str, Any] = {"limits": {"day.run.jobs": limit}, "day_start": start, "guarantees": {}}
-    settings = PinnedSettings(data_dir=tmp_path, minutes_per_tick=10, **given)
+    settings = PinnedSettings.tuned(data_dir=tmp_path, minutes_per_tick=10, **given)
     loop = cogitate_loop(owners=owners, settings=settings, ticks=200)
     given_out = []
     for tick in loop:

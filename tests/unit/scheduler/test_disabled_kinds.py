@@ -34,9 +34,9 @@ def lived(loops: Loops, settings: Settings, upto: int = TICKS, **more: Any) -> t
 
 
 def test_what_is_switched_off_is_never_due(cogitate_loop: Loops) -> None:
-    _, everything = lived(cogitate_loop, Settings(**HOURLY))
+    _, everything = lived(cogitate_loop, Settings.tuned(**HOURLY))
     assert {"plan", "reflect", "prune"} <= everything
-    loop, seen = lived(cogitate_loop, Settings(**HOURLY, disable=("plan", "prune")))
+    loop, seen = lived(cogitate_loop, Settings.tuned(**HOURLY, disable=("plan", "prune")))
     assert seen == everything - {"plan", "prune"}
     live = [e for e in loop.state.streams["agent:ada"].live() if e.type in ("observation", "summary")]
     assert len(live) <= 10, "the boundary keeps the limits without prune"
@@ -55,10 +55,10 @@ def test_asking_for_it_is_refused_and_says_why(cogitate_loop: Loops) -> None:
 
 def test_a_run_that_goes_on_keeps_it(cogitate_loop: Loops) -> None:
     client = FakeRedis()
-    off = Settings(**HOURLY, disable=("plan",))
+    off = Settings.tuned(**HOURLY, disable=("plan",))
     straight, _ = lived(cogitate_loop, off)
     lived(cogitate_loop, off, upto=5, client=client)
-    resumed, seen = lived(cogitate_loop, Settings(**HOURLY), client=client, owners={}, resume=True)
+    resumed, seen = lived(cogitate_loop, Settings.tuned(**HOURLY), client=client, owners={}, resume=True)
     assert "plan" not in seen
     assert tuple(resumed.settings.disable) == ("plan",)
     assert resumed.digest == straight.digest
@@ -82,4 +82,4 @@ def test_it_is_left_out_of_estimates() -> None:
 )
 def test_what_cannot_be_switched_off_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
-        check_limits(Settings(**given), kinds())
+        check_limits(Settings.tuned(**given), kinds())

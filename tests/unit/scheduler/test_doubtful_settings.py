@@ -20,7 +20,7 @@ def told(loop: Callable[..., TickLoop], settings: Settings, event: str) -> list[
 
 def asking(folder: Path, **given: object) -> Settings:
     usual = {"llm": "openai", "model": "small", "base_url": "http://127.0.0.1:9/v1", "api_key": "any"}
-    return Settings(data_dir=folder, **{**usual, **given})  # type: ignore[arg-type]
+    return Settings.tuned(data_dir=folder, **{**usual, **given})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("price", "doubted"), [(1, True), (999, True), (0, False), (1_000, False), (150_000, False)])

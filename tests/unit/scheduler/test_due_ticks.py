@@ -238,7 +238,7 @@ def test_the_lead_is_what_the_last_of_a_crowd_needs() -> None:
     ],
 )
 def test_due_ticks_follow_the_model_where_ticks_do_not_wait(changed: dict[str, object], adapts: bool) -> None:
-    settings = Settings(**({"llm": "openai", "limit_tokens": 1_000} | changed))  # type: ignore[arg-type]
+    settings = Settings.tuned(**({"llm": "openai", "limit_tokens": 1_000} | changed))  # type: ignore[arg-type]
     rules = rules_of(settings, kinds(), lambda owner: {})
     assert settings.adapts() is adapts
     assert {kind.name for kind in rules.kinds if rules.bounds_of(kind)} == (

@@ -249,7 +249,7 @@ def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
     register(Own(answers=of_answer, output_cap=100))
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
         )
         loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
@@ -276,7 +276,7 @@ def test_whatever_a_kind_makes_of_an_answer_its_call_is_settled(
     register(Own(answers=fail, output_cap=100))
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
         )
         loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
@@ -345,7 +345,7 @@ def test_a_prompt_that_fails_costs_nothing_and_the_heuristic_takes_its_place(
     register(Own(output_cap=100))
     client = FakeRedis()
     with FakeEndpoint() as endpoint, capture_logs() as logs:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
         )
         loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
@@ -387,7 +387,7 @@ def test_an_effect_for_an_owner_that_never_was_is_refused_and_the_heuristic_appl
     register(Own(answers=lambda case, answer: (Tell("agent:nobody", "tune", {"a": 1}),), output_cap=100))
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
         )
         loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
@@ -436,7 +436,7 @@ def test_a_kind_that_refuses_an_answer_is_told_with_its_method_and_line(
     monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
     register(Own(answers=refuse, output_cap=100))
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
         )
         loop = cogitate_loop(owners=ADA, ticks=TICKS, client=FakeRedis(), settings=settings)

@@ -16,7 +16,7 @@ MODEL = "default"
 
 
 def settings_of(**changed: Any) -> Settings:
-    return Settings(**({"llm": "openai", "limit_tokens": 1_000, "tick_rate": 20.0} | changed))
+    return Settings.tuned(**({"llm": "openai", "limit_tokens": 1_000, "tick_rate": 20.0} | changed))
 
 
 @pytest.mark.parametrize("rate", [1.0, 20.0])

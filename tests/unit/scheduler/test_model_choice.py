@@ -52,13 +52,15 @@ def test_a_table_called_default_goes_before_the_short_settings_field_by_field() 
         "input_price": 3,
         "output_price": 4,
     }
-    alone = Settings(**short)
-    settings = Settings(**short, endpoints={"default": {"concurrency": 2}}, models={"default": {"seed": 5}})
+    alone = Settings.tuned(**short)
+    settings = Settings.tuned(**short, endpoints={"default": {"concurrency": 2}}, models={"default": {"seed": 5}})
     assert settings.endpoint_table()["default"] == alone.endpoint_table()["default"].model_copy(
         update={"concurrency": 2}
     )
     assert settings.model_table()["default"] == msgspec.structs.replace(alone.model_table()["default"], seed=5)
-    other = Settings(**short, endpoints={"default": {"api_key_variable": "OTHER"}}, models={"default": {"model": "n"}})
+    other = Settings.tuned(
+        **short, endpoints={"default": {"api_key_variable": "OTHER"}}, models={"default": {"model": "n"}}
+    )
     assert other.endpoint_table()["default"].api_key is None, "the key is the one that its table names"
     assert (other.model_table()["default"].model, other.model_table()["default"].input_price) == ("n", 3)
     with pytest.raises(ConfigurationError, match=r"models\.small names no model"):
@@ -84,7 +86,7 @@ def test_a_model_may_have_parameters_of_its_own_and_none_that_are_ours() -> None
 
 
 def test_a_kind_has_its_own_tiers_where_they_differ() -> None:
-    settings = Settings(**TWO)
+    settings = Settings.tuned(**TWO)
     assert settings.tier_models("plan") == {"routine": "small", "strong": "large"}
     assert settings.tier_models("act") == {"routine": "small", "strong": "small"}
     assert Settings(models=TWO["models"] | {"small": {"model": "q"}}, tiers={"routine": "small"}).tier_models(
@@ -96,8 +98,8 @@ def test_a_kind_has_its_own_tiers_where_they_differ() -> None:
 
 
 def test_a_run_has_the_models_of_its_tiers_and_no_others() -> None:
-    assert [model.name for model in facts_of(Settings(**TWO), (), 0).models] == ["large", "small"]
-    assert facts_of(Settings(**TWO | {"llm": "heuristic"}), (), 0).models == ()
+    assert [model.name for model in facts_of(Settings.tuned(**TWO), (), 0).models] == ["large", "small"]
+    assert facts_of(Settings.tuned(**TWO | {"llm": "heuristic"}), (), 0).models == ()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_a_run_has_the_models_of_its_tiers_and_no_others() -> None:
 )
 def test_what_cannot_be_meant_is_refused_at_the_start(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
-        Settings(**wrong)
+        Settings.tuned(**wrong)
     message = error_message(raised.value)
     assert message is not None
     assert said in message.line
@@ -126,11 +128,11 @@ def test_what_cannot_be_meant_is_refused_at_the_start(wrong: dict[str, Any], sai
 
 
 def test_a_run_keeps_its_models_and_tiers_and_no_endpoint() -> None:
-    raw = keep_settings(Settings(**TWO))
+    raw = keep_settings(Settings.tuned(**TWO))
     assert KEY not in raw
     assert "word-88" not in raw
     kept = kept_settings(raw, Settings(model="another"))
-    assert kept.model_table() == Settings(**TWO).model_table()
+    assert kept.model_table() == Settings.tuned(**TWO).model_table()
     assert kept.tier_models("plan") == {"routine": "small", "strong": "large"}
     assert kept.endpoints == {}
     older = {name: value for name, value in json.loads(raw).items() if name not in ("models", "tiers", "kind_tiers")}
@@ -139,7 +141,7 @@ def test_a_run_keeps_its_models_and_tiers_and_no_endpoint() -> None:
 
 
 def test_workers_are_given_keys_that_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(**TWO)
+    settings = Settings.tuned(**TWO)
     environment = worker_environment(settings)
     shown = json.dumps(
         {name: mask_secrets(name, getattr(settings, name)) for name in Settings.model_fields}, default=str

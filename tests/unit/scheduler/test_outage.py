@@ -84,7 +84,7 @@ def test_what_the_server_may_take_later_is_an_outage(error: RedisError, away: bo
 
 
 def test_settings_say_how_a_host_bears_it() -> None:
-    settings = PinnedSettings(outage_wait=7.0, outage_buffer=10)
+    settings = PinnedSettings.tuned(outage_wait=7.0, outage_buffer=10)
     waits = outage_of(settings, "town", Server(1))
     assert isinstance(waits, Pause)
     goes_on = outage_of(settings.model_copy(update={"on_outage": "carry_on"}), "town", Server(1))

@@ -24,7 +24,7 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def asks(**settings: Any) -> Settings:
-    return Settings(**{"llm": "openai", "limit_tokens": 1_000} | settings)
+    return Settings.tuned(**{"llm": "openai", "limit_tokens": 1_000} | settings)
 
 
 def priced(**settings: Any) -> tuple[str, int | None, int | None]:
@@ -127,7 +127,7 @@ def test_without_a_limit_in_money_a_model_needs_no_price() -> None:
 @pytest.mark.parametrize("given", [{"model": "gpt-4o"}, {"model": "m"}, {"model": "m", **STATED}])
 def test_a_run_keeps_its_prices_whatever_table_and_addresses_say_later(given: dict[str, Any]) -> None:
     begun = asks(**given)
-    for later in (Settings(), Settings(model="gpt-4.1", base_url="http://localhost:1/v1", **STATED)):
+    for later in (Settings(), Settings.tuned(model="gpt-4.1", base_url="http://localhost:1/v1", **STATED)):
         kept = kept_settings(keep_settings(begun), later)
         assert kept.prices() == begun.prices()
         assert kept.model_table() == begun.model_table()

@@ -33,7 +33,7 @@ MODEL: dict[str, Any] = {"llm": "openai", "base_url": "http://127.0.0.1:9/v1", "
 
 
 def rules(**settings: Any) -> Rules:
-    return rules_of(Settings(**settings), kinds(), {})
+    return rules_of(Settings.tuned(**settings), kinds(), {})
 
 
 def latency(kind: str, **settings: Any) -> int:
@@ -52,7 +52,9 @@ def test_each_constant_of_a_run_is_what_its_settings_say() -> None:
         models=(),
     )
     mill = Location(id="mill", name="Mill")
-    changed = facts_of(Settings(minutes_per_tick=3, morning=301, act_interval=17, max_plans=9, **MODEL), (mill,), 77)
+    changed = facts_of(
+        Settings.tuned(minutes_per_tick=3, morning=301, act_interval=17, max_plans=9, **MODEL), (mill,), 77
+    )
     assert (changed.locations, changed.start_minute, changed.minutes_per_tick) == ((mill,), 77, 3)
     assert (changed.morning, changed.act_interval, changed.limits.max_plans) == (301, 17, 9)
     assert [model.name for model in changed.models] == ["default"]
@@ -74,7 +76,7 @@ def test_mornings_are_spread_by_the_size_of_the_crowd_unless_a_setting_says_othe
     settings: dict[str, Any], agents: int, spread: int
 ) -> None:
     owners = [f"agent:{number}" for number in range(agents)] + [f"npc:{number}" for number in range(500)]
-    assert facts_of(Settings(**settings), (), 0, owners).spread == spread
+    assert facts_of(Settings.tuned(**settings), (), 0, owners).spread == spread
 
 
 def test_a_run_of_a_version_without_it_spreads_nothing() -> None:
@@ -85,7 +87,7 @@ def test_a_run_of_a_version_without_it_spreads_nothing() -> None:
     ("settings", "of", "usual", "other"),
     [
         ({"coalesce": False}, lambda rules: rules.coalesce, True, False),
-        ({"max_text": 1234}, lambda rules: rules.max_text, Settings().max_text, 1234),
+        ({"max_text": 1234}, lambda rules: rules.max_text, Settings().tuning.max_text, 1234),
         ({"disable": ["act"]}, lambda rules: rules.disabled, frozenset(), frozenset({"act"})),
         ({"wait": 0.0}, lambda rules: rules.waits, True, False),
         ({"tick_rate": 5.0}, lambda rules: rules.waits, True, False),
@@ -121,7 +123,7 @@ def test_a_summary_is_due_before_the_cells_run_out_wherever_somebody_has_cells()
 
 def test_a_kind_asks_the_models_of_its_tier_the_strong_one_first() -> None:
     models = {name: {"model": name, "endpoint": "default"} for name in ("big", "small")}
-    settings = Settings(**MODEL, models=models, tiers={"routine": "small", "strong": "big"})
+    settings = Settings.tuned(**MODEL, models=models, tiers={"routine": "small", "strong": "big"})
     made = rules_of(settings, kinds(), {})
     plan = next(kind for kind in kinds() if kind.name == "plan")
     assert [offer.model for offer in made.offers_of(plan, "strong")] == ["big", "small"]
@@ -134,7 +136,7 @@ def test_a_kind_asks_the_models_of_its_tier_the_strong_one_first() -> None:
 
 
 def test_admission_begins_with_the_limits_and_shares_of_the_settings() -> None:
-    settings = Settings(
+    settings = Settings.tuned(
         limits={"day.run.calls": 100},
         retry_share=0.1,
         guarantees={"plan": 0.2},
@@ -158,7 +160,7 @@ def test_tiers_are_for_kinds_that_there_are(kind: str) -> None:
 def test_a_model_must_leave_a_kind_a_thousand_tokens_for_its_prompt(spare: int, fits: bool) -> None:
     most = max(kind.output_cap for kind in kinds())
     models = {"small": {"model": "small", "context": most + spare}}
-    settings = Settings(**MODEL, models=models, tiers={"routine": "small", "strong": "small"})
+    settings = Settings.tuned(**MODEL, models=models, tiers={"routine": "small", "strong": "small"})
     if fits:
         check_models(settings, kinds())
         return
@@ -168,7 +170,7 @@ def test_a_model_must_leave_a_kind_a_thousand_tokens_for_its_prompt(spare: int, 
 
 
 def test_where_plans_are_asked_for_in_the_evening_their_share_is_kept_till_then() -> None:
-    paced = Settings(
+    paced = Settings.tuned(
         llm="openai",
         limit_tokens=1_000,
         tick_rate=20.0,
@@ -193,7 +195,7 @@ def test_where_plans_are_asked_for_in_the_evening_their_share_is_kept_till_then(
 def test_a_result_is_due_within_the_game_time_that_its_kind_allows(changed: dict[str, Any], bounds: Any) -> None:
     kind: Any = Thinker("think")
     kind.latency_least, kind.latency_most = 3, 30
-    settings = Settings(**MODEL, tick_rate=5.0, **changed)
+    settings = Settings.tuned(**MODEL, tick_rate=5.0, **changed)
     assert rules_of(settings, [kind], lambda owner: {}).bounds_of(kind) == bounds
     kind.output_cap = 0
     assert rules_of(settings, [kind], lambda owner: {}).bounds_of(kind) is None, "it asks no model"
@@ -204,7 +206,7 @@ def test_an_action_is_of_use_for_half_the_time_until_the_next(interval: int, mos
     kinds: list[Any] = [Thinker("act"), Thinker("think")]
     for kind in kinds:
         kind.latency_least, kind.latency_most = (0 if interval == 5 else 3), 30
-    made = rules_of(Settings(**MODEL, tick_rate=5.0, act_interval=interval), kinds, lambda owner: {})
+    made = rules_of(Settings.tuned(**MODEL, tick_rate=5.0, act_interval=interval), kinds, lambda owner: {})
     least = max(1, kinds[0].latency_least)
     assert [made.bounds_of(kind) for kind in kinds] == [(least, most), (least, 30)]
 
@@ -224,7 +226,7 @@ def test_a_result_is_due_at_the_next_tick_at_the_soonest() -> None:
 def test_the_models_of_a_kind_are_those_of_its_tiers_each_once() -> None:
     models = {name: {"model": name} for name in ("big", "small")}
     made = rules_of(
-        Settings(**MODEL, models=models, tiers={"routine": "small", "strong": "big"}), kinds(), lambda owner: {}
+        Settings.tuned(**MODEL, models=models, tiers={"routine": "small", "strong": "big"}), kinds(), lambda owner: {}
     )
     assert [*made.models_of("plan")] == ["small", "big"]
     assert [*made.models_of("prune")] == [""]
@@ -234,7 +236,9 @@ def test_the_models_of_a_kind_are_those_of_its_tiers_each_once() -> None:
 @pytest.mark.parametrize(("context", "cap"), [(None, 100), (300, 100), (256, 56 + 100), (1_000, 100)])
 def test_a_prompt_has_the_rest_of_its_models_context(context: int | None, cap: int) -> None:
     kind: Any = Thinker("think", prompt_cap=100 if cap == 100 else 400, output_cap=100)
-    made = rules_of(Settings(**MODEL, models={"default": {"model": "m", "context": context}}), [kind], lambda owner: {})
+    made = rules_of(
+        Settings.tuned(**MODEL, models={"default": {"model": "m", "context": context}}), [kind], lambda owner: {}
+    )
     (offer,) = made.offers_of(kind, "strong")
     assert (offer.prompt_cap, offer.cost) == (cap, Cost(calls=1, tokens=cap + 100, usd_micros=offer.cost.usd_micros))
 
@@ -264,13 +268,13 @@ def test_templates_of_the_settings_are_read_first(tmp_path: Path, monkeypatch: p
 )
 def test_what_would_have_no_effect_is_refused(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
-        check_limits(Settings(**settings), kinds())
+        check_limits(Settings.tuned(**settings), kinds())
 
 
 def test_one_kind_is_proposed() -> None:
     near: list[Any] = [Thinker("plan"), Thinker("plans")]
     with pytest.raises(ConfigurationError) as refused:
-        check_limits(Settings(latency={"plann": 1}, guarantees={}, last_call={}, act_interval=0), near)
+        check_limits(Settings.tuned(latency={"plann": 1}, guarantees={}, last_call={}, act_interval=0), near)
     assert str(refused.value).count("did you mean") == 1
 
 
@@ -285,7 +289,7 @@ def test_one_kind_is_proposed() -> None:
     ],
 )
 def test_what_has_an_effect_may_be_set(settings: dict[str, Any]) -> None:
-    check_limits(Settings(**settings), kinds())
+    check_limits(Settings.tuned(**settings), kinds())
 
 
 def test_owners_that_are_not_there_are_named_once_with_the_setting() -> None:

@@ -377,7 +377,7 @@ def test_a_run_that_was_deleted_is_not_steered() -> None:
 
 
 def steering(throttle: ThrottleState | None = None, **settings: Any) -> Any:
-    chosen = Settings(**({"reflection_interval": 600} | settings))
+    chosen = Settings.tuned(**({"reflection_interval": 600} | settings))
     state: dict[str, Any] = {"settings": keep_settings(chosen)}
     if throttle is not None:
         state["steering"] = msgspec.json.encode(SteeringState(throttle=throttle))

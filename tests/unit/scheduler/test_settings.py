@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,6 +12,7 @@ from pydantic import SecretStr
 from cogitate.ops.commands.config import mask_secrets, setting_origin
 from cogitate.scheduler.budget.briefs import no_brief
 from cogitate.scheduler.budget.rules import check_spending, rules_of
+from cogitate.scheduler.config.former_names import FORMER
 from cogitate.scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
 from cogitate.scheduler.config.settings_faults import SettingsRefused
@@ -73,15 +75,13 @@ def test_what_is_no_json_is_refused_with_an_example_of_the_right_shape(
 
 
 def test_a_retrieval_profile_can_be_set_in_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("cogitate.toml").write_text('[retrieval]\nrelevance = 1\n[kind_retrieval]\nact = "dialogue"\n')
-    assert (Settings().retrieval, Settings().kind_retrieval) == ({"relevance": 1.0}, {"act": "dialogue"})
+    Path("cogitate.toml").write_text("[retrieval]\nrelevance = 1\n")
+    assert Settings().retrieval == {"relevance": 1.0}
     monkeypatch.setenv("COGITATE_RETRIEVAL", "spec")
     assert Settings().retrieval == "spec"
     Path("cogitate.toml").unlink()
     monkeypatch.setenv("COGITATE_RETRIEVAL", '{"recency": 2, "importance": 0.5}')
     assert Settings().retrieval == {"recency": 2.0, "importance": 0.5}
-    monkeypatch.setenv("COGITATE_KIND_RETRIEVAL__ACT", "spec")
-    assert Settings().kind_retrieval == {"act": "spec"}
     assert Settings(retrieval="dialogue").retrieval == "dialogue"
     monkeypatch.delenv("COGITATE_RETRIEVAL")
     monkeypatch.setenv("COGITATE_RETRIEVAL__RECENCY", "0.5")
@@ -92,17 +92,10 @@ def test_a_retrieval_profile_can_be_set_in_every_place(monkeypatch: pytest.Monke
 
 
 def test_weights_may_be_given_as_text_and_are_refused_by_name_where_they_are_none() -> None:
-    assert Settings(kind_retrieval={"act": {"recency": "0.5"}, "plan": "spec"}).kind_retrieval == {
-        "act": {"recency": 0.5},
-        "plan": "spec",
-    }
+    assert Settings(retrieval={"recency": "0.5"}).retrieval == {"recency": 0.5}
     for wrong in (None, [1], "often"):
         with pytest.raises(ConfigurationError, match=r"recency is .*: give a number from 0 to 1,000"):
             Settings(retrieval={"recency": wrong})
-    for wrong in (None, 5, "spec"):
-        with pytest.raises(ConfigurationError, match="is no table of profiles by kind"):
-            Settings(kind_retrieval=wrong)
-    assert Settings(kind_retrieval={}).kind_retrieval == {}
 
 
 def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
@@ -134,14 +127,13 @@ def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
         ({"latency": {"plan": "0s"}}, "'0s' is no latency"),
         ({"latency": {"plan": 0}}, "latency.plan: 0"),
         ({"guarantees": {"plan": float("nan")}}, "finite"),
-        ({"last_call": {"plan": 2000}}, "less than or equal to 1440"),
         ({"data_dir": "a\0b"}, "names no folder"),
         ({"wrokers": 2}, "did you mean .workers."),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named(values: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
-        Settings(**values)
+        Settings.tuned(**values)
 
 
 def test_a_password_is_in_no_message_and_no_listing() -> None:
@@ -213,15 +205,9 @@ ANY, FROM_ONE = ((0, LARGEST), (-1, LARGEST + 1)), ((1, LARGEST), (0, LARGEST + 
 ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setting may be, and what is refused
     "socket_timeout": SECONDS,
     "job_deadline": SECONDS,
-    "response_cache_days": SECONDS,
-    "capture_hours": SECONDS,
     "tick_rate": SECONDS,
     "limit_usd": SECONDS,
     "real_day_usd": SECONDS,
-    "lease": SECONDS,
-    "hint_interval": SECONDS,
-    "breaker_pause": SECONDS,
-    "breaker_longest_pause": SECONDS,
     "wait": ((0, 0.5, LONGEST), (-0.001, 1.001e9)),
     "outage_wait": ((0, 0.5, LONGEST), (-0.001, 1.001e9)),
     "workers": ((0, 64), (-1, 65)),
@@ -229,56 +215,29 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "metrics_port": ((1, 65_000), (0, 65_001)),
     "input_price": ANY,
     "output_price": ANY,
-    "response_cache_bytes": FROM_ONE,
-    "capture_bytes": FROM_ONE,
     "minutes_per_tick": ((1, 60), (0, 61)),
     "morning": ((0, 1439), (-1, 1440)),
-    "spread": ((0, 240), (-1, 241)),
     "batch": ((1, 100), (0, 101)),
     "limit_tokens": FROM_ONE,
     "real_day_tokens": FROM_ONE,
-    "retry_share": ((0, 0.999), (-0.001, 1)),
     "day_start": ((0.001, 1), (0, 1.001)),
     "act_interval": ANY,
-    "act_per_tick": FROM_ONE,
     "repair_from": ((0, 1440), (-1, 1441)),
-    "throttle_interval": ((1, 1440), (0, 1441)),
-    "throttle_least": ((0.001, 1), (0.0009, 1.001)),
-    "perceive_unchanged_after": ((10, 1440), (9, 1441)),
-    "claim_cap": ((1, 20), (0, 21)),
-    "outage_buffer": FROM_ONE,
-    "breaker_failures": FROM_ONE,
-    "breaker_share": ((0.001, 1), (0, 1.001)),
-    "breaker_window": ((1, 10_000), (0, 10_001)),
     "journal_keep": FROM_ONE,
-    "max_text": ((100, 4_000), (99, 4_001)),
     "max_observations": FROM_ONE,
     "max_reflections": FROM_ONE,
-    "max_plans": FROM_ONE,
-    "importance_threshold": ((1, 10), (0, 11)),
     "reflection_interval": FROM_ONE,
     "reflection_trigger_max": FROM_ONE,
-    "summary_threshold": ((2, LARGEST), (1, LARGEST + 1)),
-    "rate_share": ((0, 0.5, 1), (-0.001, 1.001)),
     "retention_days": ANY,
-    "max_archived": ANY,
     "cells": ((1, 1_000), (0, 1_001)),
     "token_limit": FROM_ONE,
-    "compress_at": ((0.6, 1), (0, 1.001)),
-    "compress_to": ((0.001, 1), (0, 1.001)),
-    "retain": ANY,
-    "passes": ((1, 10), (0, 11)),
-    "public_history_max_length": ((4_000, LARGEST), (3_999, LARGEST + 1)),
-    "worker_share": ((1, 100), (0, 101)),
-    "statement_max_length": ((10, 4_000), (9, 4_001)),
-    "reasoning_max_length": ((10, 4_000), (9, 4_001)),
 }
 
 
 @pytest.mark.parametrize("which", [0, -1])
 def test_numbers_may_be_as_small_and_as_large_as_the_page_says(which: int) -> None:
     given: dict[str, Any] = {name: accepted[which] for name, (accepted, _) in ROOM.items()}
-    settings = Settings(**given)
+    settings = Settings.tuned(**given)
     assert {name: getattr(settings, name) for name in given} == given
 
 
@@ -286,7 +245,7 @@ def test_numbers_may_be_as_small_and_as_large_as_the_page_says(which: int) -> No
 def test_numbers_beyond_that_are_refused_each_by_its_name(which: int) -> None:
     given: dict[str, Any] = {name: refused[which] for name, (_, refused) in ROOM.items() if which < len(refused)}
     with pytest.raises(SettingsRefused) as wrong:
-        Settings(**given)
+        Settings.tuned(**given)
     assert {fault.field for fault in wrong.value.faults} == given.keys()
 
 
@@ -301,20 +260,34 @@ def test_every_number_among_the_settings_has_its_room() -> None:
 
 @pytest.mark.parametrize(
     ("name", "accepted", "refused"),
-    [("latency", (1, LARGEST), (0,)), ("last_call", (0, 1440), (-1, 1441)), ("guarantees", (0, 1), (-0.001, 1.001))],
+    [("latency", (1, LARGEST), (0,)), ("guarantees", (0, 1), (-0.001, 1.001))],
 )
 def test_numbers_by_kind_have_their_room_too(name: str, accepted: Any, refused: Any) -> None:
     for value in accepted:
-        assert getattr(Settings(**{name: {"plan": value}}), name) == {"plan": value}
+        assert getattr(Settings.tuned(**{name: {"plan": value}}), name) == {"plan": value}
     for value in refused:
         with pytest.raises(ConfigurationError, match=f"{name}.plan"):
-            Settings(**{name: {"plan": value}})
+            Settings.tuned(**{name: {"plan": value}})
 
 
-def test_compression_ends_at_most_where_it_begins() -> None:
-    assert Settings(compress_at=0.7, compress_to=0.7).compress_to == 0.7
-    with pytest.raises(ConfigurationError, match=r"compress_to 0\.71 must not be above compress_at 0\.7"):
-        Settings(compress_at=0.7, compress_to=0.71)
+@pytest.mark.parametrize("name", sorted(FORMER.keys() - Settings.model_fields.keys()))
+def test_a_former_setting_is_refused_wherever_it_is_given(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    says = re.escape(FORMER[name])
+    with pytest.raises(ConfigurationError, match=f"{name}: {says}"):
+        Settings(**{name: 1})
+    Path("cogitate.toml").write_text(f"{name} = 1\n")
+    with pytest.raises(ConfigurationError, match=f"{name}: {says}"):
+        Settings()
+    Path("cogitate.toml").unlink()
+    monkeypatch.setenv(f"COGITATE_{name.upper()}", "1")
+    with pytest.raises(ConfigurationError, match=f"^COGITATE_{name.upper()} {says}"):
+        Settings()
+
+
+def test_a_stored_run_keeps_the_values_that_cogitate_decided_for_it() -> None:
+    raw = keep_settings(Settings.tuned(retry_share=0.3, passes=3, lease=1.0))
+    resumed = kept_settings(raw, Settings()).tuning
+    assert (resumed.retry_share, resumed.passes, resumed.lease) == (0.3, 3, 15.0)
 
 
 def test_guarantees_may_be_all_of_a_limit() -> None:
@@ -343,7 +316,7 @@ def test_each_setting_of_memories_is_in_the_limits_that_a_run_keeps() -> None:
         "passes": 3,
         "recount_on_failure": "heuristic",
     }
-    limits = Settings(**same, retention_days=3, public_history_max_length=5_000).memory_limits()
+    limits = Settings.tuned(**same, retention_days=3, public_history_max_length=5_000).memory_limits()
     assert {name: getattr(limits, name) for name in same} == same
     assert list(limits.policies) == ["agent", "npc"], "in one order, whatever the file's"
     assert (limits.retention, limits.max_history) == (3 * 1440, 5_000)
@@ -351,7 +324,7 @@ def test_each_setting_of_memories_is_in_the_limits_that_a_run_keeps() -> None:
 
 
 def test_each_setting_of_events_is_in_their_routing() -> None:
-    routing = Settings(
+    routing = Settings.tuned(
         guidance_style="structured", statement_max_length=20, reasoning_max_length=30, enable_truncation=False
     ).routing()
     assert routing.style == "structured"
@@ -374,14 +347,14 @@ def test_each_setting_of_events_is_in_their_routing() -> None:
     ],
 )
 def test_due_ticks_follow_models_in_a_paced_run_that_asks_one(values: dict[str, Any], adapts: bool) -> None:
-    assert Settings(**values).adapts() is adapts
+    assert Settings.tuned(**values).adapts() is adapts
 
 
 @pytest.mark.parametrize(
     ("values", "seconds"), [({}, 60), ({"tick_rate": 5}, 0), ({"tick_rate": 5, "wait": 2}, 2), ({"wait": 0}, 0)]
 )
 def test_a_boundary_waits_a_minute_unless_it_is_paced_or_told_otherwise(values: dict[str, Any], seconds: float) -> None:
-    assert Settings(**values).wait_seconds() == seconds
+    assert Settings.tuned(**values).wait_seconds() == seconds
 
 
 MODELS = {"small": {"model": "s"}, "large": {"model": "l"}, "huge": {"model": "h"}}
@@ -402,10 +375,10 @@ MODELS = {"small": {"model": "s"}, "large": {"model": "l"}, "huge": {"model": "h
     ],
 )
 def test_a_run_asks_the_models_that_its_tiers_name(values: dict[str, Any], asked: list[str], plan: Any) -> None:
-    settings = Settings(llm="openai", models=MODELS, **values)
+    settings = Settings.tuned(llm="openai", models=MODELS, **values)
     assert [model.name for model in settings.asked_models()] == asked
     assert settings.tier_models("plan") == dict(zip(("routine", "strong"), plan, strict=True))
-    assert Settings(models=MODELS, **values).asked_models() == ()
+    assert Settings.tuned(models=MODELS, **values).asked_models() == ()
 
 
 def test_tables_name_only_what_is_configured() -> None:
@@ -417,7 +390,7 @@ def test_tables_name_only_what_is_configured() -> None:
         ({"policies": {"npc:": "cells"}}, "is not an owner"),
     ):
         with pytest.raises(ConfigurationError, match=says):
-            Settings(**values)
+            Settings.tuned(**values)
     assert Settings(policies={"npc": "cells", "agent:a": "tokens", "location": "stream"}).policies["npc"] == "cells"
 
 
@@ -438,7 +411,7 @@ def test_the_short_settings_are_the_default_model_unless_a_table_names_one() -> 
 
 def test_the_limits_of_a_run_are_in_the_table_with_those_of_actions() -> None:
     def of(**values: Any) -> dict[str, int]:
-        return {name.text(): limit for name, limit in Settings(**values).limit_table()}
+        return {name.text(): limit for name, limit in Settings.tuned(**values).limit_table()}
 
     assert of() == {"day.owner:*.calls": 40, "tick.kind:act.calls": 5}
     assert of(act_interval=0) == {"day.owner:*.calls": 40}
@@ -456,7 +429,10 @@ def test_a_template_folder_is_found_from_everywhere() -> None:
 
 @pytest.mark.parametrize(("count", "rest"), [(5, ""), (6, "; and 1 more"), (9, "; and 4 more")])
 def test_the_first_five_faults_are_named_and_the_rest_are_counted(count: int, rest: str) -> None:
-    names = ["cells", "passes", "retain", "workers", "morning", "token_limit", "claim_cap", "max_plans", "act_interval"]
+    names = [
+        *("cells", "retention_days", "max_reflections", "workers", "morning", "token_limit"),
+        *("limit_tokens", "max_observations", "act_interval"),
+    ]
     with pytest.raises(SettingsRefused) as refused:
         Settings(**dict.fromkeys(names[:count], -1))
     said = str(refused.value)
@@ -479,8 +455,8 @@ def test_the_first_five_faults_are_named_and_the_rest_are_counted(count: int, re
 def test_a_run_has_ladders_where_a_kind_may_be_answered_by_more_than_one_model(
     values: dict[str, Any], ladders: dict[str, tuple[str, ...]]
 ) -> None:
-    assert Settings(llm="openai", models=MODELS, **values).ladders() == ladders
-    assert Settings(models=MODELS, **values).ladders() == {}
+    assert Settings.tuned(llm="openai", models=MODELS, **values).ladders() == ladders
+    assert Settings.tuned(models=MODELS, **values).ladders() == {}
 
 
 def test_latencies_are_ticks_or_seconds_also_in_variables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def hold_or_are_refused(given_values: dict[str, Any]) -> None:
     found.memory_limits()
     found.routing()
     assert 0 <= found.wait_seconds() < math.inf
-    for seconds in (found.lease, found.hint_interval, found.job_deadline, found.socket_timeout):
+    for seconds in (found.job_deadline, found.socket_timeout):
         assert 0 < seconds < math.inf
     with suppress(ConfigurationError):
         found.messages_url()

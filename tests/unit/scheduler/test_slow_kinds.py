@@ -23,7 +23,7 @@ MODEL = "default"
 
 
 def settings_of(**changed: object) -> Settings:
-    return PinnedSettings(**({"llm": "openai", "limit_tokens": 1_000} | changed))  # type: ignore[arg-type]
+    return PinnedSettings.tuned(**({"llm": "openai", "limit_tokens": 1_000} | changed))  # type: ignore[arg-type]
 
 
 def store_of(*ticks: int, kind: str = "act", model: str = MODEL, rate: float | None = 100.0) -> RunStore:

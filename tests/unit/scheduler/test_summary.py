@@ -56,7 +56,7 @@ LIMITS = {"day.run.calls": 9, "run.run.tokens": 500, "run.kind:*.calls": 4}
 
 
 def kept(**settings: Any) -> str:
-    return keep_settings(PinnedSettings(**({"limits": LIMITS} | settings)))
+    return keep_settings(PinnedSettings.tuned(**({"limits": LIMITS} | settings)))
 
 
 def whole(**state: Any) -> RunStore:

@@ -80,7 +80,7 @@ class Worker:
     def __init__(self, **settings: Any) -> None:
         self.client, self.models, self.stopping = FakeRedis(), Models(), threading.Event()
         endpoints = {"default": Endpoint(concurrency=1)}
-        chosen = Settings(**{"endpoints": endpoints, "real_day_tokens": DAY_TOKENS, **settings})
+        chosen = Settings.tuned(**{"endpoints": endpoints, "real_day_tokens": DAY_TOKENS, **settings})
         self.day = RealDay(self.client, chosen)
         models: Any = self.models
         self.calls = Calls(self.client, chosen, models, self.stopping)

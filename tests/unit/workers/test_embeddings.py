@@ -201,7 +201,7 @@ def test_a_connection_is_opened_with_the_key_and_the_time_of_a_request_and_asks_
 
 
 def settings(**named: Any) -> PinnedSettings:
-    return PinnedSettings(endpoints={"there": {"base_url": "http://there/v1", "api_key": "k"}}, **named)
+    return PinnedSettings.tuned(endpoints={"there": {"base_url": "http://there/v1", "api_key": "k"}}, **named)
 
 
 def test_the_settings_name_the_model_and_its_endpoint_or_none() -> None:

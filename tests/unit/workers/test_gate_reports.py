@@ -262,7 +262,7 @@ def test_while_redis_is_away_reports_are_lost_and_the_thread_is_not(monkeypatch:
 
 
 def gate_of(client: FakeRedis, **settings: Any) -> Gate:
-    chosen = Settings(**({"endpoints": {"ours": Endpoint()}} | settings))
+    chosen = Settings.tuned(**({"endpoints": {"ours": Endpoint()}} | settings))
     return Gate(client, chosen, threading.Event())
 
 

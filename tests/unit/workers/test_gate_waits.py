@@ -76,7 +76,7 @@ class Waiting:
     def __init__(self, clock: Clock, endpoint: Endpoint) -> None:
         self.clock, self.stopping = clock, Stopping(clock)
         self.client = FakeRedis()
-        self.gate = Gate(self.client, Settings(endpoints={"ours": endpoint}, breaker_failures=7), self.stopping)
+        self.gate = Gate(self.client, Settings.tuned(endpoints={"ours": endpoint}, breaker_failures=7), self.stopping)
         self.gate.close()
         self.script = Script()
         scripts: Any = self.script
@@ -116,7 +116,7 @@ def test_the_script_is_told_what_the_call_may_take_and_how_long_it_may_wait(wait
     ((token, patience, *rest),) = ours.script.told
     assert token
     assert patience == 2_500_000
-    longest = int(Settings().breaker_longest_pause * 1_000_000)
+    longest = int(Settings().tuning.breaker_longest_pause * 1_000_000)
     assert rest == [pace(limits), 500_000.0, 3, "", "", 0, 1, "m", longest, ahead(limits)]
     assert ours.script.keys == endpoint_keys("ours")
 

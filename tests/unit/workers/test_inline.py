@@ -29,7 +29,7 @@ class Ran:
 
 def test_published_jobs_have_run_once_publish_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inline, "Runner", Ran)
-    client, settings = FakeRedis(), PinnedSettings(lease=10.0)
+    client, settings = FakeRedis(), PinnedSettings.tuned(lease=10.0)
     publisher = InlinePublisher(client, settings)
     runner: Any = publisher._runner
     jobs = [open_job(owner=owner).job for owner in (BOB, ANN)]

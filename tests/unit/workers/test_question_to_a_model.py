@@ -90,7 +90,7 @@ def client() -> FakeRedis:
 
 
 def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> tuple[Calls, RealDay]:
-    chosen = Settings(real_day_tokens=1_000, **settings)
+    chosen = Settings.tuned(real_day_tokens=1_000, **settings)
     calls = Calls(client, chosen, models, threading.Event())  # type: ignore[arg-type]
     calls._gate.close()
     calls._gate = gate  # type: ignore[assignment]

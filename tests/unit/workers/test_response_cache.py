@@ -42,7 +42,7 @@ def job(run: str = "first", **place: Any) -> Job:
 
 
 def cache(client: FakeRedis, **settings: Any) -> ResponseCache:
-    return ResponseCache(client, Settings(response_cache=True, **settings))
+    return ResponseCache(client, Settings.tuned(response_cache=True, **settings))
 
 
 def asked(prompt: Prompt = PROMPT, model: Model = MODEL, cap: int = CAP) -> CachedQuestion:

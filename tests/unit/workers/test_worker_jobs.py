@@ -26,7 +26,7 @@ from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.llm.requests.dialect_store import DialectStore
 from cogitate.workers.transport import redis_transport
 
-SETTINGS = Settings(lease=10.0, concurrency=3, socket_timeout=7.0, redis_url="redis://localhost:7/1")
+SETTINGS = Settings.tuned(lease=10.0, concurrency=3, socket_timeout=7.0, redis_url="redis://localhost:7/1")
 JOB = f"town/{JobKey(3, 'plan', 'agent:a', 0, 0).text()}"
 
 

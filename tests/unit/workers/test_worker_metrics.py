@@ -180,7 +180,7 @@ def signals(monkeypatch: pytest.MonkeyPatch) -> Signals:
 
 
 def settings(monkeypatch: pytest.MonkeyPatch, **given: Any) -> None:
-    monkeypatch.setattr(metrics, "Settings", lambda: PinnedSettings(redis_url="redis://localhost:1/0", **given))
+    monkeypatch.setattr(metrics, "Settings", lambda: PinnedSettings.tuned(redis_url="redis://localhost:1/0", **given))
     monkeypatch.setattr(metrics, "REGISTRY", CollectorRegistry())
     monkeypatch.setattr(metrics, "run_heads", lambda client: HEADS)
     monkeypatch.setattr(metrics, "workers_seen", lambda client: WorkersSeen(alive=[], missing=[], kinds=[]))

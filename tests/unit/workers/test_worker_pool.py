@@ -34,7 +34,7 @@ from tests.repository import ROOT
 
 
 def settings_of(folder: Path, **given: Any) -> PinnedSettings:
-    return PinnedSettings(**{"data_dir": folder, "redis_url": "redis://localhost:1/0", **given})
+    return PinnedSettings.tuned(**{"data_dir": folder, "redis_url": "redis://localhost:1/0", **given})
 
 
 class Machine:

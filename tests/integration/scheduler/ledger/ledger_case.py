@@ -74,7 +74,7 @@ def thought(job: Job, text: str) -> Append:
 
 def settings_of(limits: Mapping[str, int], retry_share: float = 0.2) -> Settings:
     """Settings of a run with these limits and no guarantees."""
-    return Settings(limits=dict(limits), retry_share=retry_share, guarantees={}, last_call={})
+    return Settings.tuned(limits=dict(limits), retry_share=retry_share, guarantees={}, last_call={})
 
 
 def observe_again(loop: RunLoop, tick: Tick) -> None:
@@ -115,7 +115,7 @@ class Host:
         if resume:
             ledger = HostLedger.resume(client, run)
         else:
-            state: dict[str, Any] = {"settings": keep_settings(settings.model_copy(update={"claim_cap": claim_cap}))}
+            state: dict[str, Any] = {"settings": keep_settings(settings.changed(claim_cap=claim_cap))}
             ledger = HostLedger.create(client, run, state=state)
         self.ledger = ledger
         self.hints: list[Job] = []

@@ -49,7 +49,7 @@ with loop:
 
 
 def settings_of(valkey: EmbeddedServer, lease: float = HOUR) -> Settings:
-    return Settings(
+    return Settings.tuned(
         data_dir=valkey.data_dir, redis_url=SecretStr(valkey.url), workers=0, wait=0.0, tick_rate=None, lease=lease
     )
 
