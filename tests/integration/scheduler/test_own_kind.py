@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from cogitate import Change, ConfigurationError, Observation, Profile, Settings, TickLoop
+from cogitate import Change, Observation, Profile, Settings, TickLoop
+from cogitate.errors import ConfigurationError
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -147,7 +148,8 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
 
 
 DREAMING = """
-from cogitate import Append, Entry, Request, register
+from cogitate.effects import Append, Entry
+from cogitate.kinds import Request, register
 
 
 class Dream:

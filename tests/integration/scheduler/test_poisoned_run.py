@@ -12,7 +12,8 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from cogitate import Profile, Settings, TickLoop, register
+from cogitate import Profile, Settings, TickLoop
+from cogitate.kinds import register
 from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed, Rate, SetCounter, SetPlanStatus
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.scheduler.inspection.audit.audit import audit

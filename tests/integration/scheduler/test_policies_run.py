@@ -13,7 +13,9 @@ import pytest
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from cogitate import Character, InputError, Profile, SetCharacter, Settings, TickLoop
+from cogitate import Profile, Settings, TickLoop
+from cogitate.effects import Character, SetCharacter
+from cogitate.errors import InputError
 from cogitate.memory.entry import INTO_SUMMARY
 from cogitate.memory.policies.cells import cells, most_waiting
 from cogitate.memory.policies.window import total_tokens

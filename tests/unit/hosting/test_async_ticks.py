@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from cogitate import LedgerError, TickLoop
+from cogitate import TickLoop
+from cogitate.errors import LedgerError
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.steering.operators import ask

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import Character, Event, InputError, MemoryView, Profile, SetCharacter, TickLoop, UsageError
+from cogitate import Event, MemoryView, Profile, TickLoop
+from cogitate.effects import Character, SetCharacter
+from cogitate.errors import InputError, UsageError
 from cogitate.memory.effects import Append
 from cogitate.memory.entry import Entry
 from cogitate.memory.retrieval.profiles import ProfileChoice

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cogitate import Location, Observation, Profile, TickLoop, UsageError
+from cogitate import Location, Observation, Profile, TickLoop
+from cogitate.errors import UsageError
 from cogitate.scheduler.config.settings import PinnedSettings
 from tests.unit.hosting.short_loop_case import LAST, Loops, opened
 

@@ -10,7 +10,8 @@ import pytest
 from fakeredis import FakeRedis
 
 import cogitate
-from cogitate import ConfigurationError, Profile, RunExists, TickLoop
+from cogitate import Profile, TickLoop
+from cogitate.errors import ConfigurationError, RunExists
 from cogitate.hosting import open_loop
 from cogitate.scheduler.config.settings import PinnedSettings
 

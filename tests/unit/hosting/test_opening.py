@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import LedgerError, Profile, RunExists, RunMissing, Settings, TickLoop
+from cogitate import Profile, Settings, TickLoop
+from cogitate.errors import LedgerError, RunExists, RunMissing
 from cogitate.scheduler.journal.exported import journal_folder
 from cogitate.scheduler.ledger.run_store import run_names
 

@@ -8,7 +8,8 @@ import pickle
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from cogitate import CogitateError, LedgerError, TickLoop, UsageError
+from cogitate import CogitateError, TickLoop
+from cogitate.errors import LedgerError, UsageError
 from cogitate.scheduler.inspection.audit.audit import audit
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened
 

@@ -7,7 +7,8 @@ import random
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import ConfigurationError, TickLoop, WorldDiverged
+from cogitate import TickLoop
+from cogitate.errors import ConfigurationError, WorldDiverged
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from tests.unit.hosting.short_loop_case import LAST, Loops, opened

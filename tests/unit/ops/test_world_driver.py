@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
-from cogitate import InputError, Tick, TickLoop
+from cogitate import Tick, TickLoop
+from cogitate.errors import InputError
 from cogitate.ops.world_driver import drive
 from cogitate.simulation.town.town import Town
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from cogitate import Fenced, LedgerError, TickLoop
+from cogitate import TickLoop
+from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.tick.commit_thread import Carried, CommitThread

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import ConfigurationError, InputError, Observation, Profile, Settings, TickLoop
+from cogitate import Observation, Profile, Settings, TickLoop
+from cogitate.errors import ConfigurationError, InputError
 from cogitate.ops.estimate.demand import DEFAULTS
 from cogitate.ops.estimate.estimates import estimate
 from cogitate.scheduler.budget.rules import check_limits

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import JobEnd, Profile, SetCounter, TickLoop, register
+from cogitate import JobEnd, Profile, TickLoop
+from cogitate.effects import SetCounter
+from cogitate.kinds import register
 from cogitate.memory.effects import Archive
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.config.settings import PinnedSettings

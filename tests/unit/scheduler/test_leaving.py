@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from cogitate import CogitateError, Fenced, LedgerError, Tick, TickLoop
+from cogitate import CogitateError, Tick, TickLoop
+from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.tick.leaving import let_go
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status

@@ -11,7 +11,8 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from cogitate import InputError, LedgerError, Observation, Profile, TickLoop, UsageError, WorldDiverged
+from cogitate import Observation, Profile, TickLoop
+from cogitate.errors import InputError, LedgerError, UsageError, WorldDiverged
 from cogitate.memory.unreadable import LeftOut
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.config.settings import PinnedSettings

@@ -16,27 +16,19 @@ from fakeredis import FakeRedis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from cogitate import (
+from cogitate import CogitateError, Event, EventRule, Location, MemoryView, Observation, Profile, Settings, TickLoop
+from cogitate.effects import (
     AdvanceCursor,
     Append,
     Archive,
     Character,
-    CogitateError,
     Entry,
-    Event,
-    EventRule,
-    Location,
     MarkAccessed,
-    MemoryView,
-    Observation,
-    Profile,
     ReplaceSummary,
     SetCharacter,
     SetCounter,
     SetPlanStatus,
-    Settings,
     Tell,
-    TickLoop,
 )
 from cogitate.scheduler.engine.turn import WorldTurn
 from cogitate.scheduler.inspection.audit.audit import audit

@@ -22,7 +22,8 @@ from fakeredis import FakeRedis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cogitate import CogitateError, Event, EventRule, Location, Observation, Profile, SetCounter, Settings, TickLoop
+from cogitate import CogitateError, Event, EventRule, Location, Observation, Profile, Settings, TickLoop
+from cogitate.effects import SetCounter
 from cogitate.hosting.protocol.host_table import HostTable
 from cogitate.hosting.protocol.stdio import StdioHost
 from cogitate.memory.language.hidden_characters import visible

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from redis.exceptions import ResponseError
 
-from cogitate import LedgerError, Observation, Profile, TickLoop
+from cogitate import Observation, Profile, TickLoop
+from cogitate.errors import LedgerError
 from cogitate.scheduler.budget.budget import least_pool
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import Facts

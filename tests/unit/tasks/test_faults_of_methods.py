@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cogitate import Append, Entry, JobEnd, KindError, Profile, Tell, TickLoop, kind, newest
+from cogitate import JobEnd, Profile, TickLoop, kind, newest
+from cogitate.effects import Append, Entry, Tell
+from cogitate.errors import KindError
 from cogitate.prompts.render import VALUES
 from cogitate.scheduler.intake.kind_effects import made_without_model
 from cogitate.tasks.job import Job, JobKey, Reads

@@ -12,7 +12,8 @@ import pytest
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
+from cogitate import CogitateError, Profile, TickLoop
+from cogitate.errors import InputError, KindError
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run

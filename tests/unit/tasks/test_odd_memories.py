@@ -12,7 +12,8 @@ from fakeredis import FakeRedis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cogitate import Append, Entry, Location, Profile, Settings, TickLoop
+from cogitate import Location, Profile, Settings, TickLoop
+from cogitate.effects import Append, Entry
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.limits import MemoryLimits, Policy
 from cogitate.memory.policies.compaction import enforce_limits

@@ -19,7 +19,8 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from cogitate import ConfigurationError, Fenced, Profile, RunHeld, Settings, TickLoop
+from cogitate import Profile, Settings, TickLoop
+from cogitate.errors import ConfigurationError, Fenced, RunHeld
 from cogitate.ops.commands.run_choice import resumed_run
 from cogitate.scheduler.ledger import presence
 from cogitate.scheduler.ledger.deletion import delete_run
