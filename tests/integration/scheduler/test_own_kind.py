@@ -184,7 +184,7 @@ def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(tmp_path: Path, m
     settings = Settings(data_dir=data_dir, kinds=("dreaming",), workers=1)
     with TickLoop(run="night", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=12) as loop:
         assert [change for tick in loop for change in tick.applied] == []
-    with TickLoop(run="night", owners={}, settings=settings, ticks=20, resume=True) as loop:
+    with TickLoop(run="night", owners={}, settings=settings, ticks=20, exist="resume") as loop:
         assert {tick.number for tick in loop if not tick.replayed} == {*range(13, 21)}
     commands: list[tuple[object, ...]] = [
         ("memory", "night", "agent:ada"),

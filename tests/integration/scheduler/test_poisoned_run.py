@@ -91,7 +91,7 @@ def live(client: Redis, data_dir: Path, kind: Dream, ticks: int, *, resume: bool
         ticks=ticks,
         inline=True,
         client=client,
-        resume=resume,
+        exist="resume" if resume else "create",
     ) as loop:
         for _ in loop:
             pass

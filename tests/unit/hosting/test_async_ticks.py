@@ -23,7 +23,7 @@ def ours() -> list[str]:
 
 def resumed_digest(loops: Loops, left: TickLoop) -> str:
     """The digest of a run that another host takes to its end."""
-    with opened(loops, client=left.ledger.client, owners={}, resume=True) as loop:
+    with opened(loops, client=left.ledger.client, owners={}, exist="resume") as loop:
         for tick in loop:
             live(loop, tick)
     assert audit(loop.ledger.client, "test") == []

@@ -232,7 +232,7 @@ def test_stop_commits_the_present_tick_and_leaves_a_run_that_goes_on(cogitate_lo
     assert loop.tick == 7
     client = loop.ledger.client
     assert client.hget(loop.ledger.store.key("state"), "status") == b"stopped"
-    resumed = cogitate_loop(owners={}, ticks=20, resume=True, client=client)
+    resumed = cogitate_loop(owners={}, ticks=20, exist="resume", client=client)
     for _ in resumed:
         pass
     straight = cogitate_loop(owners=owners, ticks=20)

@@ -56,11 +56,11 @@ def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> Non
         if tick.number == 4:
             break
     loop.close()
-    resumed = opened(cogitate_loop, client=client, resume=True)
+    resumed = opened(cogitate_loop, client=client, exist="resume")
     with pytest.raises(WorldDiverged, match=r'world="present" to go on at tick 5 .* checkpoint of tick 2'):
         for _ in resumed:
             pass
-    again = opened(cogitate_loop, client=client, resume=True, world="present")
+    again = opened(cogitate_loop, client=client, exist="resume", world="present")
     assert (again.restored, again.checkpoint_tick) == (b"two", 2)
     assert drift(again, 1) == [5]
 

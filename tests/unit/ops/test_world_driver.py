@@ -44,7 +44,7 @@ def open_loop(loops: Loops, world: Town, client: Redis | None = None, resume: bo
         brief=world.brief,
         ticks=TICKS,
         start_minute=START,
-        resume=resume,
+        exist="resume" if resume else "create",
         **given,
     )
 

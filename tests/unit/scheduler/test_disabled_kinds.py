@@ -59,7 +59,7 @@ def test_a_run_that_goes_on_keeps_it(cogitate_loop: Loops) -> None:
     off = Settings(**HOURLY, disable=("plan",))
     straight, _ = lived(cogitate_loop, off)
     lived(cogitate_loop, off, upto=5, client=client)
-    resumed, seen = lived(cogitate_loop, Settings(**HOURLY), client=client, owners={}, resume=True)
+    resumed, seen = lived(cogitate_loop, Settings(**HOURLY), client=client, owners={}, exist="resume")
     assert "plan" not in seen
     assert tuple(resumed.settings.disable) == ("plan",)
     assert resumed.digest == straight.digest

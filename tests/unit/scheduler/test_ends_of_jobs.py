@@ -150,7 +150,7 @@ def test_a_resumed_host_hears_of_what_ended_after_the_last_turn(cogitate_loop: L
             asked = loop.request("hum", ADA)
             break
     loop.close()
-    resumed = cogitate_loop(client=client, resume=True, world=world, ticks=9)
+    resumed = cogitate_loop(client=client, exist="resume", world=world, ticks=9)
     told = Counter(end.id for tick in resumed for end in tick.ended)
     assert told == {asked: 1}
 

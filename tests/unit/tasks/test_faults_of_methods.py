@@ -172,5 +172,5 @@ def test_a_host_hears_of_it_at_the_due_tick(cogitate_loop: Callable[..., TickLoo
         told += tick.ended
         if tick.number == 2:
             loop.request("vote", ADA)
-            loop.ask(Append(ADA, Entry(type="observation", text="The bridge fell.", minute=tick.minute)))
+            loop.apply(Append(ADA, Entry(type="observation", text="The bridge fell.", minute=tick.minute)))
     assert [(end.kind, end.end, RETURNS in end.why) for end in told] == [("vote", "refused", True)]

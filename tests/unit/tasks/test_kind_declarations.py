@@ -464,7 +464,7 @@ def test_a_run_that_is_resumed_while_a_kind_fails_asks_as_one_that_went_on(
     def lived(*ends: int) -> str:
         client = FakeRedis()
         for at, end in enumerate(ends):
-            resumed = {"owners": {}, "resume": True} if at else {"owners": ADA}
+            resumed = {"owners": {}, "exist": "resume"} if at else {"owners": ADA}
             loop = cogitate_loop(ticks=end, client=client, **resumed)
             for _ in loop:
                 pass
