@@ -72,7 +72,7 @@ class _Blocks:
         owners = {f"agent:a{number}": Profile(name=f"Ann{number}") for number in range(self._jobs)}
         loop = self._stack.enter_context(TickLoop(run="workers", owners=owners, settings=settings))
         loop._loop.collector._publish = len  # the blocks publish
-        with loop.tick():  # everybody joins
+        with loop.next_tick():  # everybody joins
             pass
         log = self._folder / "ours.log"
         environment = worker_environment(settings) | {"PYTHONPATH": str(Path(__file__).parents[2])}
@@ -103,7 +103,7 @@ class _Blocks:
         staged = loop.ledger.store.key("staged")
 
         def block() -> float:
-            with loop.tick():
+            with loop.next_tick():
                 for owner in loop.state.streams:
                     loop.request(idle_kind.NAME, owner)
             tick = int(loop.tick)

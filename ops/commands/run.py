@@ -205,12 +205,13 @@ def _host_run(
             brief=made.world.brief,
             ticks=made.ticks,
             start_minute=made.world.start_minute,
-            resume=made.resume,
+            exist="resume" if made.resume else "create",
             take_over=made.take_over,
             event_types=event_types_of(made.world),
             describe=made.describe,
+            log_warnings=False,
         ) as loop:
-            loop.tells, there = False, True
+            there = True
             warn_of_missing_models(loop.settings)
             for line in paced_lines(
                 loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)

@@ -76,13 +76,13 @@ def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool =
         settings=chosen,
         locations=world.locations,
         start_minute=world.start_minute,
-        exist="replace" if replace else "refuse",
+        exist="replace" if replace else "create",
         describe=described,
+        log_warnings=False,
     ) as loop:
-        loop.tells = False
-        with loop.tick() as tick:  # one: at a second one jobs could be due, and change what is remembered
+        with loop.next_tick() as tick:  # one: at a second one jobs could be due, and change what is remembered
             for effect in found.effects():
-                loop.ask(effect)
+                loop.apply(effect)
             loop.checkpoint(world.dump())  # which also spares the host that resumes to be handed this tick again
         remembered = {owner: len(loop.state.streams[owner].live()) for owner in sorted(found.profiles)}
         archived = found.count - sum(remembered.values())

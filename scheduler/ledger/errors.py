@@ -13,7 +13,7 @@ NAMED = 5  # at most so many parts of a run in one message
 class LedgerError(CogitateError, RuntimeError):
     """The ledger refused a step of the host, or cannot hand over a run; the message says what to do.
 
-    The run stays as it was committed last. Open a new loop with `resume=True` once the cause is removed.
+    The run stays as it was committed last. Open a new loop with `exist="resume"` once the cause is removed.
     """
 
 
@@ -36,7 +36,7 @@ class LedgerUnavailable(LedgerError):
 
 
 class RunExists(LedgerError):
-    """A run of this name exists already. Choose another name, or pass `resume=True` or `exist="replace"`."""
+    """A run of this name exists already. Choose another name, or pass `exist="resume"` or `exist="replace"`."""
 
 
 class RunHeld(LedgerError):
@@ -44,7 +44,7 @@ class RunHeld(LedgerError):
 
 
 class RunMissing(LedgerError):
-    """There is no run of this name. Correct the name, or create the run by opening it without `resume`."""
+    """There is no run of this name. Correct the name, or create the run first."""
 
 
 class RunUnreadable(LedgerError):

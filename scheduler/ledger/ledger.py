@@ -140,7 +140,7 @@ class HostLedger:
         match answer[0]:
             case b"exists":
                 raise RunExists(
-                    f"run {run!r} exists already: go on with it (resume=True), take whichever there is "
+                    f"run {run!r} exists already: go on with it "
                     '(exist="resume"), begin it anew (exist="replace"), or choose another name'
                 )
             case b"none":

@@ -204,7 +204,7 @@ class RunLoop:
         self.calls.check_process()
         if self._failed or self._closed:
             ended = "is closed" if self._closed else "was ended by an error"
-            raise LedgerError(f"run {self.ledger.run!r}: this loop {ended}; open the run again with resume=True")
+            raise LedgerError(f'run {self.ledger.run!r}: this loop {ended}; open the run again with exist="resume"')
         return iter(self._one_driver)
 
     def _run(self) -> Generator[Tick, None, None]:

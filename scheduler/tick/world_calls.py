@@ -159,7 +159,7 @@ class WorldCalls:
         turn.requests.append(checked)
         return job_id(self._state.run, key)
 
-    def ask(self, effect: Effect) -> None:
+    def apply(self, effect: Effect) -> None:
         """Note an effect of the world's own."""
         self._check_turn()
         checked = check_effect(effect)
@@ -199,7 +199,7 @@ class WorldCalls:
         routed = self._routed(known, what)
         self.observe(known, routed.entry)
         if routed.strategy == "integrate":
-            self.ask(asks_for_integration(known, self.present))
+            self.apply(asks_for_integration(known, self.present))
         return routed.strategy
 
     def broadcast(self, event: Event | Mapping[str, object], also: Iterable[str] = ()) -> dict[str, Strategy]:

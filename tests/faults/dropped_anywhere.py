@@ -88,7 +88,7 @@ class Visit:
             brief=self.town.brief,
             ticks=TICKS,
             start_minute=START,
-            resume=resume,
+            exist="resume" if resume else "create",
             inline=True,
             client=client,
         )
@@ -104,7 +104,7 @@ class Visit:
             for owner, entry in self.town.step(tick.number, tick.minute):
                 self.loop.observe(owner, entry)
             for effect in self.town.take_effects():
-                self.loop.ask(effect)
+                self.loop.apply(effect)
             if tick.number % 9 == 0:
                 self.loop.checkpoint(self.town.dump())
             if tick.number == until:

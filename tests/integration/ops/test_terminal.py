@@ -13,9 +13,11 @@ from redis import Redis
 from rich.table import Table
 from rich.text import Text
 
-from cogitate import Append, Case, Effect, Entry, Kind, Profile, Settings, TickLoop
+from cogitate import Profile, Settings, TickLoop
+from cogitate.effects import Append, Effect, Entry
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible, visible_json
+from cogitate.kinds import Case, Kind
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks import registry
 from cogitate.workers.processes.embedded import EmbeddedServer

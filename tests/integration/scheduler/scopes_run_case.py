@@ -42,7 +42,7 @@ def opened(client: FakeRedis, *, ticks: int, resume: bool = False, **settings: A
         owners=OWNERS,
         settings=Settings.tuned(latency=LATENCY, **settings),
         ticks=ticks,
-        resume=resume,
+        exist="resume" if resume else "create",
         inline=True,
         client=client,
         event_types={"quest_found": "integrate"},

@@ -40,7 +40,7 @@ def live(
         run="seen",
         owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")},
         ticks=until,
-        resume=resume,
+        exist="resume" if resume else "create",
         settings=Settings.tuned(data_dir=tmp_path, minutes_per_tick=LONG, **settings),
         inline=True,
         client=client,

@@ -94,7 +94,7 @@ def live(
         client=client,
         start_minute=START,
         ticks=TICKS,
-        resume=resume,
+        exist="resume" if resume else "create",
     ) as loop:
         for tick in loop:
             handed += [(tick.number, c.owner, c.source) for c in tick.applied if c.kind == "plan" and c.entry]

@@ -62,7 +62,7 @@ def lived(settings: Settings, client: Redis, *, resume: bool = False, ticks: int
         start_minute=500,
         inline=True,
         client=client,
-        resume=resume,
+        exist="resume" if resume else "create",
         **more,
     ) as loop:
         for _ in loop:

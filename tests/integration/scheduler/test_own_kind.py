@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from cogitate import Change, ConfigurationError, Observation, Profile, Settings, TickLoop
+from cogitate import Change, Observation, Profile, Settings, TickLoop
+from cogitate.errors import ConfigurationError
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -147,7 +148,8 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
 
 
 DREAMING = """
-from cogitate import Append, Entry, Kind, Request, register
+from cogitate.effects import Append, Entry
+from cogitate.kinds import Kind, Request, register
 
 
 class Dream(Kind):
@@ -176,7 +178,7 @@ def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(tmp_path: Path, m
     settings = Settings(data_dir=data_dir, kinds=("dreaming",), workers=1)
     with TickLoop(run="night", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=12) as loop:
         assert [change for tick in loop for change in tick.applied] == []
-    with TickLoop(run="night", owners={}, settings=settings, ticks=20, resume=True) as loop:
+    with TickLoop(run="night", owners={}, settings=settings, ticks=20, exist="resume") as loop:
         assert {tick.number for tick in loop if not tick.replayed} == {*range(13, 21)}
     commands: list[tuple[object, ...]] = [
         ("memory", "night", "agent:ada"),

@@ -12,7 +12,8 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from cogitate import Kind, Profile, Settings, TickLoop, register
+from cogitate import Profile, Settings, TickLoop
+from cogitate.kinds import Kind, register
 from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed, Rate, SetCounter, SetPlanStatus
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -81,7 +82,7 @@ def live(client: Redis, data_dir: Path, kind: Dream, ticks: int, *, resume: bool
         ticks=ticks,
         inline=True,
         client=client,
-        resume=resume,
+        exist="resume" if resume else "create",
     ) as loop:
         for _ in loop:
             pass

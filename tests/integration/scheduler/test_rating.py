@@ -39,7 +39,7 @@ def live(tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool 
         run="rated",
         owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")},
         ticks=until,
-        resume=resume,
+        exist="resume" if resume else "create",
         settings=Settings.tuned(data_dir=tmp_path, **settings),
         inline=True,
         client=client,

@@ -43,7 +43,7 @@ def live(
         run="repaired",
         owners=OWNERS,
         ticks=until,
-        resume=resume,
+        exist="resume" if resume else "create",
         settings=Settings.tuned(data_dir=tmp_path, **kept),
         inline=True,
         client=client,

@@ -116,7 +116,7 @@ def live(
         start_minute=480,
         inline=True,
         client=client,
-        resume=resume,
+        exist="resume" if resume else "create",
     ) as loop:
         for tick in loop if until else ():
             if tick.number == until:

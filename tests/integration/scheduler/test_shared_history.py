@@ -8,7 +8,8 @@ import pytest
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from cogitate import ConfigurationError, Event, InputError, Tick, TickLoop
+from cogitate import Event, Tick, TickLoop
+from cogitate.errors import ConfigurationError, InputError
 from cogitate.memory.routing.scopes import WORLD
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.workers.llm.answer import ModelAnswer

@@ -113,7 +113,7 @@ def live(
         client=client,
         start_minute=START,
         ticks=TICKS,
-        resume=resume,
+        exist="resume" if resume else "create",
     ) as loop:
         for tick in loop:
             for owner in OWNERS:

@@ -53,7 +53,7 @@ def opened(
         inline=True,
         client=client,
         event_types=event_types_of(world),
-        resume=resume,
+        exist="resume" if resume else "create",
     )
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cogitate import InputError, Observation, Profile, Settings, TickLoop
+from cogitate import Observation, Profile, Settings, TickLoop
+from cogitate.errors import InputError
 
 
 def test_what_is_longer_is_refused_and_changes_nothing(cogitate_loop: Callable[..., TickLoop], tmp_path: Path) -> None:

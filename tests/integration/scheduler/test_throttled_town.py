@@ -59,7 +59,7 @@ def live(folder: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = 
             ticks=until,
             inline=True,
             client=client,
-            resume=resume,
+            exist="resume" if resume else "create",
         ) as loop:
             drive(loop, world, on_tick=outage)
     return loop

@@ -70,7 +70,7 @@ def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: 
         ticks=TICKS,
         inline=True,
         client=client,
-        resume=bool(client.exists(f"cogitate:{{{RUN}}}:incarnation")),
+        exist="resume" if bool(client.exists(f"cogitate:{{{RUN}}}:incarnation")) else "create",
     ) as loop:
         drive(
             loop,
@@ -252,7 +252,7 @@ def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
             ticks=TICKS,
             inline=True,
             client=client,
-            resume=True,
+            exist="resume",
         )
         for _ in range(2)
     ]

@@ -52,7 +52,7 @@ def test_a_worker_leaves_jobs_for_which_it_has_no_place_to_other_workers(
             )
             owners = {f"agent:a{number}": Profile(name=f"A{number}") for number in range(agents)}
             loop = stack.enter_context(TickLoop(run=run, owners=owners, settings=settings, ticks=60))
-            with loop.tick():
+            with loop.next_tick():
                 for owner in owners:
                     loop.request("plan", owner)
             return loop

@@ -93,7 +93,7 @@ class HostProcess(Process):
             ticks=scene.ticks,
             start_minute=scene.start,
             event_types=world.event_types,
-            resume=resume,
+            exist="resume" if resume else "create",
             inline=True,
             client=cluster.client,
         )

@@ -43,7 +43,6 @@ def checked(**given: Any) -> Arguments:
         "event_types": None,
         "ticks": None,
         "start_minute": 0,
-        "resume": False,
         "describe": None,
         "inline": False,
         "client": None,
@@ -54,7 +53,7 @@ def checked(**given: Any) -> Arguments:
 def test_what_is_left_out_is_as_usual() -> None:
     found = checked()
     assert (found.run, found.owners, found.locations, found.ticks, found.start_minute) == ("test", OWNERS, (), None, 0)
-    assert (found.event_types, found.describe, found.client, found.resume, found.inline) == ({}, {}, None, False, False)
+    assert (found.event_types, found.describe, found.client, found.inline) == ({}, {}, None, False)
     assert found.tier_of is usual_tier
     assert found.brief(ADA) == {}
     assert isinstance(check_settings(None), Settings)
@@ -74,14 +73,13 @@ def test_what_is_given_is_taken() -> None:
         event_types={"quest": rule, "vote": "integrate"},
         ticks=0,
         start_minute=7,
-        resume=True,
         describe={"a": ""},
         inline=True,
         client=client,
         locations=[INN],
     )
     assert (found.brief, found.tier_of, found.client) == (brief, tier_of, client)
-    assert (found.ticks, found.start_minute, found.resume, found.inline) == (0, 7, True, True)
+    assert (found.ticks, found.start_minute, found.inline) == (0, 7, True)
     assert (found.event_types, found.describe) == ({"quest": rule, "vote": "integrate"}, {"a": ""})
     assert found.locations == (INN,)
 
@@ -97,7 +95,6 @@ LARGEST: list[tuple[str, Any, Any]] = [
     ("describe", {"x" * 500: "y"}, {"x" * 501: "y"}),
     ("describe", {"x": "y" * (10**6 - len('{"x": ""}'))}, {"x": "y" * (10**6 - len('{"x": ""}') + 1)}),
     ("inline", False, 0),
-    ("resume", True, None),
     ("brief", None, 5),
     ("tier_of", print, "strong"),
 ]

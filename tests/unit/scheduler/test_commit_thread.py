@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from cogitate import Fenced, LedgerError, TickLoop
+from cogitate import TickLoop
+from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.tick.commit_thread import Carried, CommitThread
@@ -162,9 +163,9 @@ def test_a_host_that_owns_its_loop_meets_the_error_at_its_next_tick(cogitate_loo
     loop = paced(cogitate_loop, thread)
     fail_at(loop, 2)
     for _ in range(2):
-        with loop.tick() as tick:
+        with loop.next_tick() as tick:
             live(loop, tick)
-    with pytest.raises(Fenced), loop.tick():
+    with pytest.raises(Fenced), loop.next_tick():
         pass
     assert loop.tick == 1
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import ConfigurationError, InputError, Observation, Profile, Settings, TickLoop
+from cogitate import Observation, Profile, Settings, TickLoop
+from cogitate.errors import ConfigurationError, InputError
 from cogitate.ops.estimate.demand import DEFAULTS
 from cogitate.ops.estimate.estimates import estimate
 from cogitate.scheduler.budget.rules import check_limits
@@ -58,7 +59,7 @@ def test_a_run_that_goes_on_keeps_it(cogitate_loop: Loops) -> None:
     off = Settings.tuned(**HOURLY, disable=("plan",))
     straight, _ = lived(cogitate_loop, off)
     lived(cogitate_loop, off, upto=5, client=client)
-    resumed, seen = lived(cogitate_loop, Settings.tuned(**HOURLY), client=client, owners={}, resume=True)
+    resumed, seen = lived(cogitate_loop, Settings.tuned(**HOURLY), client=client, owners={}, exist="resume")
     assert "plan" not in seen
     assert tuple(resumed.settings.disable) == ("plan",)
     assert resumed.digest == straight.digest

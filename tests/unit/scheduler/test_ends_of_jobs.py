@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import JobEnd, Profile, SetCounter, TickLoop, register
+from cogitate import JobEnd, Profile, TickLoop
+from cogitate.effects import SetCounter
+from cogitate.kinds import register
 from cogitate.memory.effects import Archive
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.config.settings import PinnedSettings
@@ -148,7 +150,7 @@ def test_a_resumed_host_hears_of_what_ended_after_the_last_turn(cogitate_loop: L
             asked = loop.request("hum", ADA)
             break
     loop.close()
-    resumed = cogitate_loop(client=client, resume=True, world=world, ticks=9)
+    resumed = cogitate_loop(client=client, exist="resume", world=world, ticks=9)
     told = Counter(end.id for tick in resumed for end in tick.ended)
     assert told == {asked: 1}
 

@@ -205,7 +205,7 @@ def test_a_kind_that_was_corrected_goes_on_with_its_run(cogitate_loop: Callable[
     for _ in cogitate_loop(owners=ADA, ticks=2, client=client):
         pass
     register(Own())
-    loop = cogitate_loop(owners={}, ticks=TICKS, client=client, resume=True)
+    loop = cogitate_loop(owners={}, ticks=TICKS, client=client, exist="resume")
     texts = [change.entry.text for tick in loop for change in tick.applied if change.entry]
     assert texts == ["I hummed."] * (TICKS - 3), "all but what was thought before"
     readable(client, loop)

@@ -63,7 +63,7 @@ def test_the_history_says_what_the_journal_says(cogitate_loop: Loops) -> None:
 
 def test_an_hour_in_which_the_host_changed_has_every_tick_once(cogitate_loop: Loops) -> None:
     left = lived(cogitate_loop, ticks=70)
-    store = lived(cogitate_loop, client=left.client, owners={}, resume=True)
+    store = lived(cogitate_loop, client=left.client, owners={}, exist="resume")
     points = figure_history(store, "run")
     assert sum(point.ticks for point in points) == TICKS
     assert [point.minute // 60 for point in points] == sorted({point.minute // 60 for point in points})
@@ -93,7 +93,7 @@ def test_of_a_run_without_a_history_the_journal_says_what_it_can(
 def test_a_damaged_point_is_left_out_and_stops_no_host(cogitate_loop: Loops) -> None:
     left = lived(cogitate_loop, ticks=70)
     left.client.hset(left.key("history"), mapping={"t60": "no", "h6": "{}"})
-    store = lived(cogitate_loop, client=left.client, owners={}, resume=True)
+    store = lived(cogitate_loop, client=left.client, owners={}, exist="resume")
     ticks = [point.tick for point in figure_history(store, "day")]
     assert ticks == [tick for tick in range(1, TICKS + 1) if tick != 60]
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from cogitate import CogitateError, Fenced, LedgerError, Tick, TickLoop
+from cogitate import CogitateError, Tick, TickLoop
+from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.tick.leaving import let_go
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
@@ -90,7 +91,7 @@ def test_a_body_that_ended_is_committed_and_the_run_goes_on(
         client = loop.ledger.client
     assert status(loop) == ("stopped", 3)
     assert loop.state.streams["agent:ada"].head.last_number == 3
-    with opened(cogitate_loop, client=client, owners={}, resume=True) as resumed:
+    with opened(cogitate_loop, client=client, owners={}, exist="resume") as resumed:
         for tick in resumed:
             live(resumed, tick)
     assert status(resumed) == ("finished", LAST)
@@ -173,7 +174,7 @@ def test_the_tick_of_a_body_that_failed_never_happened(
     with suppress(Broken, KeyboardInterrupt):
         body(loop)
     assert status(loop) == ("stopped", 2)
-    with opened(cogitate_loop, client=loop.ledger.client, owners={}, resume=True) as resumed:
+    with opened(cogitate_loop, client=loop.ledger.client, owners={}, exist="resume") as resumed:
         seen = []
         for tick in resumed:
             live(resumed, tick)
@@ -220,7 +221,7 @@ def test_closing_twice_changes_nothing(cogitate_loop: Loops) -> None:
         break_off(loop)
         loop.close()
         client = loop.ledger.client
-        with opened(cogitate_loop, client=client, owners={}, resume=True) as other:
+        with opened(cogitate_loop, client=client, owners={}, exist="resume") as other:
             loop.close()
             assert status(other) == ("running", 3)
 
@@ -228,7 +229,7 @@ def test_closing_twice_changes_nothing(cogitate_loop: Loops) -> None:
 def test_ticks_that_are_handed_over_again_are_not_committed_again(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop) as loop:
         break_off(loop)
-    with opened(cogitate_loop, client=loop.ledger.client, owners={}, resume=True) as resumed:
+    with opened(cogitate_loop, client=loop.ledger.client, owners={}, exist="resume") as resumed:
         again = next(iter(resumed))
         assert again.replayed
     assert status(resumed) == ("stopped", 3)
@@ -238,7 +239,7 @@ def test_ticks_that_are_handed_over_again_are_not_committed_again(cogitate_loop:
 def test_closing_says_so_where_another_host_has_the_run(cogitate_loop: Loops) -> None:
     loop = opened(cogitate_loop)
     break_off(loop)
-    other = opened(cogitate_loop, client=loop.ledger.client, owners={}, resume=True)
+    other = opened(cogitate_loop, client=loop.ledger.client, owners={}, exist="resume")
     with pytest.raises(Fenced):
         loop.close()
     loop.close(commit=False)  # an error was raised: nothing is left to be said

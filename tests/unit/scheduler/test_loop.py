@@ -11,7 +11,8 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from cogitate import InputError, LedgerError, Observation, Profile, TickLoop, UsageError, WorldDiverged
+from cogitate import Observation, Profile, TickLoop
+from cogitate.errors import InputError, LedgerError, UsageError, WorldDiverged
 from cogitate.memory.unreadable import LeftOut
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.config.settings import PinnedSettings
@@ -207,7 +208,7 @@ def left(loops: Loops, upto: int = 4) -> TickLoop:
 
 def test_the_ticks_since_the_worlds_checkpoint_are_handed_over_as_they_were(cogitate_loop: Loops) -> None:
     first = left(cogitate_loop)
-    loop = opened(cogitate_loop, client=first.ledger.client, owners={}, resume=True)
+    loop = opened(cogitate_loop, client=first.ledger.client, owners={}, exist="resume")
     assert (loop.restored, loop._loop.calls.boundary) == (b"two", 4)
     handed = []
     for tick in loop:
@@ -222,7 +223,7 @@ def test_the_ticks_since_the_worlds_checkpoint_are_handed_over_as_they_were(cogi
 def test_a_fork_is_refused_among_the_ticks_that_are_handed_over_again(
     cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loop = opened(cogitate_loop, client=left(cogitate_loop).ledger.client, owners={}, resume=True)
+    loop = opened(cogitate_loop, client=left(cogitate_loop).ledger.client, owners={}, exist="resume")
     ticks = iter(loop)
     observe(loop, next(ticks))
     with monkeypatch.context() as forked:
@@ -234,7 +235,7 @@ def test_a_fork_is_refused_among_the_ticks_that_are_handed_over_again(
 @pytest.mark.parametrize("texts", [["Something else."], [], ["The bell struck {}.", "Something else."]])
 def test_a_world_that_did_something_else_is_told_how_much_differs(cogitate_loop: Loops, texts: list[str]) -> None:
     first = left(cogitate_loop)
-    loop = opened(cogitate_loop, client=first.ledger.client, owners={}, resume=True)
+    loop = opened(cogitate_loop, client=first.ledger.client, owners={}, exist="resume")
     told = rf"tick 3: the resumed world observed {len(texts)} entries that differ from the 1 in the journal"
     ticks = iter(loop)
     first_again = next(ticks)
@@ -253,7 +254,7 @@ def test_the_entries_of_the_journal_are_counted_wherever_they_went(cogitate_loop
                 break
     lines = list(read_journal(first.ledger.store, 1, 3))
     assert [len(line.core.repeated) for line in lines] != [0, 0, 0], "some of them were only counted"
-    loop = opened(cogitate_loop, client=first.ledger.client, owners={}, resume=True)
+    loop = opened(cogitate_loop, client=first.ledger.client, owners={}, exist="resume")
     with pytest.raises(WorldDiverged, match="tick 1: the resumed world observed 0 entries that differ from the 3 in"):
         list(loop)
 
@@ -337,7 +338,7 @@ def test_between_two_ticks_and_after_the_last_one_a_world_has_nothing_to_say(cog
         observe(loop, tick)
     with pytest.raises(UsageError, match="is not at a tick"):
         observe(loop, tick)
-    with opened(cogitate_loop) as again, again.tick() as tick:
+    with opened(cogitate_loop) as again, again.next_tick() as tick:
         observe(again, tick)
         again._loop.commit()
         with pytest.raises(UsageError, match="is not at a tick"):

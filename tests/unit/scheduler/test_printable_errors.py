@@ -22,7 +22,8 @@ from fakeredis import FakeRedis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cogitate import CogitateError, Event, EventRule, Location, Observation, Profile, SetCounter, Settings, TickLoop
+from cogitate import CogitateError, Event, EventRule, Location, Observation, Profile, Settings, TickLoop
+from cogitate.effects import SetCounter
 from cogitate.hosting.protocol.host_table import HostTable
 from cogitate.hosting.protocol.stdio import StdioHost
 from cogitate.memory.language.hidden_characters import visible
@@ -157,8 +158,8 @@ CALLS: tuple[Callable[[TickLoop, str, Any], object], ...] = (
     lambda loop, name, value: loop.request("act", ADA, params={"status": {name: value}}),
     lambda loop, name, value: loop.request(name, ADA),
     lambda loop, name, value: loop.request("plan", ADA, reads=(Reads(name, 0),)),
-    lambda loop, name, value: loop.ask(SetCounter(ADA, name, 3)),
-    lambda loop, name, value: loop.ask(SetCounter(name, "mine", value)),
+    lambda loop, name, value: loop.apply(SetCounter(ADA, name, 3)),
+    lambda loop, name, value: loop.apply(SetCounter(name, "mine", value)),
     lambda loop, name, value: loop.join(name, Profile(name="Bo")),
     lambda loop, name, value: loop.join("agent:bo", Profile(name=name, traits=value)),
     lambda loop, name, value: loop.leave(name),

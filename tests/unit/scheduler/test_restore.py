@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from redis.exceptions import ResponseError
 
-from cogitate import LedgerError, Observation, Profile, TickLoop
+from cogitate import Observation, Profile, TickLoop
+from cogitate.errors import LedgerError
 from cogitate.scheduler.budget.budget import least_pool
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import Facts
@@ -76,7 +77,7 @@ def test_who_goes_on_knows_what_the_one_before_it_knew(cogitate_loop: Loops) -> 
     before = known(loop.state)
     for part in ("retired", "facts at", "open", "triggers", "view"):
         assert before[part], f"there is {part} to be read back"
-    resumed = cogitate_loop(client=loop.ledger.client, owners={}, resume=True)
+    resumed = cogitate_loop(client=loop.ledger.client, owners={}, exist="resume")
     after = known(resumed.state)
     for part, value in before.items():
         if isinstance(value, dict):
@@ -91,7 +92,7 @@ def test_who_goes_on_knows_what_the_one_before_it_knew(cogitate_loop: Loops) -> 
 
 def test_what_is_kept_by_itself_has_nothing_to_write_after_it_was_read(cogitate_loop: Loops) -> None:
     loop = lived(cogitate_loop)
-    resumed = cogitate_loop(client=loop.ledger.client, owners={}, resume=True)
+    resumed = cogitate_loop(client=loop.ledger.client, owners={}, exist="resume")
     for part in resumed.state.parts():
         assert [write.args for write in part.take_writes() if write.key != "state"] == [], type(part).__name__
 
@@ -116,7 +117,7 @@ def test_who_joined_or_left_with_the_last_tick_is_sealed_with_it(cogitate_loop: 
                 else:
                     loop.leave(BOB)
                 break
-    resumed = cogitate_loop(client=loop.ledger.client, owners={}, resume=True)
+    resumed = cogitate_loop(client=loop.ledger.client, owners={}, exist="resume")
     assert ("npc:guard" in resumed.state.profiles) == (who == "joins")
     assert resumed.state.retired == ({BOB} if who == "leaves" else set())
 

@@ -60,8 +60,8 @@ def seen(text: str = "A cart went by.", minute: int = MINUTE) -> Entry:
 
 def test_an_effect_of_the_world_for_an_owner_that_never_was_is_refused_at_the_call() -> None:
     with pytest.raises(InputError, match="there is no owner 'agent:nobody' in this run"):
-        calls().ask(SetCounter("agent:nobody", "mine", 1))
-    calls().ask(SetCounter(GONE, "mine", 1))  # counted as refused
+        calls().apply(SetCounter("agent:nobody", "mine", 1))
+    calls().apply(SetCounter(GONE, "mine", 1))  # counted as refused
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_request_takes_its_params_by_position_too() -> None:
 USUAL: dict[str, Callable[[WorldCalls], object]] = {
     "observe": lambda world: world.observe(ADA, seen()),
     "request": lambda world: world.request("think", ADA),
-    "ask": lambda world: world.ask(SetCounter(ADA, "mine", 1)),
+    "apply": lambda world: world.apply(SetCounter(ADA, "mine", 1)),
     "join": lambda world: world.join("agent:cy", Profile(name="Cy")),
     "leave": lambda world: world.leave(BOB),
     "checkpoint": lambda world: world.checkpoint(b"state"),

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cogitate import KindError, daily, newest
+from cogitate import daily, newest
 from cogitate import kind as declare
+from cogitate.errors import KindError
 from cogitate.tasks.own.declared_kind import declaring_modules
 from cogitate.tasks.registry import is_kind, kind_of
 from tests.unit.tasks.own_kind_case import Said

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cogitate import Append, Case, Entry, Kind, KindError, MarkAccessed, Moment, Request, daily, drawn, every, newest
+from cogitate import daily, drawn, every, newest
 from cogitate import kind as declare
+from cogitate.effects import Append, Entry, MarkAccessed
+from cogitate.errors import KindError
+from cogitate.kinds import Case, Kind, Moment, Request
 from cogitate.memory.clock import DAY
 from cogitate.tasks.job import seconds_of, ticks_of
 from cogitate.tasks.kind import WorldFacts

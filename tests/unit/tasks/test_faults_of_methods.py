@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cogitate import Append, Entry, JobEnd, KindError, Profile, Tell, TickLoop, kind, newest
+from cogitate import JobEnd, Profile, TickLoop, kind, newest
+from cogitate.effects import Append, Entry, Tell
+from cogitate.errors import KindError
 from cogitate.prompts.render import VALUES
 from cogitate.scheduler.intake.kind_effects import made_without_model
 from cogitate.tasks.job import Job, JobKey, Reads
@@ -181,5 +183,5 @@ def test_a_host_hears_of_it_at_the_due_tick(cogitate_loop: Callable[..., TickLoo
         told += tick.ended
         if tick.number == 2:
             loop.request("vote", ADA)
-            loop.ask(Append(ADA, Entry(type="observation", text="The bridge fell.", minute=tick.minute)))
+            loop.apply(Append(ADA, Entry(type="observation", text="The bridge fell.", minute=tick.minute)))
     assert [(end.kind, end.end, RETURNS in end.why) for end in told] == [("vote", "refused", True)]

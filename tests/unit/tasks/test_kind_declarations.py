@@ -11,7 +11,8 @@ import pytest
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
+from cogitate import CogitateError, Profile, TickLoop
+from cogitate.errors import InputError, KindError
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
@@ -389,7 +390,7 @@ def test_a_run_that_is_resumed_while_a_kind_fails_asks_as_one_that_went_on(
     def lived(*ends: int) -> str:
         client = FakeRedis()
         for at, end in enumerate(ends):
-            resumed = {"owners": {}, "resume": True} if at else {"owners": ADA}
+            resumed = {"owners": {}, "exist": "resume"} if at else {"owners": ADA}
             loop = cogitate_loop(ticks=end, client=client, **resumed)
             for _ in loop:
                 pass

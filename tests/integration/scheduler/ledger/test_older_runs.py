@@ -81,7 +81,7 @@ def test_an_older_run_is_audited_replayed_and_resumed(
     }
 
     settings = settings_for(tmp_path, endpoint.url)
-    with TickLoop(run=run, owners={}, settings=settings, inline=True, client=client, resume=True, ticks=400) as loop:
+    with TickLoop(run=run, owners={}, settings=settings, inline=True, client=client, exist="resume", ticks=400) as loop:
         assert (loop.tick, loop.digest, loop.restored) == (tick, written["digest"], b'{"tick": %d}' % tick)
         assert {key.text() for key in loop.state.open} == left
         live(loop, tick + MORE)

@@ -19,7 +19,8 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from cogitate import ConfigurationError, Fenced, Profile, RunHeld, Settings, TickLoop
+from cogitate import Profile, Settings, TickLoop
+from cogitate.errors import ConfigurationError, Fenced, RunHeld
 from cogitate.ops.commands.run_choice import resumed_run
 from cogitate.scheduler.ledger import presence
 from cogitate.scheduler.ledger.deletion import delete_run
@@ -77,7 +78,7 @@ def host_elsewhere(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[subproces
 
 
 def resumed(valkey: EmbeddedServer, **more: Any) -> TickLoop:
-    return TickLoop(run="mine", owners={}, settings=settings_of(valkey), ticks=4, resume=True, **more)
+    return TickLoop(run="mine", owners={}, settings=settings_of(valkey), ticks=4, exist="resume", **more)
 
 
 def states(valkey: EmbeddedServer) -> tuple[str, str, dict[str, str]]:
@@ -277,10 +278,9 @@ def test_a_server_that_is_full_lets_a_sign_be_renewed(client: Redis, small: Host
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"exist": "overwrite"}, "none of"),
-        ({"resume": True, "exist": "resume"}, "give one of them"),
-        ({"resume": True, "exist": "replace"}, "give one of them"),
-        ({"take_over": True}, "about a run that is there"),
+        ({"exist": "overwrite"}, 'give "create"'),
+        ({"resume": True}, 'give exist="create" or exist="resume"'),
+        ({"take_over": True}, "about an existing run"),
     ],
 )
 def test_what_cannot_be_meant_together_is_refused(given: dict[str, Any], said: str) -> None:
