@@ -43,18 +43,21 @@ class Used(NamedTuple):
         return self.pattern.sub("", text)
 
 
-def patterns() -> Mapping[str, Used]:
-    """The compiled patterns of all modules by where they stand, and those that are written in a call of `re`."""
+def patterns(package: str) -> Mapping[str, Used]:
+    """Return the patterns that a package compiles or writes in a call of `re`, by where they stand."""
     found: dict[str, Used] = {}
-    for file in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+    for file in sorted((ROOT / package).rglob("*.py")):
         name = ".".join(("cogitate", *file.relative_to(ROOT).with_suffix("").parts))
         if any(word in name for word in _NEED_MORE):
             continue
         source = list(ast.walk(ast.parse(file.read_text())))
+        methods: dict[str, set[str]] = {}
+        for node in source:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                methods.setdefault(node.value.id, set()).add(node.attr)
         for key, value in vars(importlib.import_module(name)).items():
-            methods = {node.attr for node in source if isinstance(node, ast.Attribute) and _names(node.value, key)}
+            anchored = key in methods and methods[key] <= {"match", "fullmatch"}
             for index, pattern in enumerate(_within(value)):
-                anchored = bool(methods) and methods <= {"match", "fullmatch"}
                 found.setdefault(f"{name}.{key}" + (f"[{index}]" if index else ""), Used(pattern, anchored))
         for call in source:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and _names(call.func.value, "re"):
