@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rouge_score.rouge_scorer import RougeScorer
-
 from bench.quality.recordings import RecordedConversation, Turn, load_conversations
 from bench.table import Cell, Row, Table
 from cogitate.memory.language.sentences import split_sentences
@@ -57,6 +55,8 @@ def tables(data: Path) -> list[Table]:
     if not talks:
         return []
     columns = ("R1", "R2", "RL", "hard entities")
+    from rouge_score.rouge_scorer import RougeScorer  # imports SciPy
+
     scorer = RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
     groups = {talk.name: sessions(talk) for talk in talks}
     everything = [session for group in groups.values() for session in group]
