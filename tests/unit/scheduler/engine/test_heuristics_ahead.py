@@ -17,7 +17,7 @@ from cogitate.scheduler.engine.open_jobs import OpenJob, OpenJobs
 from cogitate.scheduler.intake.kind_effects import KindEffects, made_without_model
 from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
-from tests.unit.scheduler.test_loop import clock_of_loops
+from tests.unit.scheduler.tick.test_loop import clock_of_loops
 
 Loops = Callable[..., TickLoop]
 

@@ -13,7 +13,7 @@ from cogitate.workers.llm.replies.error_responses import _wording, error_text, f
 from cogitate.workers.llm.replies.reply import read_completion
 from cogitate.workers.llm.requests.dialect import Dialect
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[5]
 SEEN: list[dict[str, Any]] = json.loads((ROOT / "tests/fixtures/error-wordings.json").read_text())
 
 

@@ -13,7 +13,7 @@ import pytest
 from cogitate import Profile, TickLoop
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.tick.garbage import PUT_OFF, ROOM, WHOLE_AGAIN, WHOLE_AT_LAST, FullCollections
-from tests.unit.scheduler.test_loop import Clock
+from tests.unit.scheduler.tick.test_loop import Clock
 
 OWNERS = {"agent:ann": Profile(name="Ann")}
 THRESHOLDS = (701, 11, 12)  # nobody else's

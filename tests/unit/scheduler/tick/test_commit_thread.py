@@ -18,7 +18,7 @@ from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.tick.commit_thread import Carried, CommitThread
 from tests.repository import ROOT
 from tests.unit.hosting.short_loop_case import Loops, live, opened, status
-from tests.unit.scheduler.test_loop import clock_of_loops
+from tests.unit.scheduler.tick.test_loop import clock_of_loops
 
 PATIENCE = 10.0  # seconds after which a test gives up
 FAST = PinnedSettings(tick_rate=1_000.0)

@@ -22,9 +22,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cogitate.memory.language.text import WHITE_SPACE, normalized
-from tests.unit.memory.hostile_text import SHAPES, SHAPES_OF_ANSWERS, Shape
-from tests.unit.memory.pattern_samples import PACKAGES, Used, compiled, patterns, pumps
-from tests.unit.memory.text_functions import FUNCTIONS, FUNCTIONS_OF_ANSWERS, LISTS
+from tests.unit.memory.language.hostile_text import SHAPES, SHAPES_OF_ANSWERS, Shape
+from tests.unit.memory.language.pattern_samples import PACKAGES, Used, compiled, patterns, pumps
+from tests.unit.memory.language.text_functions import FUNCTIONS, FUNCTIONS_OF_ANSWERS, LISTS
 
 LENGTH = 500  # characters at first, 4,000 in the end
 TIMES = (2, 8)  # at the first of them cubic work fails, which would take minutes at the second

@@ -9,8 +9,8 @@ import msgspec
 from cogitate.scheduler.config.controls import FULL, SetCadence
 from cogitate.scheduler.engine.turn import FinishedTick
 from cogitate.tasks.kind import Moment
+from tests.unit.scheduler.engine.test_engine import Run
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
-from tests.unit.scheduler.test_engine import Run
 
 
 def reflecting(when: Callable[[Moment], bool], *, trigger: str = "interval") -> Run:

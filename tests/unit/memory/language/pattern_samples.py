@@ -13,7 +13,7 @@ from re import _parser
 from typing import Any, NamedTuple
 
 from tests.repository import ROOT
-from tests.unit.memory.hostile_text import filled
+from tests.unit.memory.language.hostile_text import filled
 
 PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "hosting", "simulation", "ops")
 _NEED_MORE = ("__main__", "mesa_llm")  # in the names of modules that start something or need further packages

@@ -35,7 +35,7 @@ def test_a_key_that_is_put_together_is_recognised(text: str) -> None:
 
 
 def test_only_the_ledger_puts_keys_of_a_run_together() -> None:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     own = root / "scheduler" / "ledger"
     files = [file for package in PACKAGES for file in (root / package).rglob("*.py") if own not in file.parents]
     assert len(files) > 200
