@@ -100,9 +100,10 @@ def test_the_package_is_marked_as_typed() -> None:
     assert (Path(cogitate.__file__).parent / "py.typed").is_file()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("Effect",)])
-def test_every_name_says_what_it_is(name: str) -> None:
-    assert getattr(cogitate, name).__doc__
+def test_every_name_says_what_it_is(subtests: pytest.Subtests) -> None:
+    for name in [name for name in NAMES if name not in ("Effect",)]:
+        with subtests.test(name=name):
+            assert getattr(cogitate, name).__doc__
 
 
 def test_every_error_is_a_cogitate_error_and_what_it_was_before() -> None:

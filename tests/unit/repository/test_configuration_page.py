@@ -50,20 +50,21 @@ def test_every_setting_has_a_row_in_the_order_of_the_class() -> None:
     assert len(ROWS) == len(DOCUMENTED)
 
 
-@pytest.mark.parametrize("name", list(Settings.model_fields))
-def test_a_row_says_what_the_class_says(name: str) -> None:
-    _, variable, default, _, meaning, kept = DOCUMENTED[name]
-    assert variable == f"`COGITATE_{name.upper()}`"
-    value = Settings.model_fields[name].get_default(call_default_factory=True)
-    if value is None:
-        assert default == "not set"
-    else:
-        documented = tomllib.loads(f"{name} = {default.strip('`')}")
-        assert getattr(Settings(**documented), name) == value
-    assert meaning
-    if get_origin(Settings.model_fields[name].annotation) is not dict:
-        assert all(f'`"{choice}"`' in meaning for choice in choices(Settings.model_fields[name].annotation))
-    assert kept == ("kept" if name in KEPT else "")
+def test_a_row_says_what_the_class_says(subtests: pytest.Subtests) -> None:
+    for name in list(Settings.model_fields):
+        with subtests.test(name=name):
+            _, variable, default, _, meaning, kept = DOCUMENTED[name]
+            assert variable == f"`COGITATE_{name.upper()}`"
+            value = Settings.model_fields[name].get_default(call_default_factory=True)
+            if value is None:
+                assert default == "not set"
+            else:
+                documented = tomllib.loads(f"{name} = {default.strip('`')}")
+                assert getattr(Settings(**documented), name) == value
+            assert meaning
+            if get_origin(Settings.model_fields[name].annotation) is not dict:
+                assert all(f'`"{choice}"`' in meaning for choice in choices(Settings.model_fields[name].annotation))
+            assert kept == ("kept" if name in KEPT else "")
 
 
 def test_bounds_that_the_page_names_are_those_of_the_class() -> None:

@@ -7,9 +7,8 @@ import pytest
 from cogitate.memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, is_past, takes_object
 
 
-@pytest.mark.parametrize(
-    ("verb", "singular", "plural"),
-    [
+def test_a_verb_agrees_with_one_and_with_several(subtests: pytest.Subtests) -> None:
+    for verb, singular, plural in [
         ("am", "is", "are"),
         ("are", "is", "are"),
         ("were", "was", "were"),
@@ -44,10 +43,9 @@ from cogitate.memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, 
         ("string", "strings", "string"),
         ("need", "needs", "need"),
         ("succeed", "succeeds", "succeed"),
-    ],
-)
-def test_a_verb_agrees_with_one_and_with_several(verb: str, singular: str, plural: str) -> None:
-    assert (agree(verb, SINGULAR), agree(verb, PLURAL)) == (singular, plural)
+    ]:
+        with subtests.test(verb=verb, singular=singular, plural=plural):
+            assert (agree(verb, SINGULAR), agree(verb, PLURAL)) == (singular, plural)
 
 
 @pytest.mark.parametrize("verb", ["wasn't", "hasn't", "isn't", "needn't", "shan't", "couldn't", "doesn't"])

@@ -86,9 +86,8 @@ def test_the_past_of_a_verb_is_known_where_its_spelling_is_plain(verb: str, past
     assert past_of(verb) == past
 
 
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
+def test_how_a_question_is_told(subtests: pytest.Subtests) -> None:
+    for asked, told in [
         # whom it is put to
         ("Ada Smith, do you sing?", "Jon asked whether Ada Smith sings"),
         ("Well, do you sing?", "Jon asked whether Gina sings"),  # "Well" is nobody's name
@@ -127,10 +126,9 @@ def test_the_past_of_a_verb_is_known_where_its_spelling_is_plain(verb: str, past
         ("Who is that?", ""),
         ("What is that boat that sank?", ""),
         ("Who is the one who sank it?", "Jon asked who is the one who sank it"),
-    ],
-)
-def test_how_a_question_is_told(asked: str, told: str) -> None:
-    assert reported_question(asked, "Jon", "Gina") == told
+    ]:
+        with subtests.test(asked=asked, told=told):
+            assert reported_question(asked, "Jon", "Gina") == told
 
 
 def test_a_subject_may_have_a_name_of_two_words() -> None:

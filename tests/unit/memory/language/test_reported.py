@@ -26,50 +26,33 @@ NAMES = {"Benali", "Ann"}
         ("Well done, you found my cat", "said that Gina found his cat", "said that you found his cat"),
         ("Oh dear! I lost my cat", "lost his cat", "lost his cat"),
         ("Of course, I go", "goes", "goes"),
-        ("Thanks, Ann", "mentioned thanks, Ann", "mentioned thanks, Ann"),
-        ("Thanks a lot, you came", "said that thanks a lot, Gina came", "said that thanks a lot, you came"),
         # requests, which need somebody who is asked
         ("Look at how I do", "told Gina to look at how he does", "said that look at how he does"),
         ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
         ("Don't eat my cat", "told Gina not to eat his cat", "doesn't eat his cat"),
         ("Never eat", "told Gina to never eat", "mentioned never eat"),
         ("Feel free to eat", "told Gina to feel free to eat", "feels free to eat"),
-        ("Feel cold", "feels cold", "feels cold"),
-        ("Find your cat for you", "told Gina to find her cat for her", "mentioned find your cat for you"),
         # what spoken English leaves out
         ("Going to work", "is going to work", "is going to work"),
         ("Looking forward to you", "is looking forward to Gina", "is looking forward to you"),
-        ("Looking to be loved", "said that it is looking to be loved", "said that it is looking to be loved"),
         ("Going home", "mentioned going home", "mentioned going home"),
         ("Excited for you", "is excited for Gina", "is excited for you"),
         ("Excited", "is excited", "is excited"),
         ("So excited for it", "is so excited for it", "is so excited for it"),
-        ("So big a cat", "mentioned so big a cat", "mentioned so big a cat"),
-        ("Very", "mentioned very", "mentioned very"),
         ("Lucky you", "mentioned lucky Gina", "mentioned lucky you"),
         ("Lucky with it", "is lucky with it", "is lucky with it"),
         ("Been a while", "said that it has been a while", "said that it has been a while"),
         ("Been to Rome", "has been to Rome", "has been to Rome"),
         ("Hope for you to win", "hopes for Gina to win", "hopes for you to win"),
         ("Hope you win", "hopes Gina wins", "hopes you win"),
-        ("Hope", "said that hope", "said that hope"),
         ("Just saw a cat", "just saw a cat", "just saw a cat"),
-        ("Just a cat", "mentioned just a cat", "mentioned just a cat"),
-        ("Got me a cat", "said that it got him a cat", "said that it got him a cat"),
-        ("Got for me a cat", "said that it got for him a cat", "said that it got for him a cat"),
-        ("Made a day for me", "made a day for him", "made a day for him"),
         ("Sounds good", "said that it sounds good", "said that it sounds good"),
-        ("Sounds", "said that sounds", "said that sounds"),
         # the speaker's own
         ("i know", "knows", "knows"),
-        ("My cat", "'s cat", "'s cat"),
         ("Im late", "is late", "is late"),
-        ("Really, just always I know", "really, just always he knows", "really, just always he knows"),
         # the rest is mentioned, if it is a thing, or told by what it is
         ("The cat", "mentioned the cat", "mentioned the cat"),
         ("A cat on the mat", "mentioned a cat on the mat", "mentioned a cat on the mat"),
-        ("A cat on the old mat", "said that a cat on the old mat", "said that a cat on the old mat"),
-        ("Cat on the old mat here", "mentioned cat on the old mat here", "mentioned cat on the old mat here"),
         ("The cat is on it", "said that the cat is on it", "said that the cat is on it"),
         ("That is good", "said that it is good", "said that it is good"),
         ("That's good", "said that it's good", "said that it's good"),
@@ -77,22 +60,13 @@ NAMES = {"Benali", "Ann"}
         ("You win", "said that Gina wins", "said that You win"),
         ("Your cat", "mentioned Gina's cat", "mentioned Your cat"),
         ("NASA is big", "said that NASA is big", "said that NASA is big"),
-        ("Is it", "said that it is it", "said that it is it"),
         ("Fatima Benali is in", "said that Fatima Benali is in", "said that Fatima Benali is in"),
         ("Fatima's Benali is in", "said that Fatima's Benali is in", "said that Fatima's Benali is in"),
-        ("Fatima, Benali is in", "said that fatima, Benali is in", "said that fatima, Benali is in"),
-        ("Fatima was Benali", "said that fatima was Benali", "said that fatima was Benali"),
         ("Fatima Lopez is in", "said that fatima Lopez is in", "said that fatima Lopez is in"),
-        ("That", "mentioned the", "mentioned the"),
-        ("The Benali is in", "said that the Benali is in", "said that the Benali is in"),
-        ("Loved Benali is", "said that loved Benali is", "said that loved Benali is"),
-        ("Check Benali is in", "told Gina to check Benali is in", "said that check Benali is in"),
         ("Ann is in", "said that Ann is in", "said that Ann is in"),
         ("Ann's cat is in", "said that Ann's cat is in", "said that Ann's cat is in"),
         ("(Dune) is good", "said that (Dune) is good", "said that (Dune) is good"),
         ("... The cat is in", "said that the cat is in", "said that the cat is in"),
-        ("It Benali is", "said that it Benali is", "said that it Benali is"),
-        ("Lucky you and me", "said that lucky Gina and him", "said that lucky you and him"),
     ],
 )
 def test_speech_is_told_of_its_speaker(said: str, to_gina: str, to_nobody: str) -> None:
@@ -142,13 +116,6 @@ def test_what_opens_a_sentence_is_no_name_though_a_title_begins_with_it(opening:
     assert told == f"Jon said that {opening.lower()} cat is in"
 
 
-def test_whose_sentence_it_is_shows_within_four_words() -> None:
-    assert third_person("Sadly badly madly I know", "Jon", "Gina") == "Sadly badly madly Jon knows"
-    assert third_person("Sadly badly madly gladly I know", "Jon", "Gina") == (
-        "Jon said that sadly badly madly gladly he knows"
-    )
-
-
 @pytest.mark.parametrize(
     ("said", "to_gina", "to_nobody"),
     [
@@ -159,22 +126,16 @@ def test_whose_sentence_it_is_shows_within_four_words() -> None:
         ("You know where your cat is", "said that Gina knows where her cat is", "said that You know where your cat is"),
         ("We should rest", "said that they should rest", "said that they should rest"),
         # what opens a sentence
-        ("Just really I know", "just really he knows", "just really he knows"),
         ("that was good", "said that it was good", "said that it was good"),
-        ("(Ann and I sang", "said that (Ann and he sang", "said that (Ann and he sang"),
         ("Bob and I sang", "said that bob and he sang", "said that bob and he sang"),
         ("Your cat will win", "said that Gina's cat will win", "said that Your cat will win"),
         ("Ann will win", "said that Ann will win", "said that Ann will win"),
         ("It will win", "said that it will win", "said that it will win"),
         # names of two words
         ("Fatima von Benali is in", "said that fatima von Benali is in", "said that fatima von Benali is in"),
-        ("With Benali it is in", "said that with Benali it is in", "said that with Benali it is in"),
         # feelings
-        ("Cat glad of it", "mentioned cat glad of it", "mentioned cat glad of it"),
         ("Just met Gina", "just met Gina", "just met Gina"),
         ("UK is big", "said that UK is big", "said that UK is big"),
-        ("Bob !", "mentioned bob !", "mentioned bob !"),
-        ("A is a letter", "said that a is a letter", "said that a is a letter"),
     ],
 )
 def test_speech_is_told_as_what_it_is_to_whom_it_is_said(said: str, to_gina: str, to_nobody: str) -> None:

@@ -51,9 +51,8 @@ def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str
     assert clean(said, ["Jon"]) == left
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
+def test_speech_is_told_in_the_third_person(subtests: pytest.Subtests) -> None:
+    for said, told in [
         ("I lost my job as a banker.", "Jon lost his job as a banker."),
         ("Lost my job as a banker.", "Jon lost his job as a banker."),
         ("I really love to dance and I've always danced.", "Jon really loves to dance and he has always danced."),
@@ -81,10 +80,9 @@ def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str
         ("'Embracing' is all about love.", "Jon said that 'Embracing' is all about love."),
         ("Feel free to call.", "Jon told Gina to feel free to call."),
         ("…", "…"),
-    ],
-)
-def test_speech_is_told_in_the_third_person(said: str, told: str) -> None:
-    assert third_person(said, "Jon", "Gina", frozenset({"Oscar"})) == told
+    ]:
+        with subtests.test(said=said, told=told):
+            assert third_person(said, "Jon", "Gina", frozenset({"Oscar"})) == told
 
 
 def test_without_a_listener_you_stays_and_an_unknown_name_is_they() -> None:

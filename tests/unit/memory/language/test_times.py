@@ -8,9 +8,8 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.language.times import anchor_days, find_times, parse_clock
 
 
-@pytest.mark.parametrize(
-    ("text", "times"),
-    [
+def test_clock_times_are_minutes_after_midnight(subtests: pytest.Subtests) -> None:
+    for text, times in [
         ("7:00 AM", ["7:00"]),
         ("07:00", ["7:00"]),
         ("23:59", ["23:59"]),
@@ -54,10 +53,9 @@ from cogitate.memory.language.times import anchor_days, find_times, parse_clock
         ("$5 pm", []),
         ("room 7", []),
         ("", []),
-    ],
-)
-def test_clock_times_are_minutes_after_midnight(text: str, times: list[str]) -> None:
-    assert [f"{time.minute // 60}:{time.minute % 60:02}" for time in find_times(text)] == times
+    ]:
+        with subtests.test(text=text, times=times):
+            assert [f"{time.minute // 60}:{time.minute % 60:02}" for time in find_times(text)] == times
 
 
 def test_a_time_stands_where_it_was_found() -> None:

@@ -208,10 +208,11 @@ def test_a_clause_of_what_was_seen_takes_the_subject_before_it() -> None:
     ]
 
 
-@pytest.mark.parametrize("letters", range(150, 420, 10))
-def test_the_parts_of_a_sentence_hold_all_its_words_and_no_space_beside_them(letters: int) -> None:
-    word = "x" * letters
-    parts = sentence_in_parts(Utterance("", f"{word} {word} and so on", 1), 20)
-    assert [part.text for part in parts] == [part.text.strip() for part in parts]
-    assert "".join(part.text.replace(" ", "") for part in parts) == f"{word}{word}andsoon"
-    assert all(part.text for part in parts)
+def test_the_parts_of_a_sentence_hold_all_its_words_and_no_space_beside_them(subtests: pytest.Subtests) -> None:
+    for letters in range(150, 420, 10):
+        with subtests.test(letters=letters):
+            word = "x" * letters
+            parts = sentence_in_parts(Utterance("", f"{word} {word} and so on", 1), 20)
+            assert [part.text for part in parts] == [part.text.strip() for part in parts]
+            assert "".join(part.text.replace(" ", "") for part in parts) == f"{word}{word}andsoon"
+            assert all(part.text for part in parts)

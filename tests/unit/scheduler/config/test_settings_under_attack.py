@@ -36,10 +36,11 @@ def test_settings_hold_or_are_refused(given_values: dict[str, Any]) -> None:
     hold_or_are_refused(given_values)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_each_setting_with_what_no_machine_can_hold(name: str) -> None:
-    for value in HOSTILE:
-        hold_or_are_refused({name: value})
+def test_each_setting_with_what_no_machine_can_hold(subtests: pytest.Subtests) -> None:
+    for name in NAMES:
+        with subtests.test(name=name):
+            for value in HOSTILE:
+                hold_or_are_refused({name: value})
 
 
 def is_said_in_one_line(error: Exception) -> None:

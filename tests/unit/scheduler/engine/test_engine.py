@@ -198,7 +198,7 @@ def test_changes_are_handed_on_in_the_order_of_ends_and_then_of_late_answers(run
     assert run.state.warnings["job.late_answer_unused"] == 0
 
 
-def test_what_is_wanted_of_an_owner_that_is_not_there_is_refused_and_counted(run: Run) -> None:
+def test_an_effect_on_an_unknown_entry_is_refused_and_counted(run: Run) -> None:
     wrong = Archive(owner=ANN, numbers=(99,))
     sound = Append(owner=ANN, entry=seen("A cow.", 2))
     done = run.turn(world_effects=[wrong, sound, wrong])

@@ -234,9 +234,10 @@ AT_THE_BOUND: list[tuple[str, Effect]] = [
 ]
 
 
-@pytest.mark.parametrize("effect", [row[1] for row in AT_THE_BOUND], ids=[row[0] for row in AT_THE_BOUND])
-def test_what_lies_on_a_bound_can_be_committed(effect: Effect) -> None:
-    assert check_effects((effect,)) == (effect,)
+def test_what_lies_on_a_bound_can_be_committed(subtests: pytest.Subtests) -> None:
+    for effect in [row[1] for row in AT_THE_BOUND]:
+        with subtests.test(effect=effect):
+            assert check_effects((effect,)) == (effect,)
 
 
 def test_as_many_effects_and_bytes_as_fit_can_be_committed() -> None:

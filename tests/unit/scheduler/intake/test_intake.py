@@ -75,9 +75,8 @@ def test_owners(owner: str) -> None:
     assert JobKey.parse(key.text()) == key
 
 
-@pytest.mark.parametrize(
-    "owner",
-    [
+def test_what_is_no_owner(subtests: pytest.Subtests) -> None:
+    for owner in [
         "",
         "agent",
         "agent:",
@@ -103,11 +102,9 @@ def test_owners(owner: str) -> None:
         "agent:" + "x" * 195,
         "agent:\ud800",
         "agent:a}:0123456789abcdef:job:x",
-    ],
-)
-def test_what_is_no_owner(owner: str) -> None:
-    with pytest.raises(InputError, match="is not an owner"):
-        check_owner(owner)
+    ]:
+        with subtests.test(owner=owner), pytest.raises(InputError, match="is not an owner"):
+            check_owner(owner)
 
 
 def test_an_observation_becomes_an_entry() -> None:
@@ -243,9 +240,8 @@ def test_a_request_is_copied() -> None:
     assert (checked.params, checked.numbers) == ({"a": [1, [2, 3]]}, (3, 1))
 
 
-@pytest.mark.parametrize(
-    ("fields", "why"),
-    [
+def test_what_is_no_request(subtests: pytest.Subtests) -> None:
+    for fields, why in [
         ({"kind": "dream"}, "no kind 'dream'; there are rate, plan"),
         ({"kind": 7}, "no kind 7"),
         ({"kind": ["plan"]}, "no kind"),
@@ -280,11 +276,9 @@ def test_a_request_is_copied() -> None:
         ({"kind": "act", "params": {"activty": "sweeping"}}, "act takes location, activity, status"),
         ({"kind": "prune", "params": {"routine": [1]}}, "prune takes none"),
         ({"kind": "recount", "params": {"start": 0, "end": 10**9, "minute": 0}}, "recount takes none"),
-    ],
-)
-def test_what_is_no_request(fields: dict[str, Any], why: str) -> None:
-    with pytest.raises(InputError, match=why):
-        check(**fields)
+    ]:
+        with subtests.test(fields=fields, why=why), pytest.raises(InputError, match=why):
+            check(**fields)
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH, 900, 9_000])

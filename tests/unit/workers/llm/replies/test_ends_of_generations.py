@@ -38,8 +38,9 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("vendor", "reason", "failure"), ENDS)
-def test_the_end_of_a_generation_has_its_class(vendor: str, reason: str, failure: str | None) -> None:
-    body = {"choices": [{"index": 0, "message": {"content": "Half of a"}, "finish_reason": reason}]}
-    ended = read_completion(json.dumps(body).encode(), {}).failure
-    assert (ended.kind if ended is not None else None) == failure, vendor
+def test_the_end_of_a_generation_has_its_class(subtests: pytest.Subtests) -> None:
+    for vendor, reason, failure in ENDS:
+        with subtests.test(vendor=vendor, reason=reason, failure=failure):
+            body = {"choices": [{"index": 0, "message": {"content": "Half of a"}, "finish_reason": reason}]}
+            ended = read_completion(json.dumps(body).encode(), {}).failure
+            assert (ended.kind if ended is not None else None) == failure, vendor

@@ -31,9 +31,8 @@ from cogitate.workers.llm.requests.schema import full_schema, plain_schema
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
 
-@pytest.mark.parametrize(
-    ("status", "said", "kind"),
-    [
+def test_an_error_is_known_by_its_words_and_else_by_its_status(subtests: pytest.Subtests) -> None:
+    for status, said, kind in [
         (300, "", "no_completion"),
         (400, "", "bad_request"),
         (401, "", "auth"),
@@ -69,10 +68,9 @@ from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
         (400, "the model 'x' does not exist", "model_missing"),
         (403, "unknown model", "auth"),
         (400, "context window; content filter", "context_overflow"),
-    ],
-)
-def test_an_error_is_known_by_its_words_and_else_by_its_status(status: int, said: str, kind: str) -> None:
-    assert from_status(status, {"error": {"message": said}}, {}).kind == kind
+    ]:
+        with subtests.test(status=status, said=said, kind=kind):
+            assert from_status(status, {"error": {"message": said}}, {}).kind == kind
 
 
 def test_a_context_length_is_that_of_an_overflow_alone() -> None:

@@ -25,9 +25,8 @@ def date(seconds: float) -> datetime:
     return datetime.fromtimestamp(NOW + seconds, UTC)
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
+def test_a_wait_is_read_from_the_headers(subtests: pytest.Subtests) -> None:
+    for headers, seconds in [
         ({}, None),
         ({"Retry-After": "7"}, 7.0),
         ({"retry-after": " 1.5 "}, 1.5),
@@ -81,10 +80,9 @@ def date(seconds: float) -> datetime:
             },
             12.0,
         ),
-    ],
-)
-def test_a_wait_is_read_from_the_headers(headers: dict[str, str], seconds: float | None) -> None:
-    assert requested_wait(headers) == (None if seconds is None else pytest.approx(seconds))
+    ]:
+        with subtests.test(headers=headers, seconds=seconds):
+            assert requested_wait(headers) == (None if seconds is None else pytest.approx(seconds))
 
 
 @pytest.mark.parametrize(

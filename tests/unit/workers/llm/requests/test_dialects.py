@@ -48,10 +48,8 @@ PROMPT = Prompt(
 )
 
 
-@pytest.mark.parametrize("status", [400, 404, 415, 422, 500, 501])
-@pytest.mark.parametrize(
-    ("dialect", "text", "then"),
-    [
+def test_a_refusal_leaves_out_what_it_names(subtests: pytest.Subtests) -> None:
+    for dialect, text, then in [
         (FIRST, "Unsupported parameter: max_tokens", NEWER),
         (NEWER, "max_completion_tokens: extra fields not permitted", FIRST),
         (FIRST, "max_tokens is too large", None),
@@ -69,10 +67,10 @@ PROMPT = Prompt(
         (FIRST, "System role not supported", MERGED),
         (MERGED, "System role not supported", None),
         (MERGED, "System role not supported, response_format is unknown", replace(MERGED, form="json_object")),
-    ],
-)
-def test_a_refusal_leaves_out_what_it_names(status: int, dialect: Dialect, text: str, then: Dialect | None) -> None:
-    assert dialect.without_refused(status, text) == then
+    ]:
+        for status in [400, 404, 415, 422, 500, 501]:
+            with subtests.test(status=status, dialect=dialect, text=text, then=then):
+                assert dialect.without_refused(status, text) == then
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 499, 502, 503])
