@@ -153,21 +153,25 @@ def test_every_command_and_option_that_is_shown_exists() -> None:
                 assert [option for option in re.findall(r"--[a-z-]+", line) if option not in known.output] == [], line
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_variable_that_is_shown_is_a_setting(page: str) -> None:
-    shown = {name.partition("__")[0].lower() for name in re.findall(r"\bCOGITATE_([A-Z]\w*)", PAGES[page])}
-    assert shown - {"recordings", "require_system"} <= set(Settings.model_fields)
+def test_every_variable_that_is_shown_is_a_setting(subtests: pytest.Subtests) -> None:
+    for page in PAGES:
+        with subtests.test(page=page):
+            shown = {name.partition("__")[0].lower() for name in re.findall(r"\bCOGITATE_([A-Z]\w*)", PAGES[page])}
+            assert shown - {"recordings", "require_system"} <= set(Settings.model_fields)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_that_is_linked_exists(page: str) -> None:
-    for target in re.findall(r"\]\(((?!https?:)[^)]+)", PAGES[page]):
-        file, _, heading = target.partition("#")
-        linked = (ROOT / page).parent / file if file else ROOT / page
-        assert linked.is_file(), target
-        if heading:
-            headings = re.findall(r"^#+ (.+)$", linked.read_text(), flags=re.MULTILINE)
-            assert heading in {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}, target
+def test_every_page_that_is_linked_exists(subtests: pytest.Subtests) -> None:
+    for page in PAGES:
+        with subtests.test(page=page):
+            for target in re.findall(r"\]\(((?!https?:)[^)]+)", PAGES[page]):
+                file, _, heading = target.partition("#")
+                linked = (ROOT / page).parent / file if file else ROOT / page
+                assert linked.is_file(), target
+                if heading:
+                    headings = re.findall(r"^#+ (.+)$", linked.read_text(), flags=re.MULTILINE)
+                    assert heading in {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}, (
+                        target
+                    )
 
 
 def test_the_readme_leads_to_every_page_by_the_index() -> None:

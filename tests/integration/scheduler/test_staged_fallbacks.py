@@ -26,7 +26,7 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.jobs.fallbacks import FallbackStaging
 from cogitate.workers.jobs.inline import InlinePublisher
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.unit.scheduler.test_loop import clock_of_loops
+from tests.unit.scheduler.tick.test_loop import clock_of_loops
 
 Eventually = Callable[..., None]
 
