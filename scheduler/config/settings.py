@@ -36,13 +36,12 @@ from cogitate.scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
 from cogitate.scheduler.config.retrieval_settings import KindRetrieval, Retrieval
-from cogitate.scheduler.config.settings_faults import UNREADABLE, check_file, read_file, refusal
+from cogitate.scheduler.config.settings_faults import UNREADABLE, check_file, check_variables, read_file, refusal
 from cogitate.scheduler.config.settings_faults import ConfigurationError as ConfigurationError
 from cogitate.scheduler.config.tiers import Tier
 from cogitate.scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MAX_BATCH = 100  # jobs in one message
 MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
 SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -81,9 +80,7 @@ class Settings(BaseSettings):
     # Workers
     workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
     concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
-    batch: int = Field(1, ge=1, le=MAX_BATCH)  # jobs of one kind and tick in one message
     worker_share: int = Field(1, ge=1, le=100)  # turns of a run's jobs for each turn of another run's
-    stage_fallbacks: bool = False  # workers compute heuristics while models are asked, so that hosts need not
 
     # Metrics for Prometheus. Worker processes that a host starts serve theirs at the ports after its own.
     metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served
@@ -351,6 +348,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources in their order of precedence: arguments, environment, `cogitate.toml`."""
         check_file()
+        check_variables()
         return init_settings, env_settings, InitSettingsSource(settings_cls, read_file())
 
     def state_url(self) -> str:

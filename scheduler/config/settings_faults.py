@@ -23,6 +23,12 @@ UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSErro
 SECRET = ("redis_url", "broker_url", "api_key", "gateway_token", "endpoints")  # no message shows their values
 
 
+#: Settings of features that this version does not have any more.
+REMOVED = {
+    "batch": "each job has a message for itself",
+    "stage_fallbacks": "the host computes the heuristics of late jobs",
+}
+
 LARGEST = 1_000_000  # bytes of the file
 LONGEST_NAME = 100  # characters of a name, as a message shows it
 NAMED = 5  # faults that a message names; it counts the rest
@@ -45,6 +51,17 @@ def check_file() -> None:
         return
     if path.stat().st_size > LARGEST:
         raise ConfigurationError(f"{path.absolute()} has more than {LARGEST:,} bytes: it cannot be a file of settings")
+
+
+def check_variables() -> None:
+    """Check that no variable sets what this version has removed.
+
+    Raises:
+        ConfigurationError: naming the variable.
+    """
+    for field, why in REMOVED.items():
+        if (variable := f"COGITATE_{field.upper()}") in os.environ:
+            raise ConfigurationError(f"{variable}: {_removed(why)}")
 
 
 def read_file() -> dict[str, Any]:
@@ -128,6 +145,8 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
     field, *rest = (str(part)[:LONGEST_NAME] for part in found["loc"]) if found["loc"] else ("settings",)
     name = ".".join([field, *rest])
     if found["type"] == "extra_forbidden":
+        if field in REMOVED and not rest:
+            return Fault(field, name, f" {_removed(REMOVED[field])}")
         near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(field, known, 1) if not rest)
         where = "" if field in given else f" in {TOML}"
         return Fault(field, name, f" there is no such setting{where}{near or '; `cogitate config` lists them'}")
@@ -138,6 +157,10 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
         message += _price_meant(found["input"])
     value = "" if field in SECRET or found["type"] == "value_error" else f" {quoted(found['input'])}:"
     return Fault(field, name, f"{value} {message[:1].lower()}{message[1:]}")
+
+
+def _removed(why: str) -> str:
+    return f"there is no such setting any more: {why}; remove it"
 
 
 def _price_meant(given: object) -> str:
