@@ -195,9 +195,28 @@ class Attempts:
             return self._skip_call(kind, claim, PROMPT_FAILED, refusal=why)
         try:
             asked = self._calls.ask(claim, prompt, model.asked_by(kind.name), output_cap, deadline)
-        except Exception as error:  # our own fault; an unsettled job would meet it with each claim
-            log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
-            return self._result_of_failed_call(kind, claim)
+        except Exception as error:  # a request may have been sent
+            return self.after_fault(claim, job.reserved, error, unreported=True)
+        try:
+            return self._conclude(kind, claim, candidates, candidate, prompt, asked, deadline, adjustment)
+        except Exception as error:
+            if isinstance(asked, CallRefused):
+                return self.after_fault(claim, Cost(), error)
+            return self.after_fault(claim, _spent(asked), error, unreported=asked.answer.estimated)
+
+    def _conclude(
+        self,
+        kind: Kind,
+        claim: Claim,
+        candidates: Sequence[Candidate],
+        candidate: Candidate,
+        prompt: Prompt,
+        asked: CallResult | CallRefused,
+        deadline: float,
+        adjustment: Adjustment,
+    ) -> AttemptOutcome | CallRefused:
+        """Return what becomes of an answer, or of a refusal to call."""
+        model = candidate.model
         if isinstance(asked, CallRefused):  # the model must not be called now
             self._capture.keep(claim, prompt, asked, asked.why)
             if asked.why in REFUSED_THERE:
@@ -313,9 +332,15 @@ class Attempts:
         )
         return AttemptOutcome(result, Cost(), failure=why)
 
-    def _result_of_failed_call(self, kind: Kind, claim: Claim) -> AttemptOutcome:
-        """Return the heuristic's result, and charge the full reservation: a request may have been sent."""
-        made, spent = self._without_model(kind, claim, ASKING_FAILED), claim.job.reserved
+    def after_fault(self, claim: Claim, spent: Cost, error: Exception, *, unreported: bool = False) -> AttemptOutcome:
+        """Return the heuristic's result after an unexpected exception: an unsettled job would meet it with each claim.
+
+        Args:
+            spent: what the attempt has cost, or the full reservation where that is unknown.
+            unreported: whether `spent` is not what the endpoint reported.
+        """
+        log.error("job.asking_failed", job=claim.job.id, error=type(error).__name__, at=place_of(error))
+        made = self._without_model(kind_of(claim.job.key.kind), claim, ASKING_FAILED)
         result = Result(
             effects=made.effects,
             source="heuristic",
@@ -324,7 +349,7 @@ class Attempts:
             model=claim.job.model,
             failure=ASKING_FAILED,
             refusal=made.refusal,
-            unreported=True,
+            unreported=unreported,
         )
         return AttemptOutcome(result, spent, failure=ASKING_FAILED)
 

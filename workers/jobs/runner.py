@@ -189,6 +189,12 @@ class Runner:
             except RedisError as error:
                 log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
                 time.sleep(backoff)
+            except Exception as error:  # the result cannot be written: settle the heuristic's in its place
+                if result is None:
+                    raise
+                made = self._attempts.after_fault(claim, used, error, unreported=result.unreported)
+                result, failure = made.result, made.failure
+                return self._claims.settle(claim, result, used, failure)
         return self._claims.settle(claim, result, used, failure)
 
 
