@@ -43,7 +43,6 @@ from cogitate.scheduler.config.tuning import TUNED, Tuning, tuning_of_host
 from cogitate.scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MAX_BATCH = 100  # jobs in one message
 MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
 SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -82,8 +81,6 @@ class Settings(BaseSettings):
     # Workers
     workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
     concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
-    batch: int = Field(1, ge=1, le=MAX_BATCH)  # jobs of one kind and tick in one message
-    stage_fallbacks: bool = False  # workers compute heuristics while models are asked, so that hosts need not
 
     # Metrics for Prometheus. Worker processes that a host starts serve theirs at the ports after its own.
     metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served

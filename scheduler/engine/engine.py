@@ -25,7 +25,6 @@ from cogitate.scheduler.engine.retention import Retention, cut
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import ScopeTrigger, recounts
 from cogitate.scheduler.engine.turn import Deferred, FinishedTick, WorldTurn
-from cogitate.scheduler.intake.fallbacks import Fallbacks
 from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED, KindEffects
 from cogitate.scheduler.journal.ends import LEFT, JobEnd, ends_at_boundary
 from cogitate.scheduler.journal.history import Change, note_served
@@ -55,15 +54,10 @@ class BegunTick(NamedTuple):
 
 
 class RunEngine:
-    """The steps of a tick on the state of a run: its boundary, `begin`, and what follows the world's turn, `end`.
+    """The steps of a tick on the state of a run: its boundary, `begin`, and what follows the world's turn, `end`."""
 
-    Args:
-        fallbacks: reads those that workers have staged.
-    """
-
-    def __init__(self, state: RunState, fallbacks: Fallbacks) -> None:
+    def __init__(self, state: RunState) -> None:
         self.state = state
-        self._fallbacks = fallbacks
         self._remembering = Remembering(coalesce=state.rules.coalesce)
         self._retention = Retention()
         self._begun = BegunTick()
@@ -284,9 +278,8 @@ class RunEngine:
         return closings
 
     def _made_ahead(self, row: DueJob) -> KindEffects | None:
-        """Return what the heuristic of a job gives, if this host has computed it in idle time or a worker staged it."""
-        made = self._ahead.made(row.key) if self._ahead is not None else None
-        return made if made is not None else self._fallbacks.read(row.key, row.fallback)
+        """Return what the heuristic of a job gives, if this host has computed it in idle time."""
+        return self._ahead.made(row.key) if self._ahead is not None else None
 
     def _closed(self, key: JobKey) -> OpenJob:
         """Take a job that has its end out of the open ones, and return it."""

@@ -134,7 +134,6 @@ class Claims:
         self._facts: dict[tuple[str, int], tuple[Facts, WorldFacts]] = {}  # by prefix and version: they never change
         self._claim = script(client, "claim")
         self._settle = script(client, "settle")
-        self._fallback = script(client, "fallback")
         self._beat = script(client, "beat")
         self._ready = script(client, "ready")
         self._unanswered: deque[tuple[str, JobKey, str]] = deque()  # run, key, token
@@ -268,16 +267,6 @@ class Claims:
         if result is not None and result.source == "llm" and job.model:
             note = note_of(job.key, job.model, job.ahead, result.usage, claim.tick)
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
-
-    def stage_fallback(self, claim: Claim, fallback: bytes) -> bool:
-        """Stage what a job's heuristic gives; return whether the job still has this attempt.
-
-        Raises:
-            RedisError: when the ledger cannot be reached.
-        """
-        run, key = claim.job.run, claim.job.key.text()
-        args: list[str | bytes] = [run_base(run), claim.incarnation, key, claim.token, fallback]
-        return bool(self._fallback(keys=[incarnation_key(run)], args=args))
 
     def states(self, claims: Sequence[Claim]) -> list[str]:
         """Return the states of these jobs: open, staged or dead; "" for one that has ended, or whose run is gone."""

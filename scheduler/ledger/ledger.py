@@ -152,13 +152,8 @@ class HostLedger:
         client.sadd(RUNS, run)
         return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]))
 
-    def collect(
-        self, tick: int, apply: Apply, expired: Sequence[str] = (), *, passes: bool = False
-    ) -> Collected | None:
+    def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected | None:
         """Return what is due at `tick`, and expire the leases of the attempts in `expired`. None: the ledger is away.
-
-        Args:
-            passes: whether the host passes the boundary after this look, so that it needs the fallbacks of open jobs.
 
         Raises:
             Fenced: when another host has taken the run.
@@ -166,7 +161,7 @@ class HostLedger:
         if self.away:
             return None
         with bound_contextvars(run=self.run, tick=tick):
-            answer = self._step(self._collect, [tick, apply, "1" if passes else "", *expired])
+            answer = self._step(self._collect, [tick, apply, *expired])
             if answer is None:
                 return None
             rows, attempts, beats, unclaimed, *shown = answer

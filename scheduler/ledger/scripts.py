@@ -15,7 +15,6 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "acquire": (),
     "claim": ("accounts", "retries"),
     "settle": ("accounts", "late", "corrections", "retries"),
-    "fallback": (),
     "beat": (),
     "ask_ready": ("fence",),
     "ready": (),

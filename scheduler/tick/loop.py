@@ -31,7 +31,6 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.turn import FinishedTick
-from cogitate.scheduler.intake.fallbacks import Fallbacks
 from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_boundary
 from cogitate.scheduler.journal.exported import ExportedJournal
 from cogitate.scheduler.journal.history import Change, changes_of, observed_again, read_journal
@@ -137,7 +136,7 @@ class RunLoop:
     ) -> None:
         self.ledger = ledger
         self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
-        self.engine = RunEngine(self.state, Fallbacks(rules.kinds))
+        self.engine = RunEngine(self.state)
         self.calls = WorldCalls(self.state)
         self._apply: Apply = apply
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None

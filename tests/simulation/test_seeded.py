@@ -41,17 +41,15 @@ def test_a_few_seeds_are_clean(server: Server) -> None:
     trials = Trials(server)
     assert any(scene_of_seed(seed, 0).story for seed in range(FEW)), "no seed plays the story"
     coverage: Coverage = Coverage()
-    forced = fallbacks = 0
+    forced = 0
     for seed in range(FEW):
         trial = trials.run(seed)
         assert trial.steps >= LEAST_STEPS
         coverage.update(trial.coverage)
         forced += trial.forced
-        fallbacks += trial.fallbacks
     assert {fault for _, fault in coverage} == {*FAULTS}
     assert {f"job {state}" for state in JOB_STATES} < {state for state, _ in coverage}
     assert forced, "no job ended dead, failed or late: too little goes wrong"
-    assert fallbacks, "no host has taken a fallback that a worker staged"
     assert len(empty_pairs(coverage)) < len(PAIRS) // 2
 
 

@@ -121,7 +121,6 @@ def scene_of(number: int) -> Scene:
         "hint_interval": HINTS,
         "tick_rate": None if number % 2 else PACE,
         "collect_garbage": "python",  # idle time is simulated, and a collection of all that tests have left is not
-        "stage_fallbacks": number % 3 != 1,
     }
     if chosen["tick_rate"] is not None:
         chosen["adaptive_latency"] = False

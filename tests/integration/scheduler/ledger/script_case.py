@@ -108,12 +108,8 @@ def settle(
 SAVED = '{"source":"cached","saved":true,"usage":{"calls":2,"tokens":30,"usd_micros":4}}'
 
 
-def collect(client: Redis, *lost: str, tick: int = 9, mode: str = "due", passes: str = "", seq: int = 4) -> Any:
-    return step(client, "collect", tick, mode, passes, *lost, seq=seq)
-
-
-def stage_fallback(client: Redis, fallback: str = "F", token: str = "t", incarnation: str = NONCE) -> Any:
-    return call(client, "fallback", incarnation, "k", token, fallback)
+def collect(client: Redis, *lost: str, tick: int = 9, mode: str = "due", seq: int = 4) -> Any:
+    return step(client, "collect", tick, mode, *lost, seq=seq)
 
 
 def advance(

@@ -217,7 +217,6 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "output_price": ANY,
     "minutes_per_tick": ((1, 60), (0, 61)),
     "morning": ((0, 1439), (-1, 1440)),
-    "batch": ((1, 100), (0, 101)),
     "limit_tokens": FROM_ONE,
     "real_day_tokens": FROM_ONE,
     "day_start": ((0.001, 1), (0, 1.001)),
@@ -467,3 +466,17 @@ def test_latencies_are_ticks_or_seconds_also_in_variables(monkeypatch: pytest.Mo
     rules = rules_of(settings, kinds(), no_brief)
     assert (rules.latency("plan"), rules.latency("act")) == (7, 50)
     assert kept_settings(keep_settings(settings)).latency == settings.latency
+
+
+@pytest.mark.parametrize("name", ["batch", "stage_fallbacks"])
+def test_a_removed_setting_is_refused_as_removed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name}.* there is no such setting any more: .*; remove it"):
+        Settings(**{name: 1})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cogitate.toml").write_text(f"{name} = 1\n")
+    with pytest.raises(ConfigurationError, match="any more"):
+        Settings()
+    (tmp_path / "cogitate.toml").unlink()
+    monkeypatch.setenv(f"COGITATE_{name.upper()}", "1")
+    with pytest.raises(ConfigurationError, match=f"COGITATE_{name.upper()}: there is no such setting any more"):
+        Settings()

@@ -27,7 +27,6 @@ from cogitate.scheduler.engine.remembering import Remembering
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import location_left
 from cogitate.scheduler.engine.turn import FinishedTick, WorldTurn
-from cogitate.scheduler.intake.fallbacks import Fallbacks
 from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import Core, ReadLine, TickNotes
 from cogitate.scheduler.latency.due_ticks import Bounds
@@ -57,7 +56,7 @@ class Run:
         )
         view = BudgetView(LimitTable(limits or {}), retry_share=0.0, guarantees={})
         self.state = RunState(run="r", rules=chosen, facts=Facts(), view=view)
-        self.engine, self.tick = RunEngine(self.state, Fallbacks(())), 0
+        self.engine, self.tick = RunEngine(self.state), 0
         self.turn(joins={owner: Profile(name=owner) for owner in (ANN, BOB)})
 
     def turn(

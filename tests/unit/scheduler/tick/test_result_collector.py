@@ -118,11 +118,9 @@ class FakeLedger:
         self.attempts: dict[str, Attempt] = {}
         self.beats: dict[str, int] = {}
         self.looks: list[tuple[float, tuple[str, ...]]] = []
-        self.passing: list[bool] = []  # of each look, whether it said that the boundary is passed after it
 
-    def collect(self, tick: int, apply: str, expired: Sequence[str] = (), *, passes: bool = False) -> Collected:
+    def collect(self, tick: int, apply: str, expired: Sequence[str] = ()) -> Collected:
         self.looks.append((self.now, tuple(expired)))
-        self.passing.append(passes)
         rows = [DueJob(key, "staged" if at <= self.now else "open", None, 1) for key, at in self.staged_at.items()]
         unclaimed = [row.key.text() for row in rows if row.state == "open"]
         return Collected(BoundaryInput(rows), self.attempts, self.beats, unclaimed)
@@ -195,18 +193,6 @@ def test_without_a_wait_it_looks_once_more() -> None:
     known = BoundaryInput([DueJob(FIRST, "open", None, 1)])
     assert states(waiting(ledger, 0.0)[0].gather(5, known, JOBS)) == {"staged"}
     assert len(ledger.looks) == 1
-
-
-@pytest.mark.parametrize(
-    ("wait", "silence", "passing"),
-    [(0.0, 0.0, [True]), (2.5, 0.0, [False, False, False, True]), (2.5, 2.0, [False, True])],
-)
-def test_the_last_look_says_that_the_boundary_is_passed(wait: float, silence: float, passing: list[bool]) -> None:
-    ledger = FakeLedger({FIRST: 99.0})
-    built, _ = waiting(ledger, wait)
-    built._life.silence = silence
-    built.gather(5, None, JOBS)
-    assert ledger.passing == passing
 
 
 def test_a_host_that_prefers_freshness_looks_at_every_boundary() -> None:
@@ -342,7 +328,7 @@ class Paused(FakeLedger):
         super().__init__({FIRST: 0.0})
         self.modes, self.went_on, self.waited = list(modes), 0, list[float]()
 
-    def collect(self, tick: int, apply: str, expired: Sequence[str] = (), *, passes: bool = False) -> Any:
+    def collect(self, tick: int, apply: str, expired: Sequence[str] = ()) -> Any:
         mode = self.modes.pop(0)
         if mode == "away":
             return None

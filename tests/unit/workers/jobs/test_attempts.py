@@ -6,7 +6,9 @@ import pytest
 
 from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import register
-from cogitate.workers.jobs.attempt import AttemptOutcome
+from cogitate.workers.jobs import attempt as module
+from cogitate.workers.jobs.attempt import AttemptOutcome, Attempts
+from cogitate.workers.jobs.capture import Capture
 from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
@@ -50,6 +52,35 @@ def test_of_a_call_that_raised_the_whole_reservation_counts_as_spent() -> None:
     assert (outcome.result.usage, outcome.used, outcome.result.unreported) == (RESERVED, RESERVED, True)
     assert (outcome.result.failure, outcome.failure) == ("asking_failed", "asking_failed")
     assert (outcome.result.source, outcome.result.reason, outcome.result.model) == ("heuristic", "failed", "default")
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("layer", ["capture", "judge", "failed", "count"])
+def test_a_fault_of_the_worker_after_a_paid_call_ends_with_the_heuristic_and_what_the_call_cost(
+    monkeypatch: pytest.MonkeyPatch, layer: str, saved: bool
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("somewhere")
+
+    broken = {
+        "capture": (Capture, "keep"),
+        "judge": (Attempts, "_judge"),
+        "failed": (Attempts, "_failed"),
+        "count": (module, "_count"),
+    }[layer]
+    monkeypatch.setattr(*broken, fail)
+    answer = ModelAnswer(usage=USED, value=Said(text="La."), prompt_tokens=9)
+    given = CallResult(answer, saved=saved) if layer != "failed" else failed("server")._replace(saved=saved)
+    outcome = attempt(given, number=1)
+    spent = Cost() if saved else USED
+    assert outcome.result is not None
+    assert (outcome.used, outcome.result.usage, outcome.result.unreported) == (spent, spent, False)
+    assert (outcome.result.source, outcome.result.failure, outcome.failure) == (
+        "heuristic",
+        "asking_failed",
+        "asking_failed",
+    )
+    assert outcome.result.effects
 
 
 def test_a_failure_that_may_pass_is_tried_again_after_a_pause_that_doubles() -> None:

@@ -17,7 +17,8 @@ from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.calls import ASKING_FAILED, PROBE_WITHIN, Calls
+from cogitate.workers.jobs.call_layers import ASKING_FAILED
+from cogitate.workers.jobs.calls import PROBE_WITHIN, Calls
 from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure

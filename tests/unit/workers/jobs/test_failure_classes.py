@@ -51,7 +51,7 @@ CLASSES = {
     "unmet",
     "other",
 }
-WRITERS = ("workers/jobs/attempt.py", "workers/jobs/calls.py")  # where a job's failure gets its class
+WRITERS = ("workers/jobs/attempt.py", "workers/jobs/call_layers.py")  # where a job's failure gets its class
 
 
 def test_the_set_is_closed() -> None:

@@ -15,6 +15,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.gate.gate import Entered, Refused
+from cogitate.workers.jobs.call_layers import Gating, RealDayLimit
 from cogitate.workers.jobs.calls import Calls
 from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
@@ -93,9 +94,8 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
     chosen = Settings.tuned(real_day_tokens=1_000, **settings)
     calls = Calls(client, chosen, models, threading.Event())  # type: ignore[arg-type]
     calls._gate.close()
-    calls._gate = gate  # type: ignore[assignment]
     day = RealDay(client, chosen, lambda: "2026-03-01")
-    calls._day = day
+    calls._layers = (*calls._layers[:3], RealDayLimit(day), Gating(gate))  # type: ignore[arg-type]
     return calls, day
 
 

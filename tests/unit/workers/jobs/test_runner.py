@@ -76,9 +76,7 @@ class Worker:
         self.beating: list[tuple[str, str]] = []
         self.probed: list[str] = []
         made: Any = self
-        self.staging: list[str] = []  # tokens
-        self.staged: list[str] = []
-        self.runner = Runner(FakeRedis(), made.ledger, made, Settings(), made, SimpleNamespace(of=self.stage))
+        self.runner = Runner(FakeRedis(), made.ledger, made, Settings(), made)
         self.runner._attempts = made
 
     @contextmanager
@@ -87,15 +85,8 @@ class Worker:
         yield
         self.beating.pop()
 
-    @contextmanager
-    def stage(self, claim: Claim) -> Iterator[None]:
-        self.staging.append(claim.token)
-        yield
-        assert self.ledger.settled[-1][0] == claim.token, "it goes on until the attempt is settled"
-        self.staged.append(self.staging.pop())
-
     def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
-        assert (self.beating, self.staging) == ([("town", "now")], [claim.token])
+        assert self.beating == [("town", "now")]
         assert 0 < deadline - time.monotonic() <= Settings().job_deadline
         self.adjustments.append(adjustment)
         return self.outcomes.pop(0)
@@ -134,7 +125,6 @@ def test_a_job_that_is_freed_is_tried_again_with_what_was_learned() -> None:
     assert worker.run() == "staged"
     assert [(token, failure) for token, _, _, failure in worker.ledger.settled] == [("t1", "server"), ("t2", "")]
     assert worker.adjustments == [NO_ADJUSTMENT, adjustment]
-    assert worker.staged == ["t1", "t2"]
 
 
 def test_a_result_tells_of_each_attempt_at_a_model_how_long_it_took_and_what_it_used(
@@ -177,16 +167,15 @@ def test_an_attempt_is_counted_by_its_kind_source_failure_and_model(
     assert found == [counted]
 
 
-@pytest.mark.parametrize("fallbacks", [True, False])
-def test_a_runner_that_is_closed_closes_all_that_it_has_opened(fallbacks: bool) -> None:
+def test_a_runner_that_is_closed_closes_all_that_it_has_opened() -> None:
     closed: list[str] = []
     worker = Worker([], [])
-    parts = ("models", "attempts", "heartbeat", "fallbacks")
+    parts = ("models", "attempts", "heartbeat")
     for part in parts:
         made: Any = SimpleNamespace(close=lambda part=part: closed.append(part))
-        setattr(worker.runner, f"_{part}", made if part != "fallbacks" or fallbacks else None)
+        setattr(worker.runner, f"_{part}", made)
     worker.runner.close()
-    assert closed == [*parts[:3], *(["fallbacks"] if fallbacks else [])]
+    assert closed == [*parts]
 
 
 def test_a_process_that_is_about_to_end_leaves_the_next_attempt_to_others() -> None:

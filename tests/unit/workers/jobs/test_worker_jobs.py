@@ -19,7 +19,6 @@ from cogitate.tasks.job import JobKey
 from cogitate.workers.jobs import model_lane
 from cogitate.workers.jobs import runner as module
 from cogitate.workers.jobs.combined import CombinedRedis
-from cogitate.workers.jobs.fallbacks import FallbackStaging
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.runner import Runner
@@ -46,7 +45,7 @@ class Process:
         self.done.append(("connect", url, timeout, how))
         return self.client
 
-    def runner(self, client: Any, claims: Any, heartbeat: Any, settings: Any, kept: Any, fallbacks: Any) -> Any:
+    def runner(self, client: Any, claims: Any, heartbeat: Any, settings: Any, kept: Any) -> Any:
         self.runners.append(
             {
                 "client": client,
@@ -54,7 +53,6 @@ class Process:
                 "heartbeat": heartbeat,
                 "settings": settings,
                 "kept": kept,
-                "fallbacks": fallbacks,
             }
         )
         return SimpleNamespace(
@@ -96,17 +94,6 @@ def test_the_runner_shares_one_ledger_and_beats_five_times_in_a_lease(process: P
     assert (heartbeat._beat, heartbeat._interval) == (claims.beat, 2.0)
     assert isinstance(kept, KeptResults)
     assert (kept._claims, kept._interval) == (claims, 2.0)
-
-
-@pytest.mark.parametrize("stages", [True, False])
-def test_a_process_stages_fallbacks_if_its_settings_say_so(
-    process: Process, monkeypatch: pytest.MonkeyPatch, stages: bool
-) -> None:
-    monkeypatch.setattr(module, "Settings", lambda: SETTINGS.model_copy(update={"stage_fallbacks": stages}))
-    module.warm_up()
-    (runner,) = process.runners
-    assert isinstance(runner["fallbacks"], FallbackStaging) is stages
-    assert not stages or runner["fallbacks"]._claims is runner["claims"]
 
 
 def test_every_process_has_a_name_of_its_own(process: Process) -> None:

@@ -78,39 +78,19 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
 def test_each_hint_lies_in_the_queue_of_its_kind_in_order(broker: Broker) -> None:
     jobs = [job("agent:ada"), job("agent:ben", "reflect"), job("agent:cleo")]
     assert Publisher(SETTINGS).publish(jobs) == 3
-    assert [check_hint(hint, "plan") for hint in broker.hints("plan")] == [(jobs[0].id,), (jobs[2].id,)]
-    assert [check_hint(hint, "reflect") for hint in broker.hints("reflect")] == [(jobs[1].id,)]
+    assert [check_hint(hint, "plan") for hint in broker.hints("plan")] == [jobs[0].id, jobs[2].id]
+    assert [check_hint(hint, "reflect") for hint in broker.hints("reflect")] == [jobs[1].id]
     tags = [hint["properties"]["delivery_tag"] for kind in ("plan", "reflect") for hint in broker.hints(kind)]
     assert [tag[-8:] for tag in tags] == ["00000000", "00000002", "00000001"]
     assert len({tag[:-8] for tag in tags}) == 1
     assert {len(tag) for tag in tags} == {36}
 
 
-def test_a_batch_is_one_message_for_several_jobs_of_a_kind(broker: Broker) -> None:
-    jobs = [job('agent:"ada" \u65e5'), job("agent:ben", "reflect"), *(job(f"agent:c{n}") for n in range(4))]
-    assert Publisher(SETTINGS.model_copy(update={"batch": 2})).publish(jobs) == 6
-    plans = [one.id for one in jobs if one.key.kind == "plan"]
-    assert [check_hint(hint, "plan") for hint in broker.hints("plan")] == [
-        tuple(plans[:2]),
-        tuple(plans[2:4]),
-        tuple(plans[4:]),
-    ]
-    assert [check_hint(hint, "reflect") for hint in broker.hints("reflect")] == [(jobs[1].id,)]
-    first, _, last = broker.hints("plan")
-    assert first["headers"]["id"] == plans[0]
-    assert first["headers"]["argsrepr"] == f"{display_args(jobs[0])} · and 1 more"
-    assert last["headers"]["argsrepr"] == display_args(jobs[-1])
-    tags = {hint["properties"]["delivery_tag"] for kind in ("plan", "reflect") for hint in broker.hints(kind)}
-    assert len(tags) == 4
-
-
-@pytest.mark.parametrize("batch", [1, 10])
-def test_hints_of_jobs_that_ask_a_model_lie_in_a_list_of_their_own(broker: Broker, batch: int) -> None:
+def test_hints_of_jobs_that_ask_a_model_lie_in_a_list_of_their_own(broker: Broker) -> None:
     jobs = [job("agent:ada", model="m"), job("agent:ben"), job("agent:cleo", model="m")]
-    assert Publisher(SETTINGS.model_copy(update={"batch": batch})).publish(jobs) == 3
+    assert Publisher(SETTINGS).publish(jobs) == 3
     found = {
-        priority: [job_id for hint in broker.hints("plan", priority) for job_id in check_hint(hint, "plan")]
-        for priority in (QUICK, ASKING)
+        priority: [check_hint(hint, "plan") for hint in broker.hints("plan", priority)] for priority in (QUICK, ASKING)
     }
     assert found == {QUICK: [jobs[1].id], ASKING: [jobs[0].id, jobs[2].id]}
 
@@ -179,4 +159,4 @@ def test_what_flower_shows_is_in_the_message(broker: Broker) -> None:
     (hint,) = broker.hints("plan")
     headers = hint["headers"]
     assert (headers["argsrepr"], headers["kwargsrepr"]) == ('"50%(id)s" é · tick 420 · ≤ 1 call', "town · due 425")
-    assert (headers["id"], check_hint(hint, "plan")) == (odd.id, (odd.id,))
+    assert (headers["id"], check_hint(hint, "plan")) == (odd.id, odd.id)
