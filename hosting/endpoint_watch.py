@@ -43,7 +43,7 @@ class EndpointWatch:
         """Look through the jobs that ended at a tick."""
         self._since, self._tick = self._since or tick, tick
         ends = {ended.key: ended for ended in outcome.core.ended}
-        for note in outcome.notes:
+        for note in outcome.notes.ended:
             if note.key in ends:
                 note_shortfall(self._shortfalls, ends[note.key], note, note.model, tick, outcome.core.minute)
             opened_by = breaker_cause(note)

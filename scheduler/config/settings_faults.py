@@ -24,7 +24,6 @@ UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSErro
 SECRET = ("redis_url", "broker_url", "api_key", "gateway_token", "endpoints")  # no message shows their values
 
 
-#: Settings of features that this version does not have any more.
 LARGEST = 1_000_000  # bytes of the file
 LONGEST_NAME = 100  # characters of a name, as a message shows it
 NAMED = 5  # faults that a message names; it counts the rest

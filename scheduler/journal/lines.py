@@ -158,7 +158,7 @@ class Retried(NamedTuple):
 class TickNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The part of a tick's line that the digest does not cover."""
 
-    epoch: int
+    epoch: int = 0  # of the host that commits it
     ended: tuple[EndNote, ...] = ()
     late: tuple[EndNote, ...] = ()
     corrected: tuple[Correction, ...] = ()

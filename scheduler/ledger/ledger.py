@@ -69,6 +69,13 @@ class Write(NamedTuple):
         return (self.command, self.key, len(self.args), *self.args)
 
 
+class Records(NamedTuple):
+    """Records of jobs that end with a tick, for a hash of the ledger; `lua/parts.lua` says what follows from each."""
+
+    name: str  # of the hash, without the run's prefix
+    jobs: Sequence[tuple[JobKey, bytes]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Commit:
     """One tick, as `advance` writes it."""
@@ -77,8 +84,7 @@ class Commit:
     line: bytes  # of the journal
     digest: str
     chain: str
-    awaited: Sequence[tuple[JobKey, bytes]]  # jobs whose answer may still come, each as the host keeps it
-    charged: Sequence[tuple[JobKey, bytes]]  # closed jobs that admission counts in full, each as the host keeps it
+    records: Sequence[Records]  # of jobs that end with it
     closed: Sequence[JobKey]
     windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
     writes: Sequence[Write]
@@ -178,12 +184,9 @@ class HostLedger:
         Raises:
             Fenced: when another host has taken the run; nothing was written.
         """
-        args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.awaited)]
-        for key, record in commit.awaited:
-            args += (key.text(), record)
-        args.append(len(commit.charged))
-        for key, record in commit.charged:
-            args += (key.text(), record)
+        args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.records)]
+        for name, jobs in commit.records:
+            args += (name, len(jobs), *(part for key, record in jobs for part in (key.text(), record)))
         args += (len(commit.closed), *(key.text() for key in commit.closed))
         args.append(len(commit.windows))
         for window in commit.windows:

@@ -171,7 +171,7 @@ class RunLoop:
         # The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
-        restored = restore(ledger, self.state)
+        restored = restore(ledger, self.state, self.engine.parts)
         for one in self.state.left_out:
             log.warning("memory.unreadable", run=ledger.run, owner=one.owner, number=one.number, why=one.why)
         self.tick = restored.tick  # the last committed tick
@@ -180,7 +180,7 @@ class RunLoop:
         self.restored = restored.checkpoint  # the world's last checkpoint, or None
         self.checkpoint_tick = restored.checkpoint_tick  # of the world's last one
         history = FigureHistory.load(ledger.store, self.state.facts.minute(self.tick))
-        self._committer = Committer(ledger, self.state, restored.windows, restored.seals, history)
+        self._committer = Committer(ledger, self.state, self.engine.parts, restored.windows, restored.seals, history)
         self._trimmer = (
             JournalTrimmer(ledger, self.state, keep=journal_keep, exported=exported) if journal_keep else None
         )
@@ -291,7 +291,7 @@ class RunLoop:
         with self.changing:
             finished = self.engine.end(number, turn, controls, away=away)
         self.ended.note(finished)
-        self._ends = tuple(ends_after_turn(self.ledger.run, finished.core, finished.notes))
+        self._ends = tuple(ends_after_turn(self.ledger.run, finished.core, finished.notes.ended))
         self.ends += self._ends
         commit = self._committer.commit(
             number, finished, checkpoint, self.digest, self.chain, self._host_pace(), self._posted

@@ -30,9 +30,10 @@ import cogitate.tasks.recount
 import tests.simulation.seeded.model
 from cogitate.memory.policies.window import buffer
 from cogitate.memory.seal import Seal
+from cogitate.scheduler.engine.admitting import Admitting
+from cogitate.scheduler.engine.answer_times import AnswerTimes
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.corrections import Corrections
-from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.late_answers import LateAnswers
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.retention import Retention
@@ -155,20 +156,20 @@ def retries_seen_by_admission() -> AbstractContextManager[Any]:
 
 def reservation_shrunk_at_settle() -> AbstractContextManager[Any]:
     """Admission sees what the ledger holds now, not what the journal says."""
-    decide = RunEngine._decide
+    decide = Admitting._decide
 
-    def changed(self: RunEngine, *rest: Any, **more: Any) -> Any:
+    def changed(self: Admitting, *rest: Any, **more: Any) -> Any:
         actor = current()
         if actor is not None:
             client = actor.process._cluster.server.plain  # type: ignore[attr-defined]
-            store = RunStore.open(client, self.state.run)
-            for field in list(self.state.view.held):
+            store = RunStore.open(client, self._state.run)
+            for field in list(self._state.view.held):
                 window, scope, unit = field.split("|")
                 told = client.hmget(store.window_key(window), f"{scope}|{unit}|reserved", f"{scope}|{unit}|spent")
-                self.state.view.held[field] = sum(int(amount or 0) for amount in told)
+                self._state.view.held[field] = sum(int(amount or 0) for amount in told)
         return decide(self, *rest, **more)
 
-    return patch.object(RunEngine, "_decide", changed)
+    return patch.object(Admitting, "_decide", changed)
 
 
 def leases_by_wall_clock() -> AbstractContextManager[Any]:
@@ -268,13 +269,13 @@ def answers_forgotten() -> AbstractContextManager[Any]:
 
 def guesses_unjournalled() -> AbstractContextManager[Any]:
     """A job that ends late counts as slow at once, and the journal has nothing of it."""
-    learn = RunEngine._learn_overdue
+    learn = AnswerTimes._learn_overdue
 
-    def changed(self: RunEngine, *facts: Any) -> tuple[()]:
+    def changed(self: AnswerTimes, *facts: Any) -> tuple[()]:
         learn(self, *facts)
         return ()
 
-    return patch.object(RunEngine, "_learn_overdue", changed)
+    return patch.object(AnswerTimes, "_learn_overdue", changed)
 
 
 def times_taken_again() -> AbstractContextManager[Any]:

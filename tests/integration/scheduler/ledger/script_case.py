@@ -124,9 +124,9 @@ def advance(
     seq: int = 4,
     mode: str = "due",
 ) -> Any:
-    args: list[Any] = [tick, "line", "digest", "chain", mode, len(awaited)]
-    args += [part for key in awaited for part in (key, f"awaits {key}")]
-    args += [len(charged), *(part for key in charged for part in (key, f"charges {key}"))]
+    args: list[Any] = [tick, "line", "digest", "chain", mode, 2]
+    args += ["awaited", len(awaited), *(part for key in awaited for part in (key, f"awaits {key}"))]
+    args += ["charged", len(charged), *(part for key in charged for part in (key, f"charges {key}"))]
     args += [len(closed), *closed, len(windows), *(part for found in windows for part in found), *writes]
     return step(client, "advance", *args, seq=seq)
 

@@ -466,17 +466,3 @@ def test_latencies_are_ticks_or_seconds_also_in_variables(monkeypatch: pytest.Mo
     rules = rules_of(settings, kinds(), no_brief)
     assert (rules.latency("plan"), rules.latency("act")) == (7, 50)
     assert kept_settings(keep_settings(settings)).latency == settings.latency
-
-
-@pytest.mark.parametrize("name", ["batch", "stage_fallbacks"])
-def test_a_removed_setting_is_refused_as_removed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name}.* there is no such setting any more: .*; remove it"):
-        Settings(**{name: 1})
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "cogitate.toml").write_text(f"{name} = 1\n")
-    with pytest.raises(ConfigurationError, match="any more"):
-        Settings()
-    (tmp_path / "cogitate.toml").unlink()
-    monkeypatch.setenv(f"COGITATE_{name.upper()}", "1")
-    with pytest.raises(ConfigurationError, match=f"COGITATE_{name.upper()}: there is no such setting any more"):
-        Settings()

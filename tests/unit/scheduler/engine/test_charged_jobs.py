@@ -15,7 +15,7 @@ from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.engine import corrections as module
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.corrections import Charged, Corrections
-from cogitate.scheduler.engine.ended_jobs import EndedJobs
+from cogitate.scheduler.engine.job_records import JobRecords
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.journal import run_totals
 from cogitate.scheduler.journal.lines import Ended, EndNote
@@ -104,10 +104,10 @@ def commands(writes: Sequence[Write]) -> dict[str, list[Any]]:
 
 def test_the_ledger_hears_of_what_is_new_and_of_what_is_over_once() -> None:
     jobs = charged("late", "dead")
-    records = jobs.take_records()
+    records = jobs.take_records().jobs
     assert [name for name, _ in records] == [key(0), key(1)]
     assert msgspec.json.decode(records[1][1], type=Charged) == jobs.charged[key(1)]
-    assert (jobs.take_records(), jobs.take_writes()) == ([], [])
+    assert (jobs.take_records().jobs, jobs.take_writes()) == ([], [])
     jobs.take([learned(0), learned(7)], view())
     gone = [key(0).text()]
     assert commands(jobs.take_writes()) == {"charged": gone, "unsettled": gone, "corrections": [*gone, key(7).text()]}
@@ -117,18 +117,18 @@ def test_the_ledger_hears_of_what_is_new_and_of_what_is_over_once() -> None:
 def test_a_job_that_is_known_in_the_tick_of_its_end_never_comes_to_the_ledger() -> None:
     jobs = charged("late")
     jobs.take([learned(0)], view())
-    assert jobs.take_records() == []
+    assert jobs.take_records().jobs == []
     assert commands(jobs.take_writes()) == {"corrections": [key(0).text()]}
 
 
 def test_who_resumes_remembers_the_same() -> None:
     store, jobs = RunStore.of(FakeRedis(), "town", "now"), charged("late", "dead")
-    for name, raw in jobs.take_records():
+    for name, raw in jobs.take_records().jobs:
         store.client.hset(store.key("charged"), name.text(), raw)
     resumed = Corrections()
     resumed.load(store)
     assert resumed.charged == jobs.charged
-    assert resumed.take_records() == []
+    assert resumed.take_records().jobs == []
 
 
 def test_of_too_many_the_newest_are_remembered_and_those_of_this_tick_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ class Note(msgspec.Struct):
 
 
 def test_a_record_that_the_ledger_does_not_have_yet_is_not_removed_there() -> None:
-    jobs = EndedJobs[Note]()
+    jobs = JobRecords[Note]()
     jobs.remember(key(1), Note("b"))
     jobs.remember(key(0), Note("a"))
     jobs.drop(key(1))
@@ -173,7 +173,7 @@ def test_a_record_that_the_ledger_does_not_have_yet_is_not_removed_there() -> No
 
 
 def test_whatever_the_order_of_ends_the_ledger_is_written_in_the_order_of_keys() -> None:
-    jobs, keys = EndedJobs[Note](), [key(ordinal, kind) for ordinal in range(8) for kind in ("act", "plan")]
+    jobs, keys = JobRecords[Note](), [key(ordinal, kind) for ordinal in range(8) for kind in ("act", "plan")]
     for one in reversed(keys):
         jobs.remember(one, Note("x"))
     assert [found for found, _ in jobs.take_records()] == sorted(keys)

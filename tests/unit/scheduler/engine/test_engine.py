@@ -22,7 +22,10 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.answer_times import AnswerTimes
+from cogitate.scheduler.engine.corrections import Corrections
 from cogitate.scheduler.engine.engine import RunEngine
+from cogitate.scheduler.engine.late_answers import LateAnswers
 from cogitate.scheduler.engine.remembering import Remembering
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import location_left
@@ -154,7 +157,7 @@ def test_a_job_without_a_result_counts_in_full_until_it_is_corrected(run: Run) -
     key = run.asked()
     done = run.turn(rows=[row(key, "open")])
     assert done.core.ended[0].reason == "late"
-    assert (run.held(), [*run.state.corrections.charged]) == (30, [key])
+    assert (run.held(), [*run.engine.part(Corrections).charged]) == (30, [key])
 
 
 @pytest.mark.parametrize(
@@ -193,7 +196,7 @@ def test_changes_are_handed_on_in_the_order_of_ends_and_then_of_late_answers(run
     ]
     done = run.engine.end(run.tick + 1, WorldTurn())
     assert [end.key for end in done.core.late] == [late]
-    assert [note.key for note in done.late] == [late]
+    assert [note.key for note in done.notes.late] == [late]
     assert run.state.warnings["job.late_answer_unused"] == 0
 
 
@@ -230,8 +233,8 @@ def test_an_answer_that_waits_for_its_due_tick_counts_as_what_it_used(run: Run) 
     timed = [Timed(key, "default", 0, 1, USED), Timed(other, "default", 0, 1, Cost())]
     run.engine.begin(4, BoundaryInput([], timed=timed))
     assert run.held() == 37
-    done = run.engine.end(4, WorldTurn())
-    assert [(item.job.key, item.answered) for item in done.answered] == [(key, USED)]
+    run.engine.end(4, WorldTurn())
+    assert [(item.job.key, item.answered) for item in run.engine.part(AnswerTimes)._answered] == [(key, USED)]
     run.tick = 4
     run.turn(rows=[row(key), row(other)])
     assert run.held() == 14
@@ -241,7 +244,7 @@ def test_a_late_answer_that_is_of_no_use_is_counted(run: Run) -> None:
     key = run.asked()
     run.turn(rows=[row(key, "open")])
     (guess,) = run.state.streams[ANN].live("reflection")
-    assert [*run.state.late.awaited] == [key]
+    assert [*run.engine.part(LateAnswers).awaited] == [key]
     run.state.streams[ANN].archive(guess.number, run.tick)
     late = LateAnswer(key, row(key).result)
     done = run.turn(boundary=BoundaryInput([], late_answers=[late]))
@@ -325,7 +328,7 @@ def test_repairs_are_made_with_the_first_tick_of_each_ten_minutes_from_their_hou
         made.append(given["tick"])
         return []
 
-    monkeypatch.setattr("cogitate.scheduler.engine.engine.admit_repairs", repaired)
+    monkeypatch.setattr("cogitate.scheduler.engine.admitting.admit_repairs", repaired)
     for tick in range(2, 41):
         run.turn(away=tick == 30)
     assert made == [20, 40], "and not while the ledger is away"
@@ -432,7 +435,7 @@ def test_what_an_owner_that_has_left_observed_is_nothing_to_repeat() -> None:
         found = remembering.take_in(streams, told * 2, 1, Facts().limits)
         assert (len(found.observed), [repeat.number for repeat in found.repeated]) == (1, [1]), left
         assert [entry.text for entry in streams[ANN].live()] == ["The forge is cold."]
-        remembering.forget(ANN)
+        remembering._indexes.pop(ANN, None)
 
 
 def test_an_owner_that_leaves_is_forgotten_with_its_repeats() -> None:
@@ -440,7 +443,7 @@ def test_an_owner_that_leaves_is_forgotten_with_its_repeats() -> None:
     run.turn(joins={ANN: Profile(name="Ann"), BOB: Profile(name="Bob")})
     run.turn(observed=[(ANN, seen("The forge is cold.", 1)), (BOB, seen("The forge is cold.", 1))])
     run.turn(leaves=[ANN])
-    assert run.engine._remembering._indexes.keys() == {BOB}
+    assert run.engine.part(Remembering)._indexes.keys() == {BOB}
 
 
 def test_repeats_are_kept_where_each_statement_counts() -> None:

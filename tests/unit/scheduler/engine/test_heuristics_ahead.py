@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +12,7 @@ import cogitate.scheduler.engine.boundary
 import cogitate.scheduler.engine.run_state
 from cogitate import Observation, Profile, TickLoop
 from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.engine.boundary import cancelled
 from cogitate.scheduler.engine.heuristics_ahead import HeuristicsAhead
 from cogitate.scheduler.engine.open_jobs import OpenJob, OpenJobs
 from cogitate.scheduler.intake.kind_effects import KindEffects, made_without_model
@@ -102,7 +103,7 @@ def test_what_was_made_is_kept_until_the_job_ends() -> None:
     assert idle.ahead.made(item.job.key) is None
     idle.work(1.0)
     assert idle.ahead.made(item.job.key) == KindEffects((), f"made for {ANN}")
-    idle.ahead.forget(item.job.key)
+    idle.ahead.ended(cast(Any, None), cancelled(item), item)
     assert idle.ahead.made(item.job.key) is None
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, cast
+
 import msgspec
 import pytest
 from fakeredis import FakeRedis
@@ -11,10 +14,13 @@ from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import LeftOut
+from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine import late_answers
 from cogitate.scheduler.engine.boundary import Closing, close_due
 from cogitate.scheduler.engine.late_answers import Awaited, LateAnswers, ProvisionalEntry, tells_all_of
 from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.run_data import RunData, Streams
 from cogitate.scheduler.ledger.answers import DueJob, JobState, LateAnswer
 from cogitate.scheduler.ledger.claims import Result
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -36,6 +42,13 @@ def answer(owner: str = ANN, text: str = "a thought") -> Result:
     return Result(effects=(append,), source="llm", usage=USED, model="m", prompt="p")
 
 
+def data_of(streams: Mapping[str, Stream], *left_out: LeftOut) -> RunData:
+    """The data of a run that has these streams."""
+    run = RunData(run="r", rules=cast(Any, None), facts=Facts(), view=cast(Any, None))
+    run.streams, run.left_out = Streams(streams), [*left_out]
+    return run
+
+
 class Run:
     """Two owners, who saw three things each, and the end of some jobs."""
 
@@ -44,7 +57,7 @@ class Run:
         for stream in self.streams.values():
             for i in range(3):
                 stream.append(seen(f"{i}"), 1)
-        self.late = LateAnswers()
+        self.late = LateAnswers(data_of(self.streams))
 
     def end(self, *items: OpenJob, state: JobState = "open", claims: int = 1, minute: int = 60) -> list[Closing]:
         jobs = {item.job.key: item for item in items}
@@ -85,8 +98,8 @@ KEY = JOB.job.key
 def test_an_answer_is_awaited_while_what_stands_in_its_place_does(run: Run, state: JobState) -> None:
     run.end(JOB, state=state)
     assert run.late.awaited == {KEY: Awaited(60, (ProvisionalEntry(ANN, 4),))}
-    assert run.late.take_records() == [(KEY, b'{"minute":60,"made":[["agent:ann",4]]}')]
-    assert run.late.take_records() == []
+    assert run.late.take_records().jobs == [(KEY, b'{"minute":60,"made":[["agent:ann",4]]}')]
+    assert run.late.take_records().jobs == []
     assert run.forget() == {KEY}
     run.streams[ANN].archive(4, 6)
     assert run.forget() == set()
@@ -134,7 +147,7 @@ def test_what_lasts_no_tick_is_never_written(run: Run) -> None:
     run.end(JOB)
     run.streams[ANN].archive(4, 5)
     assert run.forget() == set()
-    assert (run.late.take_records(), run.late.take_writes()) == ([], [])
+    assert (run.late.take_records().jobs, run.late.take_writes()) == ([], [])
 
 
 def test_nobody_is_awaited_for_owners_that_leave(run: Run) -> None:
@@ -206,14 +219,14 @@ def test_what_cannot_be_read_or_nobody_awaits_is_removed(run: Run, offer: LateAn
 def test_a_host_that_resumes_awaits_the_same_in_the_same_order(run: Run) -> None:
     for tick, minute in ((9, 60), (2, 61), (3, 61)):
         run.end(asking(open_job(tick=tick)), minute=minute)
-    client, kept = FakeRedis(), dict(run.late.take_records())
+    client, kept = FakeRedis(), dict(run.late.take_records().jobs)
     client.hset(PREFIX + "awaited", mapping={key.text(): raw for key, raw in reversed(kept.items())})
-    resumed = LateAnswers()
-    resumed.load(RunStore(client, PREFIX), run.streams)
+    resumed = LateAnswers(data_of(run.streams))
+    resumed.load(RunStore(client, PREFIX))
     assert list(resumed.awaited.items()) == list(run.late.awaited.items())
     run.streams[ANN].archive(4, 6)
     with pytest.raises(ValueError, match="not provisional"):
-        LateAnswers().load(RunStore(client, PREFIX), run.streams)
+        LateAnswers(data_of(run.streams)).load(RunStore(client, PREFIX))
 
 
 def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:
@@ -260,9 +273,9 @@ def test_a_summary_stands_for_another_that_tells_no_further(
 def test_who_lacks_an_entry_is_awaited_no_more_and_the_ledger_forgets_it(run: Run) -> None:
     run.end(JOB, asking(open_job(ordinal=1)))
     client = FakeRedis()
-    client.hset(PREFIX + "awaited", mapping={key.text(): raw for key, raw in run.late.take_records()})
-    resumed = LateAnswers()
-    resumed.load(RunStore(client, PREFIX), run.streams, [(ANN, 4)])
+    client.hset(PREFIX + "awaited", mapping={key.text(): raw for key, raw in run.late.take_records().jobs})
+    resumed = LateAnswers(data_of(run.streams, LeftOut(ANN, 4, "odd")))
+    resumed.load(RunStore(client, PREFIX))
     assert [key.ordinal for key in resumed.awaited] == [1]
     assert [(write.key, write.args) for write in resumed.take_writes()] == [
         ("awaited", (KEY.text(),)),

@@ -13,7 +13,7 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.retention import Retention, cut
-from cogitate.scheduler.engine.streams import Streams
+from cogitate.scheduler.engine.run_data import Streams
 from cogitate.tasks.job import Reads
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job, seen
 

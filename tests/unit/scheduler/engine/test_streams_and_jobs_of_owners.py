@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.engine.open_jobs import OpenJobs
-from cogitate.scheduler.engine.streams import Streams
+from cogitate.scheduler.engine.run_data import Streams
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job, seen
 
 

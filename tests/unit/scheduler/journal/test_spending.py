@@ -27,34 +27,20 @@ def note(key: JobKey, usage: Cost = ONE, **fields: Any) -> EndNote:
 
 def test_a_job_that_ends_carries_what_its_earlier_attempts_used() -> None:
     retries = Retries()
-    retries.see([RetriedAttempt("a", PLAN, ONE), RetriedAttempt("b", PLAN, TWO), RetriedAttempt("c", ACT, FOUR)])
-    plan, summary = retries.close([note(PLAN, FOUR, retried=ONE), note(SUM)])
+    shown = [RetriedAttempt("a", PLAN, ONE), RetriedAttempt("b", PLAN, TWO), RetriedAttempt("c", ACT, FOUR)]
+    plan, summary = retries.close(shown, [note(PLAN, FOUR, retried=ONE), note(SUM)])
     assert (plan.key, plan.usage, plan.retried) == (PLAN, FOUR, FOUR), "what was known before, and both attempts"
     assert summary == note(SUM)
-    assert retries.rest([PLAN, SUM], [ACT]) == (), "of what is open still the end carries it"
+    assert retries.rest(shown, [PLAN, SUM], [ACT]) == (), "of what is open still the end carries it"
     assert retries.take_writes() == [Write("HDEL", "retries", ("a", "b"))]
     assert retries.take_writes() == [], "once"
 
 
 def test_what_is_heard_of_after_a_jobs_end_is_charged_at_once_and_once() -> None:
     retries = Retries()
-    retries.see([RetriedAttempt("b", PLAN, TWO), RetriedAttempt("a", ACT, ONE)])
-    assert retries.rest([SUM], [ACT]) == (Retried(PLAN, TWO),)
+    shown = [RetriedAttempt("b", PLAN, TWO), RetriedAttempt("a", ACT, ONE)]
+    assert retries.rest(shown, [SUM], [ACT]) == (Retried(PLAN, TWO),)
     assert retries.take_writes() == [Write("HDEL", "retries", ("b",))]
-    assert retries.rest() == (), "it was shown for one tick"
-
-
-def test_a_late_answer_is_charged_by_itself_only_where_nothing_else_says_what_it_cost() -> None:
-    retries = Retries()
-    late = [note(PLAN, ONE), note(ACT, TWO), note(SUM, FOUR), note(SUM, FOUR, saved=True)]
-    retries.see([RetriedAttempt("a", SUM, TWO)])
-    retries.see_late(late, [PLAN])
-    assert retries.rest([SUM]) == (), "this version corrects what such a job counted"
-    retries.of_before = True
-    retries.see([RetriedAttempt("a", SUM, TWO)])
-    retries.see_late(late, [PLAN])
-    assert retries.rest([SUM]) == (Retried(ACT, TWO),)
-    assert retries.rest([SUM]) == ()
 
 
 @pytest.mark.parametrize(("schema", "by_answer"), [(CORRECTS_VIEW - 1, True), (CORRECTS_VIEW, False)])

@@ -12,7 +12,7 @@ import pytest
 
 from cogitate import Location, Observation, Profile, TickLoop
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.engine.engine import RunEngine
+from cogitate.scheduler.engine.admitting import Admitting
 from cogitate.tasks import timing
 from cogitate.tasks.kind import Moment
 from cogitate.tasks.prune import Prune
@@ -98,11 +98,11 @@ def test_asking_everybody_at_every_tick_changes_nothing(
     monkeypatch.setattr(Prune, "due", counting)
     found, few = digest("few"), len(asked)
 
-    def asking_everybody(engine: RunEngine, *given: Any, due: Any = RunEngine._due) -> Any:
-        for owner in sorted(engine.state.streams.keys() - engine.state.retired):
-            engine.state.cadence.touch(owner)
-        return due(engine, *given)
+    def asking_everybody(part: Admitting, *given: Any, due: Any = Admitting._due) -> Any:
+        for owner in sorted(part._state.streams.keys() - part._state.retired):
+            part._state.cadence.touch(owner)
+        return due(part, *given)
 
-    monkeypatch.setattr(RunEngine, "_due", asking_everybody)
+    monkeypatch.setattr(Admitting, "_due", asking_everybody)
     assert digest("all") == found
     assert 0 < few < (len(asked) - few) / 3

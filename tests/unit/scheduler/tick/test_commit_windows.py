@@ -17,7 +17,7 @@ from cogitate.scheduler.tick.commit import KEPT_DAYS, Committer
 def over(facts: Facts, window: str, number: int, *named: int) -> tuple[int, int] | None:
     state: Any = SimpleNamespace(facts=facts)
     nobody: Any = None
-    return Committer(nobody, state, set(), nobody, nobody)._over(window, number, named)
+    return Committer(nobody, state, (), set(), nobody, nobody)._over(window, number, named)
 
 
 @given(st.integers(1, 200), st.integers(0, 3 * DAY), st.integers(0, 12))

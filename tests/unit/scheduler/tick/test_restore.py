@@ -15,11 +15,12 @@ from cogitate.scheduler.budget.budget import least_pool
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.corrections import Corrections
+from cogitate.scheduler.engine.run_data import LoopState
 from cogitate.scheduler.engine.triggers import ScopeTrigger
 from cogitate.scheduler.engine.turn import Deferred
 from cogitate.scheduler.ledger.errors import RunUnreadable
-from cogitate.scheduler.tick.restore import LoopState, restore
+from cogitate.scheduler.tick.restore import restore
 from cogitate.tasks.job import Request
 
 Loops = Callable[..., TickLoop]
@@ -52,9 +53,11 @@ def lived(loops: Loops, **more: Any) -> TickLoop:
     return loop
 
 
-def known(state: RunState) -> dict[str, Any]:
+def known(loop: TickLoop) -> dict[str, Any]:
     """What a host knows of its run, as values that can be compared."""
+    state = loop.state
     return {
+        "charged": loop._loop.engine.part(Corrections).charged,
         "streams": {owner: stream.seal() for owner, stream in state.streams.items()},
         "profiles": state.profiles,
         "retired": state.retired,
@@ -66,7 +69,6 @@ def known(state: RunState) -> dict[str, Any]:
         "triggers": state.triggers,
         "view": state.view.held,
         "pool": state.view.least_pool,
-        "charged": state.corrections.charged,
         "mode": state.steering.mode,
         "throttle": state.steering.throttle.state,
     }
@@ -74,11 +76,11 @@ def known(state: RunState) -> dict[str, Any]:
 
 def test_who_goes_on_knows_what_the_one_before_it_knew(cogitate_loop: Loops) -> None:
     loop = lived(cogitate_loop)
-    before = known(loop.state)
+    before = known(loop)
     for part in ("retired", "facts at", "open", "triggers", "view"):
         assert before[part], f"there is {part} to be read back"
     resumed = cogitate_loop(client=loop.ledger.client, owners={}, exist="resume")
-    after = known(resumed.state)
+    after = known(resumed)
     for part, value in before.items():
         if isinstance(value, dict):
             for key in value | after[part]:
@@ -93,7 +95,7 @@ def test_who_goes_on_knows_what_the_one_before_it_knew(cogitate_loop: Loops) -> 
 def test_what_is_kept_by_itself_has_nothing_to_write_after_it_was_read(cogitate_loop: Loops) -> None:
     loop = lived(cogitate_loop)
     resumed = cogitate_loop(client=loop.ledger.client, owners={}, exist="resume")
-    for part in resumed.state.parts():
+    for part in resumed._loop.engine.parts:
         assert [write.args for write in part.take_writes() if write.key != "state"] == [], type(part).__name__
 
 
@@ -124,11 +126,11 @@ def test_who_joined_or_left_with_the_last_tick_is_sealed_with_it(cogitate_loop: 
 
 def test_each_part_that_keeps_itself_is_read_back(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = lived(cogitate_loop)
-    keeping = [part for part in loop.state.parts() if hasattr(part, "load")]
+    keeping = loop._loop.engine.parts
     read: list[object] = []
     for part in keeping:
         monkeypatch.setattr(part, "load", lambda *given, part=part: read.append(part))
-    restore(loop.ledger, loop.state)
+    restore(loop.ledger, loop.state, loop._loop.engine.parts)
     assert sorted(map(id, read)) == sorted(map(id, keeping))
     assert len(keeping) > 4
 
@@ -138,20 +140,20 @@ def test_what_was_put_off_or_triggered_is_put_off_or_triggered_again(cogitate_lo
     deferred, trigger = Deferred(20, Request(kind="reflect", owner=ADA)), ScopeTrigger(scope=WORLD, minute=3)
     kept = LoopState(loop.state.facts_version, (deferred,), (trigger,))
     loop.ledger.store.client.hset(loop.ledger.store.key("state"), "loop", msgspec.json.encode(kept))
-    restore(loop.ledger, loop.state)
+    restore(loop.ledger, loop.state, loop._loop.engine.parts)
     assert (loop.state.deferred, loop.state.triggers) == ([deferred], [trigger])
 
 
-def test_a_run_of_a_version_that_noted_no_beginning_keeps_its_pools_and_its_attempts(cogitate_loop: Loops) -> None:
+def test_a_run_of_a_version_that_noted_no_beginning_keeps_its_pools(cogitate_loop: Loops) -> None:
     loop = lived(cogitate_loop)
     found = []
     for created in (True, False):
         if not created:
             loop.ledger.store.client.hdel(loop.ledger.store.key("state"), "created")
-        restore(loop.ledger, loop.state)
-        found.append((loop.state.view.least_pool, loop.state.retries.of_before))
-    assert found == [(least_pool(b"1"), False), (least_pool(None), True)]
-    assert found[0][0] != found[1][0]
+        restore(loop.ledger, loop.state, loop._loop.engine.parts)
+        found.append(loop.state.view.least_pool)
+    assert found == [least_pool(b"1"), least_pool(None)]
+    assert found[0] != found[1]
 
 
 def test_a_resumed_host_writes_the_loops_state_only_if_it_changes(cogitate_loop: Loops) -> None:
@@ -172,7 +174,7 @@ def test_a_state_that_says_nothing_of_itself_is_that_of_a_run_that_never_joined_
 
 def test_a_new_run_is_empty_whatever_its_loop_will_write(cogitate_loop: Loops) -> None:
     loop = cogitate_loop(owners=OWNERS, ticks=3)
-    found = restore(loop.ledger, loop.state)
+    found = restore(loop.ledger, loop.state, loop._loop.engine.parts)
     assert (found.tick, found.digest, found.chain, found.checkpoint, found.checkpoint_tick) == (0, "", "", None, 0)
     assert found.windows == set()
 
@@ -192,7 +194,7 @@ def test_a_run_that_cannot_be_read_is_refused_with_what_was_raised(
     loop = lived(cogitate_loop)
     damage(loop.ledger.store)
     with pytest.raises(RunUnreadable, match=told):
-        restore(loop.ledger, loop.state)
+        restore(loop.ledger, loop.state, loop._loop.engine.parts)
 
 
 @pytest.mark.parametrize("error", [TypeError, LookupError, AttributeError, RecursionError, ResponseError])
@@ -207,7 +209,7 @@ def test_whatever_reading_raises_is_a_damaged_run_and_an_error_of_the_ledger_is_
 
         monkeypatch.setattr("cogitate.scheduler.tick.restore.load_world", lambda store, fails=fails: fails())
         with pytest.raises(told) as seen:
-            restore(loop.ledger, loop.state)
+            restore(loop.ledger, loop.state, loop._loop.engine.parts)
         assert isinstance(seen.value, RunUnreadable) is (told is RunUnreadable)
 
 
@@ -215,6 +217,6 @@ def test_facts_of_a_run_that_named_no_models_get_those_of_the_settings(cogitate_
     loop = lived(cogitate_loop)
     model = Model(name="small", model="small")
     loop.state.facts = Facts(models=(model,))
-    restore(loop.ledger, loop.state)
+    restore(loop.ledger, loop.state, loop._loop.engine.parts)
     assert loop.state.facts.models == (model,)
     assert loop.state.facts.start_minute == 350, "all else is what the run began with"

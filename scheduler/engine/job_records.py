@@ -14,7 +14,7 @@ from cogitate.tasks.job import JobKey
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 
-class EndedJobs(Generic[Record]):
+class JobRecords(Generic[Record]):
     """The record of each remembered job, and the changes that the ledger does not have yet."""
 
     def __init__(self) -> None:
