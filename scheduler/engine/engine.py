@@ -125,8 +125,6 @@ class RunEngine:
             elif closing.ended.reason != "none" and not closing.ended.effects:
                 state.warnings["job.nothing_recorded"] += 1
         late = state.late.take(boundary.late_answers, state.streams, tick, minute)
-        learned = {known.key for known in boundary.learned}
-        state.retries.see_late((closing.note for closing in late), state.corrections.charged, learned)
         for closing in late:
             state.cadence.touch(closing.ended.key.owner)
             if closing.ended.end != "applied":

@@ -19,7 +19,7 @@ from cogitate.scheduler.journal.lines import EndNote, Retried
 from cogitate.scheduler.ledger.answers import RetriedAttempt
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.streams import chunked
-from cogitate.tasks.job import Cost, JobKey, added
+from cogitate.tasks.job import JobKey, added
 
 
 class Retries:
@@ -28,23 +28,10 @@ class Retries:
     def __init__(self) -> None:
         self._shown: Sequence[RetriedAttempt] = ()
         self._journalled: list[str] = []  # tokens
-        self._late: list[Retried] = []  # cost of late answers that nothing else reports
-        self.of_before = False  # the run may have jobs that ended when no version kept them to be corrected
 
     def see(self, shown: Sequence[RetriedAttempt]) -> None:
         """Note the usage that the ledger shows at a boundary."""
         self._shown = shown
-
-    def see_late(self, notes: Iterable[EndNote], *charged: Collection[JobKey]) -> None:
-        """Take note of late answers of jobs that ended under a version that did not keep them: only these say the cost.
-
-        Args:
-            charged: the jobs of which a correction says it.
-        """
-        if self.of_before:
-            known = (*charged, {retry.key for retry in self._shown})
-            unsaid = [note for note in notes if not any(note.key in keys for keys in known)]
-            self._late = [Retried(note.key, note.spent) for note in unsaid if note.spent != Cost()]
 
     def close(self, notes: Iterable[EndNote]) -> tuple[EndNote, ...]:
         """Return the notes of jobs that end, each with the usage of its earlier attempts."""
@@ -60,9 +47,8 @@ class Retries:
         """Return the usage for jobs that had ended before, which are not among the known ones."""
         late = [retry for retry in self._shown if not any(retry.key in keys for keys in known)]
         self._journalled += [retry.token for retry in late]
-        found = [*(Retried(retry.key, retry.used) for retry in late), *self._late]
-        self._shown, self._late = (), []
-        return tuple(found)
+        self._shown = ()
+        return tuple(Retried(retry.key, retry.used) for retry in late)
 
     def take_writes(self) -> list[Write]:
         """Return the commands that remove the usage that is journalled now."""

@@ -50,6 +50,7 @@ NAMES = [
     "Meter",
     "Moment",
     "NewerSchema",
+    "OlderSchema",
     "Observation",
     "PlanItem",
     "Profile",

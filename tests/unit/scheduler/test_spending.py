@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from fakeredis import FakeRedis
 
-from cogitate.scheduler.config.versions import CORRECTS_VIEW
 from cogitate.scheduler.engine.retries import Retries
 from cogitate.scheduler.inspection.unjournalled import Unjournalled, unjournalled
 from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
@@ -44,21 +42,7 @@ def test_what_is_heard_of_after_a_jobs_end_is_charged_at_once_and_once() -> None
     assert retries.rest() == (), "it was shown for one tick"
 
 
-def test_a_late_answer_is_charged_by_itself_only_where_nothing_else_says_what_it_cost() -> None:
-    retries = Retries()
-    late = [note(PLAN, ONE), note(ACT, TWO), note(SUM, FOUR), note(SUM, FOUR, saved=True)]
-    retries.see([RetriedAttempt("a", SUM, TWO)])
-    retries.see_late(late, [PLAN])
-    assert retries.rest([SUM]) == (), "this version corrects what such a job counted"
-    retries.of_before = True
-    retries.see([RetriedAttempt("a", SUM, TWO)])
-    retries.see_late(late, [PLAN])
-    assert retries.rest([SUM]) == (Retried(ACT, TWO),)
-    assert retries.rest([SUM]) == ()
-
-
-@pytest.mark.parametrize(("schema", "by_answer"), [(CORRECTS_VIEW - 1, True), (CORRECTS_VIEW, False)])
-def test_a_line_charges_each_attempt_once(schema: int, by_answer: bool) -> None:
+def test_a_line_charges_each_attempt_once() -> None:
     ended, late = note(PLAN, ONE, retried=TWO), note(ACT, FOUR)
     line = Unjournalled(
         ended=(ended, note(SUM, FOUR, saved=True)),
@@ -66,10 +50,9 @@ def test_a_line_charges_each_attempt_once(schema: int, by_answer: bool) -> None:
         corrected=(Correction(key=ACT, usage=TWO, at=3), Correction(key=PLAN, usage=ONE, at=3, saved=True)),
         retried=(Retried(SUM, ONE),),
     )
-    assert list(spending(line, schema)) == [
+    assert list(spending(line)) == [
         Spent(PLAN, Cost(3, 300, 30), ended),
         Spent(SUM, Cost(), line.ended[1]),
-        *([Spent(ACT, FOUR, late)] if by_answer else []),
         Spent(ACT, TWO, None),
         Spent(PLAN, Cost(), None),
         Spent(SUM, ONE, None),
