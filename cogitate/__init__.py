@@ -10,6 +10,7 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
 """
 
 import typing as _typing
+from importlib.metadata import version as _version
 
 from cogitate.hosting.open_loop import open
 from cogitate.hosting.tick_loop import TickLoop
@@ -64,6 +65,8 @@ from cogitate.tasks.registry import UnknownKind, register
 
 if _typing.TYPE_CHECKING:
     from celery import Celery as _Celery
+
+__version__ = _version("cogitate")
 
 __all__ = [
     "AdvanceCursor",

@@ -4,8 +4,7 @@ It is for people, and for whoever would take the run from a host that is alive. 
 two hosts that both believe the run to be theirs are kept apart by the fence, whatever a clock says.
 
 The sign names the host's process. On the machine where that runs one looks at the process itself, so a host that was
-killed is known to be gone at once; from elsewhere it is gone when its sign is older than the lease. Hosts of version
-0.1.0 give none: whether one is at work shows in the steps that it takes.
+killed is known to be gone at once; from elsewhere it is gone when its sign is older than the lease.
 """
 
 from __future__ import annotations

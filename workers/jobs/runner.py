@@ -189,7 +189,10 @@ class Runner:
         run, _ = split_job_id(job_id)
         if run not in self._other:
             self._other.add(run)
-            log.warning("run.newer_schema" if found == "newer" else "run.older_schema", run=run, known=SCHEMA)
+            if found == "newer":
+                log.warning("run.newer_schema", run=run, known=SCHEMA)
+            else:
+                log.warning("run.older_schema", run=run, known=SCHEMA)
 
     def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
         """Settle, and try again while the ledger is away: spending must be accounted for."""
