@@ -109,6 +109,7 @@ _ELSEWHERE = {  # where to find what a host may look for here
         "LedgerUnavailable",
         "NewerSchema",
         "NoSuchOwner",
+        "OlderSchema",
         "RunAltered",
         "RunExists",
         "RunHeld",

@@ -16,7 +16,7 @@ CogitateError
     ├── Fenced                           another host has taken over the run
     ├── RunRolledBack                    Redis has lost committed steps
     ├── LedgerUnavailable                Redis does not answer
-    ├── NewerSchema                      a run of another schema
+    ├── NewerSchema, OlderSchema         a run of another schema
     └── RunUnreadable                    values that no version writes
         └── RunAltered                   a run that was changed from outside
 """
@@ -30,6 +30,7 @@ from cogitate.scheduler.ledger.errors import (
     LedgerError,
     LedgerUnavailable,
     NewerSchema,
+    OlderSchema,
     RunAltered,
     RunExists,
     RunHeld,
@@ -53,6 +54,7 @@ __all__ = [
     "LedgerUnavailable",
     "NewerSchema",
     "NoSuchOwner",
+    "OlderSchema",
     "RunAltered",
     "RunExists",
     "RunHeld",

@@ -114,7 +114,7 @@ def open_run(
         describe: strings that a new run keeps for its host.
 
     Raises:
-        RunExists, NewerSchema: from the ledger.
+        RunExists, NewerSchema, OlderSchema: from the ledger.
         RunHeld: when a host is at work on the run and `take_over` is not given.
         LedgerError: when the run is cancelled and would be resumed.
         ConfigurationError: when a limit in money cannot bind the models of a new run.

@@ -96,7 +96,7 @@ class TickLoop(BodyCalls):
     Raises:
         ConfigurationError: when a setting cannot be used or the embedded server cannot be started.
         TemplateError: when a template is missing or broken.
-        RunExists, NewerSchema: from the ledger.
+        RunExists, NewerSchema, OlderSchema: from the ledger.
         RunUnreadable, RunAltered: when somebody has damaged or changed the run that is to be resumed.
         Fenced, RunRolledBack, LedgerUnavailable: from the ledger, also while the loop lives.
         UnknownKind: when the run has jobs of a kind that is not registered.

@@ -38,7 +38,7 @@ def place_of(cursor: str) -> str:
 
 
 def covered(head: Head, cursor: str) -> int:
-    """Return the last number that a cursor has passed; an NPC's one cursor of older versions passed all places."""
+    """Return the last number that a cursor has passed; an NPC's cursor without a place passes all places."""
     return max(head.cursors.get(cursor, 0), head.cursors.get(CURSOR, 0))
 
 

@@ -42,6 +42,21 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)  # after an error: otherwise it has its name by now
 
 
+def open_private_log(path: Path) -> BinaryIO:
+    """Open a log to append to, which its owner alone may read from now on, also where it was open to others.
+
+    Raises:
+        OSError: when it cannot be opened, or belongs to another user.
+    """
+    file = open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
+    try:
+        os.fchmod(file.fileno(), 0o600)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
 @contextmanager
 def private_folder(path: Path) -> Iterator[Path]:
     """Yield a folder to fill, which takes the place of a missing or empty one when the block ends.

@@ -32,7 +32,7 @@ Settled = Literal["staged", "offered", "freed", "accounted", "already", "unknown
 TrialState = Literal["asked", "taken", "answered"]
 UNUSABLE = "unusable"  # class of failure of an answer that is well-formed and was refused; a check follows it
 KIND_FAILED = "kind_failed"  # the "check" of an answer of which the kind's own code made nothing, as it failed
-Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
+Refusal = Literal["gone", "paused", "newer", "older", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
 def named_failure(failure: str, check: str = "") -> str:
@@ -124,7 +124,7 @@ class Claims:
 
     Args:
         worker: the name under which this process beats.
-        schema: the newest version that this worker reads; jobs and runs of a newer one are refused.
+        schema: the one that this worker reads; jobs and runs of any other are refused.
     """
 
     def __init__(self, client: Redis, *, worker: str, schema: int = SCHEMA) -> None:

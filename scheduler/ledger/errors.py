@@ -78,3 +78,18 @@ class NewerSchema(LedgerError):
 
     def __init__(self, run: str, found: int) -> None:
         super().__init__(f"run {run!r} has schema {found}, this version knows {SCHEMA}: upgrade Cogitate")
+
+
+class OlderSchema(LedgerError):
+    """An older version of Cogitate wrote this run. Finish it with that version, or delete it."""
+
+    def __init__(self, run: str, found: int) -> None:
+        super().__init__(
+            f"run {run!r} has schema {found}, this version reads only {SCHEMA}: finish it with the version that wrote "
+            f"it, or delete it (cogitate delete {run})"
+        )
+
+
+def wrong_schema(run: str, found: int) -> NewerSchema | OlderSchema:
+    """Return the error for a run of a schema that this version does not read."""
+    return NewerSchema(run, found) if found > SCHEMA else OlderSchema(run, found)

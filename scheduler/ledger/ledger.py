@@ -36,11 +36,11 @@ from cogitate.scheduler.ledger.answers import (
 from cogitate.scheduler.ledger.errors import (
     Fenced,
     LedgerError,
-    NewerSchema,
     RunExists,
     RunMissing,
     RunRolledBack,
     RunUnreadable,
+    wrong_schema,
 )
 from cogitate.scheduler.ledger.eviction import why_keys_vanish
 from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
@@ -132,7 +132,7 @@ class HostLedger:
 
         Raises:
             RunMissing: when there is no run of this name.
-            NewerSchema: when a newer version wrote it.
+            NewerSchema, OlderSchema: when another version wrote it.
         """
         return cls._acquire(client, run, "resume", {})
 
@@ -153,8 +153,8 @@ class HostLedger:
                 raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists the runs there are")
             case b"unreadable":
                 raise RunUnreadable(run, "its schema is no number")
-            case b"newer":
-                raise NewerSchema(run, int(answer[1]))
+            case b"schema":
+                raise wrong_schema(run, int(answer[1]))
         client.sadd(RUNS, run)
         return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]))
 

@@ -355,12 +355,10 @@ class RunLoop:
 
     def _redeliver(self) -> Iterator[Tick]:
         """Hand over again the ticks after the world's checkpoint."""
-        self.calls.redelivering = True  # owners that have left since may still be seen
+        self.calls.redelivering = True
         for line in read_journal(self.ledger.store, self.checkpoint_tick + 1, self.tick):
             core = line.core
             self.calls.open(core.tick)
-            again = (*core.observed, *core.waiting)
-            self.calls.journalled = frozenset(entry.text for _, entry in again)
             now = ends_at_boundary(self.ledger.run, core.ended, line.notes.ended)
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True, (*self._ends_before(core.tick), *now))
             self._ends = tuple(ends_after_turn(self.ledger.run, core, line.notes.ended))

@@ -10,8 +10,6 @@ from redis.exceptions import ResponseError
 
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import leave_out, unreadable
-from cogitate.scheduler.budget.budget import least_pool
-from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.open_jobs import load_open_jobs
 from cogitate.scheduler.engine.part import Part
@@ -74,22 +72,15 @@ def _restore(ledger: HostLedger, state: RunState) -> Restored:
         if one.number:
             check_kind_wrote(store, one.owner, state.streams[one.owner].entries[one.number])
         leave_out(state.streams[one.owner], (one.number,), int(tick) + 1)
-    state.facts = _with_models(state.facts_at[loop.facts_version], state.facts.models)
+    state.facts = state.facts_at[loop.facts_version]
     state.facts_version = loop.facts_version
     state.deferred = list(loop.deferred)
     state.triggers = list(loop.triggers)
     view = store.mapping("view")
-    created = store.field("state", "created")
-    state.view.least_pool = least_pool(created)  # an older run keeps the pools that it began with
     state.view.held = {field.decode(): int(value) for field, value in view.items()}
     windows = store.members("windows")
     world, at = load_world(store)
     return Restored(int(tick), digest, chain, world, at, {window.decode() for window in windows}, seals)
-
-
-def _with_models(kept: Facts, models: tuple[Model, ...]) -> Facts:
-    """Add the models of the settings to facts of an older version, which had none; the run's next tick writes them."""
-    return kept if kept.models or not models else msgspec.structs.replace(kept, models=models)
 
 
 def _text(value: bytes | None) -> str:

@@ -93,7 +93,7 @@ class Runner:
                 self._models.prepare(name)
         self._stopping = threading.Event()
         self._attempts = Attempts(client, settings, self._models, self._stopping)
-        self._newer: set[str] = set()  # runs of a newer version that are logged already
+        self._other: set[str] = set()  # runs of another version that are logged already
 
     def stop(self) -> None:
         """End every wait: this process is about to end, and another may take the jobs that wait for an attempt."""
@@ -118,8 +118,8 @@ class Runner:
             claim = self._claim(job_id)
             if not isinstance(claim, Claim):
                 log.debug("job.refused", job=job_id, why=claim)
-                if claim == "newer":
-                    self._warn_of_newer(job_id)
+                if claim in ("newer", "older"):
+                    self._warn_of_version(job_id, claim)
                 return Outcome(claim)
             began = time.monotonic()
             where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
@@ -159,6 +159,8 @@ class Runner:
             raise
         if isinstance(claim, Claim):
             BEFORE_CLAIM.claimed()
+        elif claim == "older":
+            BEFORE_CLAIM.failed(f"a run is of an older version than this worker (schema {SCHEMA}): finish it with that")
         elif claim == "newer":
             BEFORE_CLAIM.failed(f"a run is of a newer version than this worker (schema {SCHEMA}): upgrade it")
         return claim
@@ -175,11 +177,14 @@ class Runner:
         if self._kept is not None:
             self._kept.keep(claim, result, used)
 
-    def _warn_of_newer(self, job_id: str) -> None:
+    def _warn_of_version(self, job_id: str, found: str) -> None:
         run, _ = split_job_id(job_id)
-        if run not in self._newer:
-            self._newer.add(run)
-            log.warning("run.newer_schema", run=run, known=SCHEMA)
+        if run not in self._other:
+            self._other.add(run)
+            if found == "newer":
+                log.warning("run.newer_schema", run=run, known=SCHEMA)
+            else:
+                log.warning("run.older_schema", run=run, known=SCHEMA)
 
     def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
         """Settle, and try again while the ledger is away: spending must be accounted for."""

@@ -34,6 +34,7 @@ from redis.retry import Retry
 
 from cogitate.scheduler.config.redis_urls import SERVER_FILE
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.journal.private_files import open_private_log
 from cogitate.scheduler.ledger.connect import SILENT, ServerSilent
 from cogitate.workers.processes import server_guard
 from cogitate.workers.processes.log_tail import log_tail
@@ -215,7 +216,7 @@ class EmbeddedServer:
             *("--zset-max-listpack-entries", COMPACT),
             *("--list-max-listpack-size", LARGE_NODES),
         ]
-        with (self.data_dir / LOG_FILE).open("ab") as out:
+        with open_private_log(self.data_dir / LOG_FILE) as out:
             start = out.tell()
             process = subprocess.Popen(
                 command,

@@ -23,6 +23,7 @@ from pydantic import SecretStr
 
 from cogitate.scheduler.config import tuning
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.journal.private_files import open_private_log
 from cogitate.workers.processes import import_paths
 from cogitate.workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE, USELESS
 from cogitate.workers.processes.log_tail import log_tail, redact_secrets
@@ -216,7 +217,7 @@ class WorkerPool:
         with self._lock, contextlib.ExitStack() as files:
             if self._stopping:
                 return None
-            out = None if self._shown else files.enter_context(self.log_file(number).open("ab"))
+            out = None if self._shown else files.enter_context(open_private_log(self.log_file(number)))
             self._log_begins[number] = out.tell() if out is not None else 0
             self._processes[number] = subprocess.Popen(
                 [*worker_command(f"worker{number}.{os.getpid()}@%h"), *self._arguments],

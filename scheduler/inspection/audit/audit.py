@@ -51,7 +51,7 @@ def audit(client: Redis, run: str) -> list[str]:
 
     Raises:
         RunMissing: when there is no such run.
-        NewerSchema: when a newer version wrote it.
+        NewerSchema, OlderSchema: when another version wrote it.
         TimeoutError: when the run advances faster than it can be read.
     """
     store = RunStore.open(client, run)

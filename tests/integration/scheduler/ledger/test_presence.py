@@ -7,11 +7,9 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -21,10 +19,7 @@ from redis import Redis
 
 from cogitate import Profile, Settings, TickLoop
 from cogitate.errors import ConfigurationError, Fenced, RunHeld
-from cogitate.ops.commands.run_choice import resumed_run
-from cogitate.scheduler.ledger import presence
-from cogitate.scheduler.ledger.deletion import delete_run
-from cogitate.scheduler.ledger.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
+from cogitate.scheduler.ledger.presence import LEAST, HostProcess, Presence, host_of, this_process
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
@@ -192,52 +187,6 @@ def test_what_no_host_has_written_is_no_host(client: Redis, small: Host) -> None
     for value in (b"", b"{}", b"\xff", b'{"name": 5}'):
         client.set(small.ledger.store.key("host"), value)
         assert host_of(small.ledger.store) is None
-
-
-@pytest.mark.parametrize("take", ["delete", "resume", "replace", "command"])
-def test_a_host_of_a_version_without_signs_is_seen_by_its_steps(
-    valkey: EmbeddedServer, client: Redis, monkeypatch: pytest.MonkeyPatch, take: str
-) -> None:
-    TickLoop(run="mine", owners=OWNERS, settings=settings_of(valkey), ticks=4).close()
-    store = RunStore.open(client, "mine")
-    client.hset(store.key("state"), mapping={"schema": 5, "status": "running"})
-
-    def attempt() -> None:
-        if take == "delete":
-            delete_run(client, "mine")
-        elif take == "command":
-            resumed_run(client, "mine", None, 4, take_over=False)
-        elif take == "resume":
-            resumed(valkey).close()
-        else:
-            TickLoop(run="mine", owners=OWNERS, settings=settings_of(valkey), ticks=4, exist="replace").close()
-
-    looks: list[float] = []
-
-    def step(seconds: float) -> None:
-        looks.append(seconds)
-        if len(looks) == 3:
-            client.hincrby(store.key("state"), "seq", 1)
-
-    monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=step, monotonic=time.monotonic))
-    monkeypatch.setattr(presence, "WATCHED", HOUR)
-    with pytest.raises(RunHeld, match=r"'mine' is held by a host of an older version, .*: stop it first, or"):
-        attempt()
-    assert len(looks) == 3
-    assert RunStore.open(client, "mine") == store
-    monkeypatch.setattr(presence, "WATCHED", 0.0)
-    if take != "command":
-        attempt()
-
-
-def test_a_host_that_gives_signs_is_not_watched(client: Redis, small: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_sleep(seconds: float) -> None:
-        raise AssertionError("nobody is to wait for it")
-
-    monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=no_sleep, monotonic=time.monotonic))
-    check_unheld(small.ledger.store, "mine", "…")
-    client.hset(small.ledger.store.key("state"), mapping={"schema": 5, "status": "stopped"})
-    check_unheld(small.ledger.store, "mine", "…")
 
 
 def test_the_sign_of_a_paused_host_is_renewed(client: Redis, small: Host, eventually: Eventually) -> None:

@@ -259,7 +259,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "summarise.prompt": lambda text: _prompted(Summarise(TEMPLATES), text),
     "recount.prompt": lambda text: _prompted(Recount(TEMPLATES), text),
     "render.neutral": neutral,
-    "intake.check_entry": lambda text: _attempted(lambda: check_entry(KLAUS, {"text": text[:4000], "minute": 3})),
+    "intake.check_entry": lambda text: _attempted(lambda: check_entry(KLAUS, {"text": text[:4000], "minute": 3}, 3)),
     "intake.check_owner": lambda text: _attempted(lambda: check_owner(f"agent:{text}")),
     "tokens.estimate_tokens": tokens.estimate_tokens,
     "nodes.sound_text": sound_text,

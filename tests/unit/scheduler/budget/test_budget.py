@@ -18,7 +18,6 @@ from cogitate.scheduler.budget.budget import (
     format_limit,
     format_refusal,
     format_window,
-    least_pool,
     retry_pool,
     window_of,
 )
@@ -85,7 +84,6 @@ def test_a_pool_is_a_part_of_its_limit(limit: int, share: float) -> None:
     assert pool < limit or limit == 0 or share > 0.99
     assert pool == (int(limit * share) if limit > 1 else 0)
     assert retry_pool("jobs", limit, share) == 0
-    assert retry_pool("calls", limit, share, least=1) == (max(1, pool) if limit > 1 and share else 0)
 
 
 @pytest.mark.parametrize(
@@ -249,12 +247,6 @@ def test_a_closed_window_is_forgotten_whole() -> None:
     assert view.get(Cell("tick:70", "run"), "calls") == 1
 
 
-def test_runs_of_before_their_schema_was_kept_have_a_pool_of_one_of_every_limit() -> None:
-    assert (least_pool(None), least_pool(b"5")) == (1, 0)
-    assert [retry_pool("calls", limit, 0.1, least_pool(None)) for limit in (1, 2, 9, 10, 30)] == [0, 1, 1, 1, 3]
-    assert [retry_pool("calls", limit, 0.1, least_pool(b"7")) for limit in (1, 2, 9, 10, 30)] == [0, 0, 0, 1, 3]
-
-
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
@@ -303,8 +295,6 @@ def test_room_is_what_first_attempts_may_take() -> None:
     rooms = [view.room("day", "run", "calls"), view.room("day", "run", "jobs"), view.room("run", "run", "tokens")]
     assert rooms == [8, 10, 1]
     assert view.room("tick", "run", "calls") is None
-    view.least_pool = 3
-    assert view.room("day", "run", "calls") == 7
 
 
 @pytest.mark.parametrize(

@@ -22,19 +22,16 @@ from cogitate.scheduler.ledger.run_store import RunStore
 OWNER = "owner:agent:a|b"  # a name may hold what separates
 
 
-def store(created: bool = True) -> RunStore:
+def store() -> RunStore:
     made = RunStore.of(FakeRedis(), "town", "now")
-    state = {"settings": keep_settings(PinnedSettings.tuned(retry_share=0.1))}
-    made.client.hset(made.key("state"), mapping=state | ({"created": 6} if created else {}))
+    made.client.hset(made.key("state"), "settings", keep_settings(PinnedSettings.tuned(retry_share=0.1)))
     return made
 
 
-def test_pools_are_those_of_the_settings_and_of_the_schema_that_began_the_run() -> None:
-    assert pools_of(store()) == Pools(0.1, 0)
-    assert pools_of(store(created=False)) == Pools(0.1, 1)
+def test_pools_are_those_of_the_settings() -> None:
+    assert pools_of(store()) == Pools(0.1)
     assert (NO_POOLS.of("calls", 10), NO_POOLS.of("calls", None)) == (0, 0)
     assert [Pools(0.1).of("calls", limit) for limit in (None, 0, 9, 10, 29)] == [0, 0, 0, 1, 2]
-    assert [Pools(0.1, 1).of("calls", limit) for limit in (None, 0, 1, 9, 29)] == [0, 0, 0, 1, 2]
     assert Pools(0.5).of("jobs", 10) == 0
 
 

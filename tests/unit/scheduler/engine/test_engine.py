@@ -21,7 +21,6 @@ from cogitate.scheduler.config.controls import ControlRequest, SetLimit, SetMode
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.tiers import ModelOption
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.answer_times import AnswerTimes
 from cogitate.scheduler.engine.corrections import Corrections
 from cogitate.scheduler.engine.engine import RunEngine
@@ -475,9 +474,7 @@ class Journalled(Run):
 
     def turn(self, *requests: Request, **more: Any) -> FinishedTick:
         done = super().turn(*requests, **more)
-        line = ReadLine(
-            msgspec.json.decode(msgspec.json.encode(done.core), type=Core), TickNotes(epoch=1), "", "", SCHEMA
-        )
+        line = ReadLine(msgspec.json.decode(msgspec.json.encode(done.core), type=Core), TickNotes(epoch=1), "", "")
         gone = redo(line, self.redone)
         assert sorted(stream.owner for stream in gone) == [*done.core.left]
         assert self.redone.keys() == self.state.streams.keys()

@@ -16,7 +16,7 @@ from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import DecidedLine
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import CORRECTS_VIEW, SCHEMA
+from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
 from cogitate.scheduler.journal.checkpoint import packed
 from cogitate.scheduler.journal.history import read_journal, redo
@@ -168,14 +168,6 @@ def test_a_late_answer_is_told_with_its_job_in_full() -> None:
     }
     assert [one.late for one in JobHistory(store.client, "town").all() if one.id == found.id] == [found.late]
     assert next(one for one in JobHistory(store.client, "town").newest(0) if one.id == found.id).late == found.late
-
-
-def test_before_answers_were_corrected_by_themselves_a_late_one_said_what_it_cost() -> None:
-    older = store_of(lines(CORRECTS_VIEW - 1, ticks=[*TICKS[:4], ANSWERED_LATE]))
-    found = JobHistory(older.client, "town").find(LATE)
-    assert (found.usage, found.saved, found.settled) == (MORE, True, True)
-    newer = store_of(lines(CORRECTS_VIEW, ticks=[*TICKS[:4], ANSWERED_LATE]))
-    assert not JobHistory(newer.client, "town").find(LATE).settled
 
 
 def test_the_facts_of_an_end_are_told() -> None:

@@ -110,16 +110,16 @@ def test_what_is_no_owner(subtests: pytest.Subtests) -> None:
 def test_an_observation_becomes_an_entry() -> None:
     given_as = {"text": "saw", "minute": 5, "subjects": ["a", "b"], "importance": 3}
     entry = Entry(type="observation", text="saw", minute=5, subjects=("a", "b"), importance=3)
-    assert check_entry(ANN, given_as) == entry
-    assert check_entry(ANN, Observation(**given_as)) == entry  # type: ignore[arg-type]
-    assert check_entry(ANN, entry) == entry
+    assert check_entry(ANN, given_as, 5) == entry
+    assert check_entry(ANN, Observation(**given_as), 5) == entry  # type: ignore[arg-type]
+    assert check_entry(ANN, entry, 5) == entry
 
 
 def test_an_entry_keeps_what_an_observation_cannot_say() -> None:
     entry = Entry(type="summary", text="s", minute=9, evidence=(1, 2), since_minute=3)
-    assert check_entry(ANN, entry) == entry
+    assert check_entry(ANN, entry, 5) == entry
     listed: Any = ["a"]
-    assert check_entry(ANN, Entry(type="observation", text="s", minute=9, subjects=listed)).subjects == ("a",)
+    assert check_entry(ANN, Entry(type="observation", text="s", minute=9, subjects=listed), 5).subjects == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_an_entry_keeps_what_an_observation_cannot_say() -> None:
 )
 def test_what_is_no_observation(fields: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=f"observation for 'agent:ann': .*{named}"):
-        check_entry(ANN, {"text": "saw", "minute": 5, **fields})
+        check_entry(ANN, {"text": "saw", "minute": 5, **fields}, 5)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_what_is_no_observation(fields: dict[str, Any], named: str) -> None:
 def test_what_is_no_observed_entry(fields: dict[str, Any]) -> None:
     values: dict[str, Any] = {"type": "observation", "text": "saw", "minute": 5, **fields}
     with pytest.raises(InputError, match="observation for 'agent:ann'"):
-        check_entry(ANN, Entry(**values))
+        check_entry(ANN, Entry(**values), 5)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_what_is_no_observed_entry(fields: dict[str, Any]) -> None:
 )
 def test_an_observation_may_be_as_large_as_fits(fields: dict[str, Any]) -> None:
     usual = {"type": "observation", "text": "saw", "minute": 5}
-    assert check_entry(ANN, usual | fields) == Entry(**(usual | fields))
+    assert check_entry(ANN, usual | fields, 5) == Entry(**(usual | fields))
 
 
 def test_an_observation_is_of_the_last_thirty_days_or_the_next_one() -> None:
@@ -200,14 +200,6 @@ def test_an_observation_is_of_the_last_thirty_days_or_the_next_one() -> None:
     for minute in (now - 30 * day - 1, now + day + 1):
         with pytest.raises(InputError, match="from 30 days before to 1 day after it"):
             check_entry(ANN, {"text": "saw", "minute": minute}, now)
-
-
-def test_a_tick_that_an_older_version_committed_may_hold_a_blank_text_of_any_time() -> None:
-    blank = Entry(type="observation", text=" ", minute=10**9)
-    assert check_entry(ANN, blank) == blank
-    for said in (blank, {"text": " ", "minute": 5}):
-        with pytest.raises(InputError, match="blank"):
-            check_entry(ANN, said, 5)
 
 
 @pytest.mark.parametrize("places", [{"inn": INN}, "inn", b"inn", 5, None])
@@ -229,7 +221,7 @@ def test_the_place_that_cannot_be_used_is_named_by_its_number() -> None:
 
 @given(st.text(max_size=200), st.integers(0, 2**53 - 1), st.lists(st.text(max_size=20), max_size=3))
 def test_what_is_accepted_can_be_written(text: str, minute: int, subjects: list[str]) -> None:
-    entry = check_entry(ANN, {"text": text, "minute": minute, "subjects": subjects})
+    entry = check_entry(ANN, {"text": text, "minute": minute, "subjects": subjects}, 5)
     assert msgspec.json.decode(msgspec.json.encode(entry), type=Entry) == entry
 
 

@@ -71,7 +71,7 @@ def test_what_is_written_reads_back() -> None:
 
 @given(st.integers(0, 3), st.booleans(), st.data())
 def test_any_changed_byte_is_found_at_its_tick(which: int, plain: bool, data: st.DataObject) -> None:
-    """Plain lines are those of older versions, and of files. A compressed one has a few bits that mean nothing."""
+    """Plain lines are those of exported files. A compressed one has a few bits that mean nothing."""
     chain, body = unpack_line(LINES[which])
     stored = bytearray(chain.encode() + b" " + body if plain else LINES[which])
     stored[data.draw(st.integers(0, len(stored) - 1))] ^= data.draw(st.integers(1, 255))
@@ -235,7 +235,7 @@ def test_what_is_no_line_has_no_outline(body: bytes) -> None:
 def test_a_line_that_cannot_be_unpacked_is_told_as_such() -> None:
     with pytest.raises(JournalError, match="the journal was changed: a line of it cannot be decompressed"):
         unpack_line(b"chain odd")
-    assert unpack_line(b'chain {"v": 1}') == ("chain", b'{"v": 1}'), "those of before are not compressed"
+    assert unpack_line(b'chain {"v": 1}') == ("chain", b'{"v": 1}'), "those of files are not compressed"
 
 
 def test_hashes_are_the_same_in_every_version() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cogitate.ops.report.page import Page
-from cogitate.scheduler.journal.private_files import private_file, private_folder
+from cogitate.scheduler.journal.private_files import open_private_log, private_file, private_folder
 
 
 def mode_of(path: Path) -> int:
@@ -81,3 +81,16 @@ def test_a_link_is_followed_and_a_pipe_is_written_as_it_is(tmp_path: Path) -> No
         file.write(b"through the pipe")
     reader.join()
     assert read == [b"through the pipe"]
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["open to others", "new"])
+def test_a_log_is_private_whenever_it_is_opened(tmp_path: Path, there: bool) -> None:
+    path = tmp_path / "worker-1.log"
+    if there:
+        path.write_bytes(b"before\n")
+        path.chmod(0o644)
+    for line in (b"one\n", b"two\n"):
+        with open_private_log(path) as file:
+            file.write(line)
+    assert path.read_bytes() == (b"before\n" if there else b"") + b"one\ntwo\n"
+    assert path.stat().st_mode & 0o777 == 0o600

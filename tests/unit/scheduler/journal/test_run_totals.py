@@ -11,7 +11,6 @@ from cogitate.memory.profile import Profile
 from cogitate.scheduler.budget.admission import DecidedLine, Grant
 from cogitate.scheduler.budget.budget import Cell
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS, SCHEMA
 from cogitate.scheduler.journal import run_totals as module
 from cogitate.scheduler.journal.lines import Core, Correction, Ended, EndNote, ReadLine, Retried, TickNotes
 from cogitate.scheduler.journal.run_totals import Charge, JobBeginning, RunTotals, oldest, same_figures
@@ -27,13 +26,11 @@ ONE, TWO = JobKey(1, "plan", ANN, 0, 0), JobKey(1, "muse", BOB, 0, 0)
 class Fold:
     """Totals to which a test adds line by line."""
 
-    def __init__(self, schema: int = SCHEMA, **totals: Any) -> None:
-        self.totals, self.schema = RunTotals(**totals), schema
+    def __init__(self, **totals: Any) -> None:
+        self.totals = RunTotals(**totals)
 
     def add(self, tick: int, notes: dict[str, Any] | None = None, **core: Any) -> RunTotals:
-        line = ReadLine(
-            Core(tick=tick, minute=10 * tick, **core), TickNotes(epoch=1, **(notes or {})), "", "", self.schema
-        )
+        line = ReadLine(Core(tick=tick, minute=10 * tick, **core), TickNotes(epoch=1, **(notes or {})), "", "")
         self.totals.add(line)
         return self.totals
 
@@ -70,11 +67,6 @@ def test_an_admitted_job_is_open_and_counts_its_reservation() -> None:
     assert found.jobs == {"plan": {"decision": {"admitted": 1}, "end": {}, "source": {}, "reason": {}}}
 
 
-def test_before_jobs_were_counted_only_their_cost_is() -> None:
-    assert Fold(COUNTS_JOBS - 1).admit(ONE).view == amounts(1, 30, 3)
-    assert Fold(COUNTS_JOBS).admit(ONE).view == amounts(1, 30, 3) | JOBS
-
-
 def test_an_answered_job_counts_what_it_used() -> None:
     fold = Fold()
     fold.admit(ONE)
@@ -93,21 +85,16 @@ def test_an_answer_that_was_shared_counts_in_the_view_and_costs_nothing() -> Non
 
 
 @pytest.mark.parametrize("reason", ["late", "dead", "cancelled"])
-@pytest.mark.parametrize("schema", [CORRECTS_VIEW - 1, CORRECTS_VIEW, SCHEMA])
-def test_a_job_without_a_result_counts_in_full_until_it_is_corrected(reason: Any, schema: int) -> None:
-    fold = Fold(schema)
-    jobs = JOBS if schema >= COUNTS_JOBS else {}
+def test_a_job_without_a_result_counts_in_full_until_it_is_corrected(reason: Any) -> None:
+    fold = Fold()
     fold.admit(ONE)
     found = fold.end(ONE, tick=4, reason=reason)
-    assert (found.view, found.unknown, found.known) == (amounts(1, 30, 3) | jobs, amounts(1, 30, 3), {})
+    assert (found.view, found.unknown, found.known) == (amounts(1, 30, 3) | JOBS, amounts(1, 30, 3), {})
     grant = Grant(key=ONE, reserved=RESERVED, cells=(DAY, RUN))
-    assert found.charged == ({ONE.text(): Charge(4, grant)} if schema >= CORRECTS_VIEW else {})
+    assert found.charged == {ONE.text(): Charge(4, grant)}
     found = fold.add(5, {"corrected": (Correction(key=ONE, usage=USED, at=4),)})
-    if schema >= CORRECTS_VIEW:
-        assert (found.view, found.unknown, found.known) == (amounts(1, 7, 1) | jobs, amounts(0, 0, 0), amounts(1, 7, 1))
-        assert found.charged == {}
-    else:
-        assert found.view == amounts(1, 30, 3)
+    assert (found.view, found.unknown, found.known) == (amounts(1, 7, 1) | JOBS, amounts(0, 0, 0), amounts(1, 7, 1))
+    assert found.charged == {}
     assert found.usage == {ANN: USED}
 
 
@@ -250,13 +237,6 @@ def test_a_shortfall_is_of_the_model_that_admission_gave() -> None:
         ("small", 2, 20),
         ("other", 3, 30),
     ]
-    assert found.all_shortfalls
-
-
-def test_totals_that_begin_later_do_not_know_all_shortfalls() -> None:
-    assert not Fold(tick=7).add(8).all_shortfalls
-    assert Fold(tick=7, all_shortfalls=True).add(8).all_shortfalls
-    assert Fold().add(1).all_shortfalls
 
 
 def test_of_too_many_jobs_that_count_in_full_the_oldest_are_not_corrected_any_more(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from fakeredis import FakeRedis
 
-from cogitate.scheduler.config.versions import CORRECTS_VIEW
 from cogitate.scheduler.engine.retries import Retries
 from cogitate.scheduler.inspection.unjournalled import Unjournalled, unjournalled
 from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
@@ -43,8 +41,7 @@ def test_what_is_heard_of_after_a_jobs_end_is_charged_at_once_and_once() -> None
     assert retries.take_writes() == [Write("HDEL", "retries", ("b",))]
 
 
-@pytest.mark.parametrize(("schema", "by_answer"), [(CORRECTS_VIEW - 1, True), (CORRECTS_VIEW, False)])
-def test_a_line_charges_each_attempt_once(schema: int, by_answer: bool) -> None:
+def test_a_line_charges_each_attempt_once() -> None:
     ended, late = note(PLAN, ONE, retried=TWO), note(ACT, FOUR)
     line = Unjournalled(
         ended=(ended, note(SUM, FOUR, saved=True)),
@@ -52,10 +49,9 @@ def test_a_line_charges_each_attempt_once(schema: int, by_answer: bool) -> None:
         corrected=(Correction(key=ACT, usage=TWO, at=3), Correction(key=PLAN, usage=ONE, at=3, saved=True)),
         retried=(Retried(SUM, ONE),),
     )
-    assert list(spending(line, schema)) == [
+    assert list(spending(line)) == [
         Spent(PLAN, Cost(3, 300, 30), ended),
         Spent(SUM, Cost(), line.ended[1]),
-        *([Spent(ACT, FOUR, late)] if by_answer else []),
         Spent(ACT, TWO, None),
         Spent(PLAN, Cost(), None),
         Spent(SUM, ONE, None),

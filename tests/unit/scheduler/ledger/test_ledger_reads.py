@@ -20,7 +20,7 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.controls import ControlAnswer, ControlRequest, SetLimit, SetMode
 from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.config.versions import GIVES_SIGNS, SCHEMA
+from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.journal.exported import journal_folder, remove_exported
 from cogitate.scheduler.ledger.answer_times import Timed, note_of, read_timed
 from cogitate.scheduler.ledger.answers import (
@@ -275,36 +275,6 @@ def test_a_run_takes_so_many_requests_and_a_cancelled_one_none() -> None:
         ask(client, "over", [LIMIT], wait=0)
     with pytest.raises(RunMissing):
         ask(client, "nowhere", [LIMIT], wait=0)
-
-
-@pytest.mark.parametrize(
-    ("state", "moves", "held"),
-    [
-        ({}, True, True),
-        ({}, False, False),
-        ({"schema": "odd"}, True, True),
-        ({"schema": GIVES_SIGNS - 1}, True, True),
-        ({"schema": GIVES_SIGNS}, True, False),
-        ({"status": "stopped"}, True, False),
-    ],
-)
-def test_a_host_that_gives_no_signs_is_known_by_its_steps(
-    monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], moves: bool, held: bool
-) -> None:
-    store = store_of(FakeRedis(), **state)
-    if "schema" not in state:
-        store.client.hdel(store.key("state"), "schema")  # as version 0.1.0 wrote it
-
-    def sleep(seconds: float) -> None:
-        if moves:
-            store.client.hincrby(store.key("state"), "seq", 1)
-
-    monkeypatch.setattr("cogitate.scheduler.ledger.presence.time", clock(sleep))
-    if held:
-        with pytest.raises(RunHeld, match="older version"):
-            check_unheld(store, "town", "wait")
-    else:
-        check_unheld(store, "town", "wait")
 
 
 @pytest.mark.parametrize(("sign", "held"), [(None, False), (b"{", False), (b"own", True)])

@@ -7,7 +7,6 @@ import platform
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,12 +16,10 @@ import pytest
 from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Disconnected
 
-from cogitate.scheduler.config.versions import GIVES_SIGNS, SCHEMA
+from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger import presence as module
 from cogitate.scheduler.ledger.errors import RunHeld
 from cogitate.scheduler.ledger.presence import (
-    LOOK_EVERY,
-    WATCHED,
     HostProcess,
     Presence,
     check_unheld,
@@ -145,68 +142,6 @@ def test_a_run_that_a_process_is_at_work_on_is_held() -> None:
     with pytest.raises(RunHeld, match=r"held by the host far:7, which is at work: stop it first, or \.\.\."):
         check_unheld(run(host=this(name="far", machine="far", pid=7)), "town", "...")
     check_unheld(run(host=None), "town", "...")
-
-
-class Watched:
-    """Time that passes only while somebody sleeps; after so many looks the host takes a step, or leaves the run."""
-
-    def __init__(self, store: RunStore, steps_at: int = 0, status: str = "running") -> None:
-        self._store, self._steps_at, self._status = store, steps_at, status
-        self.now, self.slept = 0.0, list[float]()
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        assert seconds > 0, "it would never come to an end"
-        self.slept.append(seconds)
-        self.now += seconds
-        if len(self.slept) == self._steps_at:
-            self._store.client.hset(self._store.key("state"), mapping={"seq": 5, "status": self._status})
-
-
-@pytest.fixture
-def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Watched]:
-    def watch(store: RunStore, **more: Any) -> Watched:
-        time = Watched(store, **more)
-        monkeypatch.setattr(module, "time", time)
-        return time
-
-    return watch
-
-
-@pytest.mark.parametrize("schema", [None, GIVES_SIGNS - 1, "odd"])
-def test_a_host_without_signs_holds_its_run_by_its_steps(watched: Any, schema: object) -> None:
-    store = run(schema=schema)
-    time = watched(store, steps_at=3)
-    with pytest.raises(
-        RunHeld, match="'town' is held by a host of an older version, which is at work: stop it first, or"
-    ):
-        check_unheld(store, "town", "...")
-    assert time.slept == [LOOK_EVERY] * 3
-
-
-def test_a_host_without_signs_that_takes_no_step_is_gone_after_a_while(watched: Any) -> None:
-    store = run(schema=GIVES_SIGNS - 1)
-    time = watched(store)
-    check_unheld(store, "town", "...")
-    assert time.now == pytest.approx(WATCHED)
-    assert max(time.slept) == LOOK_EVERY
-
-
-def test_a_step_by_which_it_leaves_the_run_holds_nothing(watched: Any) -> None:
-    store = run(schema=GIVES_SIGNS - 1)
-    time = watched(store, steps_at=2, status="stopped")
-    check_unheld(store, "town", "...")
-    assert len(time.slept) == 2
-
-
-@pytest.mark.parametrize(("status", "schema"), [("running", GIVES_SIGNS), ("paused", 1), ("stopped", 1)])
-def test_nobody_waits_for_a_host_that_would_give_signs_or_has_left(watched: Any, status: str, schema: int) -> None:
-    store = run(status, schema)
-    time = watched(store, steps_at=1)
-    check_unheld(store, "town", "...")
-    assert time.slept == []
 
 
 # -- the thread that gives it ------------------------------------------------------------------------

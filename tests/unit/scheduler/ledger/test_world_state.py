@@ -1,4 +1,4 @@
-"""The world's own state: kept compressed, read as older hosts wrote it, refused when it was changed."""
+"""The world's own state: kept compressed, refused when it was changed."""
 
 import pytest
 from fakeredis import FakeRedis
@@ -35,15 +35,6 @@ def test_it_takes_little_room() -> None:
 
 def test_a_world_that_gave_none_has_none() -> None:
     assert load_world(RunStore(FakeRedis(), "run:")) == (None, 0)
-
-
-def test_what_an_older_host_wrote_is_read_until_there_is_a_newer_one() -> None:
-    client = FakeRedis()
-    client.hset("run:checkpoint", mapping={"tick": 60, "world": STATE})
-    assert load_world(RunStore(client, "run:")) == (STATE, 60)
-    keep(client, 120, b"newer")
-    assert load_world(RunStore(client, "run:")) == (b"newer", 120)
-    assert not client.hexists("run:checkpoint", "world")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from redis.exceptions import ResponseError
 
 from cogitate import Observation, Profile, TickLoop
 from cogitate.errors import LedgerError
-from cogitate.scheduler.budget.budget import least_pool
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.settings import PinnedSettings
@@ -68,7 +67,6 @@ def known(loop: TickLoop) -> dict[str, Any]:
         "deferred": state.deferred,
         "triggers": state.triggers,
         "view": state.view.held,
-        "pool": state.view.least_pool,
         "mode": state.steering.mode,
         "throttle": state.steering.throttle.state,
     }
@@ -142,18 +140,6 @@ def test_what_was_put_off_or_triggered_is_put_off_or_triggered_again(cogitate_lo
     loop.ledger.store.client.hset(loop.ledger.store.key("state"), "loop", msgspec.json.encode(kept))
     restore(loop.ledger, loop.state, loop._loop.engine.parts)
     assert (loop.state.deferred, loop.state.triggers) == ([deferred], [trigger])
-
-
-def test_a_run_of_a_version_that_noted_no_beginning_keeps_its_pools(cogitate_loop: Loops) -> None:
-    loop = lived(cogitate_loop)
-    found = []
-    for created in (True, False):
-        if not created:
-            loop.ledger.store.client.hdel(loop.ledger.store.key("state"), "created")
-        restore(loop.ledger, loop.state, loop._loop.engine.parts)
-        found.append(loop.state.view.least_pool)
-    assert found == [least_pool(b"1"), least_pool(None)]
-    assert found[0] != found[1]
 
 
 def test_a_resumed_host_writes_the_loops_state_only_if_it_changes(cogitate_loop: Loops) -> None:

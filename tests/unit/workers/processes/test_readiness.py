@@ -32,6 +32,7 @@ class Machine:
         self.published: list[JobKey] = []
         self.looks: list[tuple[float, int]] = []
         self.taken: list[str] = []  # kinds that a worker names as its own
+        self.alive, self.older = ["one"], list[str]()  # workers
         monkeypatch.setattr(module, "workers_seen", self.seen)
         monkeypatch.setattr(module, "time", SimpleNamespace(sleep=self.sleep))
 
@@ -41,7 +42,7 @@ class Machine:
 
     def seen(self, client: object) -> WorkersSeen:
         assert client is self.client
-        return WorkersSeen(alive=["one"], missing=[], kinds=self.taken)
+        return WorkersSeen(alive=self.alive, missing=[], kinds=self.taken, older=self.older)
 
     def publish(self, jobs: Sequence[Job]) -> int:
         self.published += [job.key for job in jobs]
@@ -165,6 +166,30 @@ def test_nothing_is_said_of_kinds_while_redis_is_away(monkeypatch: pytest.Monkey
     machine = Machine(monkeypatch, plan=0.5)
     monkeypatch.setattr(module, "workers_seen", away)
     assert machine.waited(machine.readiness(pool=Pool())) == (OWN, ["workers.not_ready"])
+
+
+@pytest.mark.parametrize(
+    ("alive", "older", "named"),
+    [
+        (["a", "b"], ["a", "b"], [["a", "b"]]),
+        ([f"w{n}" for n in range(9)], [f"w{n}" for n in range(9)], [["w0", "w1", "w2", "w3", "w4"]]),
+        (["a", "b"], ["a"], []),
+        (["a"], [], []),
+        ([], [], []),
+    ],
+    ids=["all", "many", "some", "none", "no workers"],
+)
+def test_a_host_warns_once_when_all_workers_are_of_an_older_version(
+    monkeypatch: pytest.MonkeyPatch, alive: list[str], older: list[str], named: list[list[str]]
+) -> None:
+    machine = Machine(monkeypatch, **dict.fromkeys(KINDS, 0.5))
+    machine.alive, machine.older = alive, older
+    ready = machine.readiness(pool=Pool())
+    ready.ask()
+    with capture_logs() as logs:
+        ready.wait(lambda: False, for_workers=True)
+        ready.workers_left()
+    assert [log["workers"] for log in logs if log["event"] == "workers.older_version"] == named
 
 
 def test_a_host_that_is_to_stop_waits_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:

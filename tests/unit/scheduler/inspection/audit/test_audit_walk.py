@@ -13,7 +13,6 @@ from cogitate.memory.effects import Archive
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.audit import audit as module
 from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
@@ -121,10 +120,10 @@ def test_a_tick_that_cannot_have_happened_so_is_no_part_of_a_journal(ended: Any,
         redo(line, streams)
     core = Core(tick=3, minute=3, **ticks[2][0])
     with pytest.raises(JournalError, match=re.escape(said)):
-        redo(ReadLine(core, TickNotes(epoch=1), "", "", SCHEMA), streams)
+        redo(ReadLine(core, TickNotes(epoch=1), "", ""), streams)
     core = Core(tick=3, minute=3, rated=(Rated("agent:zoe", 1, 5),))
     with pytest.raises(JournalError, match=r"tick 3: the journal changes what is not there: KeyError\('agent:zoe'\)"):
-        redo(ReadLine(core, TickNotes(epoch=1), "", "", SCHEMA), streams)
+        redo(ReadLine(core, TickNotes(epoch=1), "", ""), streams)
 
 
 def test_a_line_that_cannot_be_redone_ends_the_walk_and_not_the_audit() -> None:

@@ -36,7 +36,7 @@ def streams() -> dict[str, Stream]:
 def found(*effects: Effect, part: str = "ended", end: Any = "applied") -> list[str]:
     ended = (Ended(key=JobKey(5, "any", effects[0].owner, 0, 0), end=end, effects=effects),)
     core = Core(tick=9, minute=9, **{part: ended})  # type: ignore[arg-type]
-    return passed_unseen(ReadLine(core, TickNotes(epoch=1), "", "", 6), streams(), PROFILES)
+    return passed_unseen(ReadLine(core, TickNotes(epoch=1), "", ""), streams(), PROFILES)
 
 
 def told(owner: str) -> Append:
@@ -87,12 +87,12 @@ def test_a_cursor_passes_what_lies_behind_its_start() -> None:
     assert found(told(INN), AdvanceCursor(INN, "world", 1, 5, shown=(3, 4, 5))) == []
 
 
-def test_an_npc_was_told_already_what_the_one_cursor_of_an_older_version_has_passed() -> None:
+def test_an_npc_was_told_already_what_its_cursor_of_all_places_has_passed() -> None:
     before = streams()
     before[BOB].head.cursors["world"] = 4
     cursor = AdvanceCursor(BOB, "world:inn", 0, 5, shown=(5,))
     ended = Ended(key=JobKey(5, "any", BOB, 0, 0), end="applied", effects=(told(BOB), cursor))
-    line = ReadLine(Core(tick=9, minute=9, ended=(ended,)), TickNotes(epoch=1), "", "", 6)
+    line = ReadLine(Core(tick=9, minute=9, ended=(ended,)), TickNotes(epoch=1), "", "")
     assert passed_unseen(line, before, PROFILES) == []
     assert passed_unseen(line, streams(), PROFILES), "without it, the first message was not shown"
 

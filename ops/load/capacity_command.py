@@ -1,4 +1,4 @@
-"""`cogitate load --find`: run load tests at higher and higher loads until a service level breaks."""
+"""`cogitate capacity`: run load tests at higher and higher loads until a service level breaks."""
 
 from __future__ import annotations
 
@@ -7,20 +7,93 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, Verbose
 from cogitate.ops.formatting.charts import document
 from cogitate.ops.load.asserts import check_names, parse
 from cogitate.ops.load.figures import LoadRecorder, figures
-from cogitate.ops.load.knee import LEVELS, MEASURED, LoadSearch, LoadSearchPlan
+from cogitate.ops.load.knee import LEVELS, MEASURED, MOST_AGENTS, USUAL_MOST, LoadSearch, LoadSearchPlan
 from cogitate.ops.load.knee_page import answer_lines, knee_chart, knee_json, knee_page, probe_line
 from cogitate.ops.load.profiles import LoadProfile
 from cogitate.ops.load.run import LoadTest, load_settings
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.journal.private_files import private_file
 
+EXAMPLE = """
+Example: cogitate capacity --agents 50 --up-to 20
+
+Example: cogitate capacity --raise cadence --level "late_share<=0.02" --json
+"""
+
 SLOW = 2.0  # times as long as planned; a test that takes longer is stopped, and its load breaks
+
+
+def capacity(
+    agents: Annotated[
+        int | None, typer.Option("--agents", metavar="N", min=1, max=1000, help="The number of agents to begin with.")
+    ] = None,
+    tick_rate: Annotated[
+        float | None, typer.Option("--tick-rate", metavar="HZ", min=0.1, help="Ticks a second.")
+    ] = None,
+    latency: Annotated[
+        float | None, typer.Option("--latency", metavar="SECONDS", min=0, help="The latency of an answer.")
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", metavar="W", min=1, help="Worker processes.")] = 2,
+    raised: Annotated[
+        list[str] | None,
+        typer.Option("--raise", metavar="WHAT", help="agents (default), cadence or latency; repeat for several."),
+    ] = None,
+    up_to: Annotated[
+        float | None,
+        typer.Option("--up-to", metavar="FACTOR", min=1, max=1000, help="The highest load, times the first."),
+    ] = None,
+    levels: Annotated[
+        list[str] | None,
+        typer.Option("--level", metavar="EXPR", help=f"A level to hold (default {' and '.join(LEVELS)})."),
+    ] = None,
+    minutes: Annotated[
+        int | None, typer.Option("--minutes", metavar="M", min=60, help="Game minutes to measure (default 240).")
+    ] = None,
+    probe_seconds: Annotated[
+        float | None, typer.Option("--probe-seconds", metavar="S", min=1, help="The longest that one load may take.")
+    ] = None,
+    past_knee: Annotated[
+        bool, typer.Option("--past-knee", help="Measure on to --up-to, for the chart; this takes long.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The report to write (default capacity.html).")
+    ] = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Raise the load of a town until a service level breaks, and report the highest load that holds.
+
+    Each load is a run with its own server, workers and stand-in for a model. This writes an HTML page and an SVG chart.
+    """
+    logs.configure(verbose)
+    plan = search_plan(
+        levels or [],
+        agents=agents,
+        tick_rate=tick_rate,
+        latency=latency,
+        raised=tuple(raised) if raised else None,
+        most=_most(agents, raised) if up_to is None else up_to,
+        minutes=minutes,
+        past_knee=past_knee,
+    )
+    return _search(plan, workers=workers, probe_seconds=probe_seconds, out=out, as_json=as_json)
+
+
+def _most(agents: int | None, raised: list[str] | None) -> float:
+    """Return how far the load is raised unless the user says: as far as there are agents."""
+    if raised and "agents" not in raised:
+        return USUAL_MOST
+    return min(USUAL_MOST, MOST_AGENTS / (agents or LoadSearchPlan.agents))
 
 
 def search_plan(levels: list[str], **given: Any) -> LoadSearchPlan:
@@ -76,7 +149,7 @@ class _Prober:
         self._test.stop()
 
 
-def find(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, out: Path | None, as_json: bool) -> int:
+def _search(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, out: Path | None, as_json: bool) -> int:
     """Search, write a page and a chart, and return the exit code."""
     console = Terminal(stderr=True)
     prober = _Prober(workers, probe_seconds)
@@ -90,7 +163,7 @@ def find(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, out
                 knees = search.run()
         except KeyboardInterrupt:
             return interruption.exit_code
-    path = out or Path("load-find.html")
+    path = out or Path("capacity.html")
     knee_page(search, knees).write(path)
     chart = path.with_suffix(".svg")
     with private_file(chart) as file:

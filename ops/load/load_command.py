@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +17,7 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, read_settings
 from cogitate.ops.load.asserts import check_names, failures, numbers, parse
 from cogitate.ops.load.figures import LoadRecorder, figures
-from cogitate.ops.load.find import find as find_load
-from cogitate.ops.load.find import search_plan
 from cogitate.ops.load.from_run import run_profile
-from cogitate.ops.load.knee import LEVELS, MOST_AGENTS, USUAL_MOST, LoadSearchPlan
 from cogitate.ops.load.page import load_page
 from cogitate.ops.load.profiles import PROFILES, LoadProfile, profile_of, recorded_profile
 from cogitate.ops.load.run import LoadTest, load_settings
@@ -38,8 +34,6 @@ Example: cogitate load --profile outage
 Example: cogitate load --profile steady --agents 100 --assert "late_share<0.05" --json
 
 Example: cogitate load --demand job_demand.csv
-
-Example: cogitate load --find --agents 50 --up-to 20
 """
 
 
@@ -89,32 +83,6 @@ def load(
             "--assert", metavar="EXPR", help='An assertion such as "late_share<0.05"; an unknown name lists all.'
         ),
     ] = None,
-    find: Annotated[
-        bool, typer.Option("--find", help="Raise the load until a service level breaks, and say which load holds.")
-    ] = False,
-    raised: Annotated[
-        list[str] | None,
-        typer.Option("--raise", metavar="WHAT", help="--find: agents (default), cadence, latency; repeat for several."),
-    ] = None,
-    up_to: Annotated[
-        float | None,
-        typer.Option("--up-to", metavar="FACTOR", min=1, max=1000, help="--find: the most, times the first load."),
-    ] = None,
-    levels: Annotated[
-        list[str] | None,
-        typer.Option("--level", metavar="EXPR", help=f"--find: a level to hold (default {' and '.join(LEVELS)})."),
-    ] = None,
-    minutes: Annotated[
-        int | None,
-        typer.Option("--minutes", metavar="M", min=60, help="--find: game minutes to measure (default 240)."),
-    ] = None,
-    probe_seconds: Annotated[
-        float | None,
-        typer.Option("--probe-seconds", metavar="S", min=1, help="--find: the longest that one load may take."),
-    ] = None,
-    past_knee: Annotated[
-        bool, typer.Option("--past-knee", help="--find: measure on to --up-to, for the chart; this takes long.")
-    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The report to write (default load-PROFILE.html).")
     ] = None,
@@ -128,43 +96,6 @@ def load(
     --data-dir the run is deleted afterwards; with --from-run it names the folder of that run.
     """
     logs.configure(verbose)
-    only = {
-        "--raise": raised,
-        "--up-to": up_to,
-        "--level": levels,
-        "--minutes": minutes,
-        "--probe-seconds": probe_seconds,
-        "--past-knee": past_knee or None,
-    }
-    if find:
-        never = {
-            "--profile": profile,
-            "--demand": demand,
-            "--from-run": from_run,
-            "--story": story,
-            "--cadence": cadence,
-            "--error-rate": error_rate,
-            "--spread": spread,
-            "--against": against,
-            "--model": model,
-            "--limit-usd": limit_usd,
-            "--limit-tokens": limit_tokens,
-            "--assert": expected,
-            "--data-dir": data_dir,
-        }
-        _refuse("--find raises the load of a town with the stand-in for a model", never)
-        plan = search_plan(
-            levels or [],
-            agents=agents,
-            tick_rate=tick_rate,
-            latency=latency,
-            raised=tuple(raised) if raised else None,
-            most=_most(agents, raised) if up_to is None else up_to,
-            minutes=minutes,
-            past_knee=past_knee,
-        )
-        return find_load(plan, workers=workers, probe_seconds=probe_seconds, out=out, as_json=as_json)
-    _refuse("this is for --find", only)
     chosen = _profile(profile, demand, from_run, data_dir)
     if agents is not None and story:
         raise ConfigurationError(f"the story has people of its own: give --agents {agents} or --story, not both")
@@ -219,19 +150,6 @@ def load(
     if as_json:
         print(json.dumps({**found, "out": str(path), "failed_asserts": wrong}), flush=True)
     return 1 if wrong else interruption.exit_code if len(test.recorder.rows) < chosen.ticks else 0
-
-
-def _refuse(why: str, options: Mapping[str, object]) -> None:
-    given = [name for name, value in options.items() if value not in (None, False)]
-    if given:
-        raise ConfigurationError(f"{', '.join(given)}: {why}")
-
-
-def _most(agents: int | None, raised: list[str] | None) -> float:
-    """Return how far the load is raised unless the user says: as far as there are agents."""
-    if raised and "agents" not in raised:
-        return USUAL_MOST
-    return min(USUAL_MOST, MOST_AGENTS / (agents or LoadSearchPlan.agents))
 
 
 def _fit(profile: LoadProfile, settings: Settings) -> list[str]:
