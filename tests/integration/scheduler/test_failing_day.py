@@ -86,6 +86,7 @@ def live(recordings: Path, folder: Path, seed: int) -> tuple[Stats, dict[str, in
             "--llm",
             "openai",
             data_dir=data_dir,
+            COGITATE_TUNING=TUNING,
         )
         served = endpoint.stats()
     with EmbeddedServer(data_dir) as server, server.client() as client:
