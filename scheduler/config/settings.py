@@ -10,12 +10,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
     PrivateAttr,
     SecretStr,
     ValidationInfo,
@@ -27,17 +24,27 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from cogitate.memory.errors import InputError as InputError
 from cogitate.memory.errors import quoted
 from cogitate.memory.language.truncation import Truncation
-from cogitate.memory.limits import Cause, MemoryLimits, Policy
-from cogitate.memory.routing.routing import Routing, Style
-from cogitate.memory.trigger import DEFAULT_TRIGGER
-from cogitate.scheduler.config.endpoints import DEFAULT, EmbeddingSettings, Endpoint, Model, ModelSettings, check_name
-from cogitate.scheduler.config.latency_setting import LatencySetting
+from cogitate.memory.limits import MemoryLimits, Policy
+from cogitate.memory.routing.routing import Routing
+from cogitate.scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
-from cogitate.scheduler.config.retrieval_settings import Retrieval
-from cogitate.scheduler.config.settings_faults import UNREADABLE, check_file, check_variables, read_file, refusal
+from cogitate.scheduler.config.settings_faults import UNREADABLE, check_file, check_variables, read_tables, refusal
 from cogitate.scheduler.config.settings_faults import ConfigurationError as ConfigurationError
+from cogitate.scheduler.config.tables import (
+    BudgetTable,
+    EventsTable,
+    JobsTable,
+    JournalTable,
+    MemoryTable,
+    ModelTable,
+    OperationTable,
+    OutageTable,
+    ServerTable,
+    TimeTable,
+    WorkersTable,
+)
 from cogitate.scheduler.config.tiers import Tier
 from cogitate.scheduler.config.tuning import TUNED, Tuning, tuning_of_host
 from cogitate.scheduler.intake.checks import check_owner
@@ -63,104 +70,23 @@ def check_run_name(name: object) -> str:
     return str.__str__(name)
 
 
-class Settings(BaseSettings):
-    """The settings of a run, its workers and its operators. Every field has a working default."""
+class Settings(
+    EventsTable,
+    MemoryTable,
+    JournalTable,
+    OutageTable,
+    JobsTable,
+    BudgetTable,
+    TimeTable,
+    ModelTable,
+    OperationTable,
+    WorkersTable,
+    ServerTable,
+    BaseSettings,
+):
+    """The settings of a run, its workers and its operators: the fields of all tables, each by its name."""
 
     model_config = SettingsConfigDict(env_prefix="COGITATE_", env_nested_delimiter="__", extra="forbid", frozen=True)
-
-    # Folders and servers
-    data_dir: Path = Path(".cogitate")
-    redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
-    broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
-    socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
-
-    prompts: Annotated[Path, AfterValidator(Path.absolute)] | None = None  # replace built-in templates
-
-    kinds: tuple[str, ...] = ()  # modules of the host's own that register kinds when they are imported
-
-    # Workers
-    workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
-    concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
-
-    # Metrics for Prometheus. Worker processes that a host starts serve theirs at the ports after its own.
-    metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served
-    metrics_address: str = "127.0.0.1"
-    gateway_token: SecretStr | None = None  # of the one host that `cogitate gateway` serves; None: see --tokens
-    log: Literal["text", "json"] = "text"
-
-    # Models. The first five complete the endpoint and the model called "default": what the tables say of it goes first.
-    llm: Literal["heuristic", "openai"] = "heuristic"
-    model: str = "gpt-4o-mini"
-    base_url: str | None = None  # None: the client's own default endpoint
-    api_key: SecretStr | None = None  # None: OPENAI_API_KEY
-    input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: from the table of prices
-    output_price: int | None = Field(None, ge=0)
-    endpoints: dict[str, Endpoint] = Field(default_factory=dict)  # by name
-    models: dict[str, ModelSettings] = Field(default_factory=dict)  # by name
-    tiers: dict[Tier, str] = Field(default_factory=dict)  # models by tier; strong: as routine; routine: "default"
-    kind_tiers: dict[str, dict[Tier, str]] = Field(default_factory=dict)  # the same for a kind, where it differs
-    failover: list[str] = Field(default_factory=list)  # models to ask, in order, after a kind's routine one
-    embeddings: EmbeddingSettings | None = None  # for what hosts read; None: searches use words only
-    job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
-
-    # Stored texts
-    response_cache: bool = False  # reuse the answers that an earlier run got to the same prompts
-    capture: bool = False  # store prompts and answers for `cogitate job ID --prompt`
-
-    # Time
-    minutes_per_tick: int = Field(1, ge=1, le=60)
-    morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
-    apply: Literal["due", "ready"] = "due"
-    wait: float | None = Field(None, ge=0)  # seconds a boundary waits for due results; None: 60 unpaced, 0 paced
-    tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(
-        None, gt=0
-    )  # ticks per second; None or "max": no pace
-    latency: dict[str, LatencySetting] = Field(default_factory=dict)  # until due, fixed, by kind
-
-    disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused on request
-
-    # Budgets. The default limits each owner, so that it grows with a town; it binds nobody without a model.
-    limits: dict[str, int] = Field(default_factory=lambda: {"day.owner:*.calls": 40})
-    limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
-    limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
-    real_day_tokens: int | None = Field(None, ge=1)  # limit of all runs together, per real day in UTC
-    real_day_usd: float | None = Field(None, gt=0)
-    day_start: float = Field(1.0, gt=0, le=1)  # share of a day's limits from 00:00; the rest is released over the day
-    guarantees: dict[str, Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] = Field(
-        default_factory=lambda: {"plan": 0.15, "reflect": 0.15}
-    )  # share of run limits
-
-    # Choice of actions, for agents that their host reports as free, each at ticks of its own
-    act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: no choices
-
-    # The rest of a day's budget repairs results of heuristics from this minute after 00:00; 1440: never
-    repair_from: int = Field(1200, ge=0, le=1440)
-
-    # When Redis is away
-    on_outage: Literal["pause", "carry_on"] = "pause"
-    outage_wait: float = Field(60.0, ge=0)  # seconds that a host waits for it; with "carry_on" it waits only at the end
-    # Journal
-    journal_keep: int | None = Field(None, ge=1)  # full game days kept in Redis; None: all
-    journal_export: bool = True  # write removed lines to files in the data folder first
-
-    # Memory
-    max_observations: int = Field(200, ge=1)
-    max_reflections: int = Field(50, ge=1)
-    reflection_interval: int = Field(720, ge=1)  # game minutes
-    reflection_trigger: Cause = "interval"  # or "importance": when enough has happened; or "either"
-    reflection_trigger_max: int = Field(DEFAULT_TRIGGER, ge=1)  # accumulated importance that triggers a reflection
-    retention_days: int = Field(2, ge=0)
-    policy: Policy = "stream"  # how memories are kept within bounds: streams, cells or window
-    policies: dict[str, Policy] = Field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
-    on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # where a model failed to summarise memories
-    cells: int = Field(5, ge=1, le=1_000)
-    token_limit: int = Field(4_000, ge=1)  # of long-term summary, buffer and character together, per owner
-
-    # Retrieval: a profile by name, or a table of weights by component (`cogitate.memory.retrieval.profiles`)
-    retrieval: Retrieval = "default"
-
-    # Events (routing design)
-    guidance_style: Style = "narrative"
 
     _tuning: Tuning = PrivateAttr(default_factory=tuning_of_host)
     _kept_prices: dict[str, ModelPrice] = PrivateAttr(default_factory=dict)  # of a run that has begun
@@ -311,7 +237,7 @@ class Settings(BaseSettings):
         """Return the sources in their order of precedence: arguments, environment, `cogitate.toml`."""
         check_file()
         check_variables(settings_cls.model_fields)
-        return init_settings, env_settings, InitSettingsSource(settings_cls, read_file())
+        return init_settings, env_settings, InitSettingsSource(settings_cls, read_tables())
 
     def state_url(self) -> str:
         """Return the URL of the state: the one given, or that of the embedded server of the data folder.

@@ -17,6 +17,7 @@ from pydantic_settings import SettingsError
 
 from cogitate.memory.errors import CogitateError, quoted
 from cogitate.scheduler.config.former_names import FORMER, former_variables
+from cogitate.scheduler.config.tables import TABLE_OF, TABLES
 
 TOML = "cogitate.toml"
 #: Exceptions that reading settings may raise, besides those of our checks.
@@ -66,6 +67,24 @@ def read_file() -> dict[str, Any]:
     """
     path = Path(TOML)
     return tomllib.loads(path.read_bytes().decode("utf-8-sig")) if path.is_file() else {}
+
+
+def read_tables() -> dict[str, Any]:
+    """Return the settings that the tables of `cogitate.toml` give, by name.
+
+    Raises:
+        ConfigurationError: for a setting outside its table, naming the table.
+        OSError, ValueError, RecursionError: when the file cannot be read as TOML in UTF-8.
+    """
+    found: dict[str, Any] = {}
+    for key, value in read_file().items():
+        inside = value if key in TABLES and isinstance(value, dict) else {key: value}
+        table = key if inside is value else ""
+        for name in inside:
+            if (right := TABLE_OF.get(name, table)) != table:
+                raise ConfigurationError(f"{Path(TOML).absolute()}: write {name} in the table [{right}]")
+        found |= inside
+    return found
 
 
 _MOST_DOLLARS = 10_000  # per million tokens, that a price may mean

@@ -64,7 +64,9 @@ def test_the_host_of_the_readme_runs_and_sees_plans(tmp_path: Path) -> None:
 
 def test_the_test_of_the_readme_passes_in_a_project_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(next(body for body in blocks("python") if "cogitate_loop" in body))
-    (tmp_path / "cogitate.toml").write_text('llm = "openai"\nlimit_usd = 1.0\n')  # which is for runs, not for tests
+    (tmp_path / "cogitate.toml").write_text(
+        '[model]\nllm = "openai"\n[budget]\nlimit_usd = 1.0\n'
+    )  # which is for runs, not for tests
     assert "1 passed" in run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
 
 

@@ -183,7 +183,7 @@ def test_the_fixture_asks_no_model_whatever_file_and_environment_say(
         endpoint.setblocking(False)
         url = f"http://127.0.0.1:{endpoint.getsockname()[1]}/v1"
         (tmp_path / "cogitate.toml").write_text(
-            f'llm = "openai"\nlimit_tokens = 100000\nbase_url = "{url}"\nmorning = 60\n'
+            f'[model]\nllm = "openai"\nbase_url = "{url}"\n[budget]\nlimit_tokens = 100000\n[time]\nmorning = 60\n'
         )
         monkeypatch.chdir(tmp_path)
         for name, value in {"COGITATE_LLM": "openai", "COGITATE_LIMIT_USD": "1", "COGITATE_API_KEY": "key"}.items():

@@ -15,6 +15,8 @@ from cogitate.scheduler.budget.rules import check_limits, check_spending
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.kept_settings import KEPT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.settings_faults import read_tables
+from cogitate.scheduler.config.tables import TABLE_OF
 from cogitate.tasks.registry import kinds
 from tests.repository import ROOT
 
@@ -48,6 +50,16 @@ def test_every_setting_has_a_row_in_the_order_of_the_class() -> None:
     assert len(ROWS) == len(DOCUMENTED)
 
 
+def test_each_row_stands_under_the_name_of_its_table() -> None:
+    table, found = "", {}
+    for line in PAGE.splitlines():
+        if named := re.fullmatch(r"In `cogitate\.toml`: `\[(\w+)\]`\.", line):
+            table = named[1]
+        elif row := re.match(r"\| `(\w+)` \| `COGITATE_", line):
+            found[row[1]] = table
+    assert found == TABLE_OF
+
+
 @pytest.mark.parametrize("name", list(Settings.model_fields))
 def test_a_row_says_what_the_class_says(name: str) -> None:
     _, variable, default, _, meaning, kept = DOCUMENTED[name]
@@ -68,7 +80,7 @@ def used(example: str) -> Settings:
     """The settings of an example, which a run could be started with."""
     Path("cogitate.toml").write_text(example)
     settings = Settings()
-    assert set(tomllib.loads(example)) == settings.model_fields_set
+    assert read_tables().keys() == settings.model_fields_set
     check_limits(settings, kinds())
     check_spending(settings)
     return settings

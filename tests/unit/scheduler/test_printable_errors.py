@@ -28,6 +28,7 @@ from cogitate.hosting.protocol.host_table import HostTable
 from cogitate.hosting.protocol.stdio import StdioHost
 from cogitate.memory.language.hidden_characters import visible
 from cogitate.ops import cli
+from cogitate.scheduler.config.tables import TABLE_OF
 from cogitate.tasks.job import Reads
 from cogitate.workers.processes.text_logs import escape_foreign, text_processors
 from tests.unit.scheduler.test_wrong_inputs import ADA, opened
@@ -101,7 +102,11 @@ def test_the_file_of_settings(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     key, text = (json.dumps(one, ensure_ascii=False) for one in (name, value))
-    for line in (f"{key} = {text}", f"[{field}]\n{key} = {text}", f"[{field}.{key}]\n{key} = 1", f"{name}\n{value}"):
+    table = TABLE_OF[field]
+    for line in (
+        *(f"{key} = {text}", f"[{table}]\n{key} = {text}", f"[{table}.{field}]\n{key} = {text}"),
+        *(f"[{table}.{field}.{key}]\n{key} = 1", f"{name}\n{value}"),
+    ):
         Path("cogitate.toml").write_bytes(line.encode("utf-8", "surrogatepass"))
         refused(Settings)
 

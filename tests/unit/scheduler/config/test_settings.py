@@ -38,7 +38,7 @@ def test_what_is_asked_and_answered_is_kept_only_where_that_is_chosen() -> None:
 
 
 def test_flags_go_before_variables_and_variables_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("cogitate.toml").write_text('workers = 3\nconcurrency = 3\nmodel = "three"\n')
+    Path("cogitate.toml").write_text('[workers]\nworkers = 3\nconcurrency = 3\n[model]\nmodel = "three"\n')
     monkeypatch.setenv("COGITATE_WORKERS", "4")
     monkeypatch.setenv("COGITATE_CONCURRENCY", "4")
     settings = Settings(workers=5)
@@ -75,7 +75,7 @@ def test_what_is_no_json_is_refused_with_an_example_of_the_right_shape(
 
 
 def test_a_retrieval_profile_can_be_set_in_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("cogitate.toml").write_text("[retrieval]\nrelevance = 1\n")
+    Path("cogitate.toml").write_text("[memory.retrieval]\nrelevance = 1\n")
     assert Settings().retrieval == {"relevance": 1.0}
     monkeypatch.setenv("COGITATE_RETRIEVAL", "spec")
     assert Settings().retrieval == "spec"
@@ -280,6 +280,22 @@ def test_a_former_setting_is_refused_wherever_it_is_given(monkeypatch: pytest.Mo
     Path("cogitate.toml").unlink()
     monkeypatch.setenv(f"COGITATE_{name.upper()}", "1")
     with pytest.raises(ConfigurationError, match=f"^COGITATE_{name.upper()} {says}"):
+        Settings()
+
+
+@pytest.mark.parametrize(
+    ("written", "table"),
+    [
+        ("workers = 3", "workers"),
+        ('model = "three"', "model"),
+        ("limits = {}", "budget"),
+        ("[memory]\nmorning = 300", "time"),
+        ("[retrieval]\nrelevance = 1\n", "memory"),
+    ],
+)
+def test_a_setting_outside_its_table_is_refused_with_the_table(written: str, table: str) -> None:
+    Path("cogitate.toml").write_text(written)
+    with pytest.raises(ConfigurationError, match=rf"cogitate\.toml: write \w+ in the table \[{table}\]$"):
         Settings()
 
 

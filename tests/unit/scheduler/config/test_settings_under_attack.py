@@ -71,7 +71,9 @@ def hold_or_are_refused(given_values: dict[str, Any]) -> None:
 @given(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=200).map(str.encode)
     | st.binary(max_size=60)
-    | st.sampled_from([b"limits = 3", b"[limits]\nx=-1", b"\xff\xfe", b'model = "caf\xe9"', b"x=" + b"[" * 5_000])
+    | st.sampled_from(
+        [b"[budget]\nlimits = 3", b"[budget.limits]\nx=-1", b"\xff\xfe", b'model = "caf\xe9"', b"x=" + b"[" * 5_000]
+    )
 )
 def test_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
     monkeypatch.chdir(tmp_path)

@@ -134,24 +134,18 @@ def test_a_client_is_for_this_process_and_gives_bytes() -> None:
         ({"guidance_style": "plain"}, []),
         (
             {
-                "spread": 7,
                 "morning": 361,
                 "cells": 9,
                 "retention_days": 9,
                 "act_interval": 9,
-                "max_plans": 9,
-                "max_archived": 9,
             },
             [
                 f"settings: {name}"
                 for name in (
                     "act_interval",
                     "cells",
-                    "max_archived",
-                    "max_plans",
                     "morning",
                     "retention_days",
-                    "spread",
                 )
             ],
         ),
