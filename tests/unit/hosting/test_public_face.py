@@ -133,14 +133,26 @@ def _above(documented: dict[str, str], name: str) -> set[str]:
     return set() if documented[name] == name else {documented[name], *_above(documented, documented[name])}
 
 
-def test_importing_the_face_loads_no_celery_and_configures_no_logging() -> None:
+@pytest.mark.parametrize(
+    ("used", "unused"),
+    [
+        ("import cogitate", ("asyncio", "jinja2", "pydantic", "redis", "snowballstemmer", "structlog")),
+        (
+            "from cogitate import TickLoop",
+            ("celery", "flower", "openai", "snowballstemmer", "typer", "cogitate.simulation"),
+        ),
+    ],
+)
+def test_an_import_loads_nothing_that_a_host_does_not_use(used: str, unused: tuple[str, ...]) -> None:
     code = (
-        "import sys, structlog, cogitate;"
-        "loaded = [name for name in ('celery', 'flower', 'openai', 'cogitate.simulation.town.town', 'typer')"
-        " if name in sys.modules];"
-        "assert not loaded, loaded;"
-        "assert not structlog.is_configured()"
+        f"import sys; {used}; loaded = [name for name in {unused!r} if name in sys.modules]; assert not loaded, loaded"
     )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_a_loop_configures_no_logging() -> None:
+    code = "import structlog; from cogitate import TickLoop; assert not structlog.is_configured()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 

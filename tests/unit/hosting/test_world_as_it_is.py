@@ -68,8 +68,8 @@ def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> Non
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"world": "past"}, "world='past' is none of"),
-        ({"world": "present"}, 'world="present" says how a run'),
+        ({"world": "past"}, "world='past' is invalid: give"),
+        ({"world": "present"}, 'world="present" is about a resumed run'),
         ({"world": "present", "exist": "replace"}, 'give exist="resume"'),
     ],
 )

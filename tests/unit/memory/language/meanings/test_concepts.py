@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogitate.memory.language.meanings.concepts import THEMES, _read, is_theme
+from cogitate.memory.language.meanings.concepts import _read, is_theme, themes
 from cogitate.memory.language.text import stem
 
 
@@ -18,11 +18,11 @@ def test_a_word_has_the_themes_of_all_lines_that_name_it() -> None:
 
 
 def test_words_of_everyday_life_share_themes() -> None:
-    assert THEMES[stem("breakfast")] == THEMES[stem("cheese")] == ("#meal",)
-    assert THEMES[stem("cook")] == ("#meal", "#kitchen")
-    assert THEMES[stem("upset")] == ("#sorrow", "#anger")
-    assert THEMES["accept"] == ("#identity",)
-    assert "acceptance" not in THEMES, "stems"
+    assert themes()[stem("breakfast")] == themes()[stem("cheese")] == ("#meal",)
+    assert themes()[stem("cook")] == ("#meal", "#kitchen")
+    assert themes()[stem("upset")] == ("#sorrow", "#anger")
+    assert themes()["accept"] == ("#identity",)
+    assert "acceptance" not in themes(), "stems"
 
 
 def test_a_theme_is_no_word() -> None:
