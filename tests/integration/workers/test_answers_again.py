@@ -333,7 +333,7 @@ def test_a_fault_of_the_worker_after_a_paid_call_is_paid_for_once_and_the_job_is
         owners = {"agent:ann": Profile(name="Ann")}
         with TickLoop(run="faults", owners=owners, settings=settings) as loop:
             loop._loop.collector._publish = publisher.publish
-            with loop.tick():
+            with loop.next_tick():
                 loop.request("plan", "agent:ann")
             for _ in range(4):  # hints that are repeated
                 publisher.publish([item.job for item in loop.state.open.values()])
