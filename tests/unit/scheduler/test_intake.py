@@ -224,7 +224,7 @@ def test_the_place_that_cannot_be_used_is_named_by_its_number() -> None:
 
 @given(st.text(max_size=200), st.integers(0, 2**53 - 1), st.lists(st.text(max_size=20), max_size=3))
 def test_what_is_accepted_can_be_written(text: str, minute: int, subjects: list[str]) -> None:
-    entry = check_entry(ANN, {"text": text, "minute": minute, "subjects": subjects}, minute)
+    entry = check_entry(ANN, {"text": f"said {text}", "minute": minute, "subjects": subjects}, minute)
     assert msgspec.json.decode(msgspec.json.encode(entry), type=Entry) == entry
 
 
