@@ -193,7 +193,7 @@ def test_what_is_no_observed_entry(fields: dict[str, Any]) -> None:
 )
 def test_an_observation_may_be_as_large_as_fits(fields: dict[str, Any]) -> None:
     usual = {"type": "observation", "text": "saw", "minute": 5}
-    assert check_entry(ANN, usual | fields, int((usual | fields)["minute"])) == Entry(**(usual | fields))
+    assert check_entry(ANN, usual | fields, int(str((usual | fields)["minute"]))) == Entry(**(usual | fields))
 
 
 def test_an_observation_is_of_the_last_thirty_days_or_the_next_one() -> None:

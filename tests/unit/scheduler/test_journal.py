@@ -199,7 +199,7 @@ def test_whatever_else_cannot_be_read_is_refused() -> None:
 def test_a_line_whose_notes_are_not_those_of_its_ends_is_not_handed_on_in_part(part: str) -> None:
     end, note = Ended(key=KEY, end="applied"), EndNote(key=KEY, source="llm")
     line, digest, _ = write_line(
-        Core(tick=1, minute=1, **{part: (end, end)}), TickNotes(epoch=1, **{part: (note,)}), "", "", 1
+        Core(tick=1, minute=1, **{part: (end, end)}), TickNotes(epoch=1, **{part: (note,)}), "", "", SCHEMA
     )  # type: ignore[arg-type]
     assert digest
     with pytest.raises(ValueError, match="zip"):
