@@ -12,7 +12,6 @@ import pytest
 from cogitate import Observation, Profile, TickLoop
 from cogitate.scheduler.config.kept_settings import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.inspection import figure_history as read
 from cogitate.scheduler.inspection.figure_history import Span, figure_history, thinned
 from cogitate.scheduler.journal.figures import Figures, joined
 from cogitate.scheduler.journal.history import read_journal
@@ -76,18 +75,6 @@ def test_the_history_is_bounded(cogitate_loop: Loops, monkeypatch: pytest.Monkey
     fields = {raw.decode() for raw in store.fields("history")}
     assert fields == {f"t{tick}" for tick in range(TICKS - 9, TICKS + 1)} | {"h6", "h7"}
     assert [point.minute // 60 for point in figure_history(store, "run")] == [6, 7]
-
-
-def test_of_a_run_without_a_history_the_journal_says_what_it_can(
-    cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = lived(cogitate_loop)
-    known = figure_history(store, "day")
-    store.client.delete(store.key("history"))
-    monkeypatch.setattr(read, "MOST_LINES", 100)
-    points = figure_history(store, "run")
-    assert [point.sources for point in points] == [point.sources for point in known[-100:]]
-    assert all((point.cadence, point.age, point.host_us) == (None, None, None) for point in points)
 
 
 def test_a_damaged_point_is_left_out_and_stops_no_host(cogitate_loop: Loops) -> None:

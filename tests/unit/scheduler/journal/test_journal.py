@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from cogitate.memory.effects import Append, SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.memory.unreadable import UnreadableEntry
+from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.journal.checkpoint import content_hash
 from cogitate.scheduler.journal.history import changes_of
 from cogitate.scheduler.journal.lines import (
@@ -46,7 +47,7 @@ def notes(tokens: int = 5, epoch: int = 1) -> TickNotes:
 def journal(ticks: int) -> list[bytes]:
     lines, digest, chain = [], "", ""
     for tick in range(1, ticks + 1):
-        line, digest, chain = write_line(core(tick), notes(), digest, chain, 1)
+        line, digest, chain = write_line(core(tick), notes(), digest, chain, SCHEMA)
         lines.append(line)
     return lines
 
@@ -114,7 +115,7 @@ def test_a_line_out_of_place_is_found(lines: list[bytes], tick: int) -> None:
 
 def test_a_line_forged_with_its_chain_breaks_the_digest() -> None:
     """Who recomputes the chain must recompute the digest too; the digest itself is kept elsewhere."""
-    forged, _, chain = write_line(core(1, "another thought"), notes(), "", "", 1)
+    forged, _, chain = write_line(core(1, "another thought"), notes(), "", "", SCHEMA)
     old = msgspec.json.decode(unpack_line(LINES[0])[1])["digest"]
     new = msgspec.json.decode(unpack_line(forged)[1])["digest"]
     body = unpack_line(forged)[1].replace(new.encode(), old.encode())
@@ -124,12 +125,12 @@ def test_a_line_forged_with_its_chain_breaks_the_digest() -> None:
 
 
 def test_the_digest_leaves_out_what_may_differ() -> None:
-    _, digest, chain = write_line(core(1), notes(), "", "", 1)
-    _, same, other = write_line(core(1), notes(tokens=900, epoch=7), "", "", 1)
+    _, digest, chain = write_line(core(1), notes(), "", "", SCHEMA)
+    _, same, other = write_line(core(1), notes(tokens=900, epoch=7), "", "", SCHEMA)
     assert same == digest
     assert other != chain
-    assert write_line(core(1, "else"), notes(), "", "", 1)[1] != digest
-    assert write_line(core(1), notes(), "before", "", 1)[1] != digest
+    assert write_line(core(1, "else"), notes(), "", "", SCHEMA)[1] != digest
+    assert write_line(core(1), notes(), "before", "", SCHEMA)[1] != digest
 
 
 # -- what kinds of before wrote that nobody can read -------------------------------------------------
@@ -146,7 +147,7 @@ def line_of(**parts: list[list[object]]) -> bytes:
     }
     raw = msgspec.json.encode(body)
     digest = next_digest("", raw)
-    line = JournalLine(v=1, core=msgspec.Raw(raw), notes=TickNotes(epoch=1), digest=digest)
+    line = JournalLine(v=SCHEMA, core=msgspec.Raw(raw), notes=TickNotes(epoch=1), digest=digest)
     encoded = msgspec.json.encode(line)
     return pack_line(next_chain("", encoded), encoded)
 
@@ -185,7 +186,7 @@ def test_what_is_no_effect_at_all_is_refused(effect: object) -> None:
 
 def test_whatever_else_cannot_be_read_is_refused() -> None:
     raw = msgspec.json.encode({"tick": 1, "minute": 1, "left": 5})
-    line = JournalLine(v=1, core=msgspec.Raw(raw), notes=TickNotes(epoch=1), digest=next_digest("", raw))
+    line = JournalLine(v=SCHEMA, core=msgspec.Raw(raw), notes=TickNotes(epoch=1), digest=next_digest("", raw))
     encoded = msgspec.json.encode(line)
     with pytest.raises(JournalError, match="tick 1: the journal cannot be read"):
         read_line(pack_line(next_chain("", encoded), encoded), 1, "", "")
@@ -198,7 +199,7 @@ def test_whatever_else_cannot_be_read_is_refused() -> None:
 def test_a_line_whose_notes_are_not_those_of_its_ends_is_not_handed_on_in_part(part: str) -> None:
     end, note = Ended(key=KEY, end="applied"), EndNote(key=KEY, source="llm")
     line, digest, _ = write_line(
-        Core(tick=1, minute=1, **{part: (end, end)}), TickNotes(epoch=1, **{part: (note,)}), "", "", 1
+        Core(tick=1, minute=1, **{part: (end, end)}), TickNotes(epoch=1, **{part: (note,)}), "", "", SCHEMA
     )  # type: ignore[arg-type]
     assert digest
     with pytest.raises(ValueError, match="zip"):
