@@ -99,7 +99,7 @@ def test_a_policy_may_be_an_owners_own_or_its_scopes() -> None:
     with pytest.raises(ConfigurationError, match="name an owner such as 'npc:smith'"):
         Settings(policies={"smith": "cells"})
     with pytest.raises(ConfigurationError, match="compress_to"):
-        Settings.tuned(compress_at=0.5, compress_to=0.6)
+        Settings(compress_at=0.5, compress_to=0.6)
 
 
 def a_case() -> Case:
