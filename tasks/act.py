@@ -22,7 +22,7 @@ from cogitate.memory.effects import Effect, SetPlanStatus, Tell
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.text import normal
 from cogitate.memory.plans import present_items
-from cogitate.memory.policies.compaction import rating
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import resolve_name

@@ -26,7 +26,7 @@ from cogitate.memory.entry import Entry, PlanItem, is_dialogue
 from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import normal, words
-from cogitate.memory.policies.compaction import rating
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.repeats import REPEATED
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream

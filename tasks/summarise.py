@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from cogitate.memory.clock import clock_time, day_and_time, day_number
 from cogitate.memory.effects import Append, Archive, Effect
 from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue
-from cogitate.memory.policies.compaction import deserves_summary, rating, summary_entry
+from cogitate.memory.policies.compaction import deserves_summary, summary_entry
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations, resolve_name, shown_line, summarise_entries

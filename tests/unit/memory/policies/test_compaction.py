@@ -20,9 +20,9 @@ from cogitate.memory.policies.compaction import (
     deserves_summary,
     enforce_limits,
     keeping_score,
-    rating,
     summary_entry,
 )
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.stream import Stream
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, message, observation, stream_of
 
