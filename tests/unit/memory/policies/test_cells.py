@@ -98,8 +98,6 @@ def test_a_policy_may_be_an_owners_own_or_its_scopes() -> None:
     assert [limits.policy_of(o) for o in ("location:crypt", "location:inn", "world")] == ["cells", "stream", "stream"]
     with pytest.raises(ConfigurationError, match="name an owner such as 'npc:smith'"):
         Settings(policies={"smith": "cells"})
-    with pytest.raises(ConfigurationError, match="compress_to"):
-        Settings(compress_at=0.5, compress_to=0.6)
 
 
 def a_case() -> Case:
