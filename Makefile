@@ -39,9 +39,21 @@ simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, 
 	$(BIN)/python -m tests.simulation.seeded $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED)$(SEEDS)$(MINUTES),,--minutes 3)
 
-mutate: $(READY) ## Planted bugs that the tests must find: MODULES="scheduler/budget/budget.py memory" N=200 EACH=20 SEED=1
-	$(BIN)/python -m tests.mutation $(MODULES) $(if $(filter command line,$(origin N)),--number $(N)) \
-	  $(if $(EACH),--each $(EACH)) --seed $(or $(SEED),0)
+MUTATION := $(VENV)/.mutation-ready
+$(MUTATION): $(READY)
+	$(BIN)/pip install --quiet --no-compile -e '.[mutation]' -c constraints.txt
+	@touch $@
+
+TESTS ?= tests/unit
+mutate: $(MUTATION) ## Bugs planted by cosmic-ray that no test finds: MODULES="scheduler/budget" TESTS="tests/unit/scheduler"
+	@test -n "$(MODULES)" || { echo 'Name modules or folders: make mutate MODULES="scheduler/budget"'; exit 1; }
+	@git worktree remove --force .mutation 2> /dev/null || true
+	git worktree add --quiet --detach .mutation  # where the bugs are planted
+	@printf '[cosmic-ray]\nmodule-path = [%s]\ntimeout = 300.0\ntest-command = "%s"\n[cosmic-ray.distributor]\nname = "local"\n' \
+	  "$(foreach module,$(MODULES),'$(module)',)" "$(CURDIR)/$(BIN)/python -m pytest -x -q -n 2 $(TESTS)" > .mutation/config.toml
+	cd .mutation && export PYTHONPATH=$(CURDIR)/.mutation PATH=$(CURDIR)/$(BIN):$$PATH && cosmic-ray baseline config.toml && \
+	  cosmic-ray init config.toml session.sqlite && cosmic-ray exec config.toml session.sqlite && \
+	  cr-report --surviving-only --show-diff session.sqlite
 
 N ?= 1
 chaos: $(READY) ## Real processes under real faults, each N times (N=20), and how often each passed

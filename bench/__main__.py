@@ -19,7 +19,6 @@ WITH_JSON = (
     "boundary",
     "barrier",
     "concurrency",
-    "fallbacks",
     "enqueue",
     "footprint",
     "start",
@@ -92,7 +91,6 @@ def main() -> int:
     barrier.add_argument("--recorded", action="store_true", help="recorded days with their own calls instead")
     barrier.add_argument("--times", type=float, default=4.2, help="of the barrier's speed, with --recorded")
     barrier.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
-    commands.add_parser("fallbacks", help="what fallbacks that workers stage save a host, and what they cost workers")
     ways = commands.add_parser("gateway", help="what a tick costs by HTTP and by a pipe, beside the plain loop")
     ways.add_argument("--agents", type=int, default=25)
     ways.add_argument("--ticks", type=int, default=1_000)
@@ -123,11 +121,6 @@ def main() -> int:
         from bench.worker import concurrency
 
         print_tables([concurrency.measure()], arguments.json)
-        return 0
-    if arguments.command == "fallbacks":
-        from bench.pace import fallbacks
-
-        print_tables(fallbacks.tables(), arguments.json)
         return 0
     if arguments.command == "workers":
         from bench.worker import workers

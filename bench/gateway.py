@@ -69,7 +69,7 @@ def _plain(data_dir: Path, owners: dict[str, str]) -> Iterator[Post]:
     with TickLoop(run=RUN, owners=profiles, settings=settings) as loop:
 
         def post(number: int, seen: Sequence[tuple[str, str]]) -> None:
-            with loop.tick() as tick:
+            with loop.next_tick() as tick:
                 for owner, text in seen:
                     loop.observe(owner, Observation(text=text, minute=tick.minute, importance=3))
 

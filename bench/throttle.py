@@ -86,7 +86,7 @@ def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str 
     trigger = min(persona.scratch.importance_trigger_max for persona in world.recording.personas)
     asked: dict[str, Any] = {"llm": "openai", "base_url": url, "api_key": "any", "model": MODEL, "limit_tokens": 10**12}
     with TemporaryDirectory() as data_dir:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=Path(data_dir),
             limits={},
             act_interval=0,

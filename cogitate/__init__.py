@@ -1,4 +1,4 @@
-"""The public face of Cogitate: what a host may import. Everything behind it can move.
+"""The names that most hosts need. Each is loaded when it is first used, and what a host does not use is not loaded.
 
 from cogitate import Settings, TickLoop
 
@@ -7,133 +7,149 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
         for change in tick.applied: village.apply(change)
         for owner, entry in village.step(tick.minute): loop.observe(owner, entry)
         loop.checkpoint(village.dump())            # optional; committed with the tick
+
+The other names stand in `cogitate.effects`, `cogitate.errors`, `cogitate.kinds` and `cogitate.memory`. What is behind
+these modules can move.
 """
 
+import importlib as _importlib
 import typing as _typing
 
-from cogitate.hosting.open_loop import open
-from cogitate.hosting.tick_loop import TickLoop
-from cogitate.memory.effects import (
-    AdvanceCursor,
-    Append,
-    Archive,
-    Effect,
-    MarkAccessed,
-    ReplaceSummary,
-    SetCharacter,
-    SetCounter,
-    SetPlanStatus,
-    Tell,
-)
-from cogitate.memory.entry import Character, Entry, PlanItem
-from cogitate.memory.errors import CogitateError, InputError, UsageError
-from cogitate.memory.profile import Location, Profile
-from cogitate.memory.retrieval.retrieval import Scored, ScorePart
-from cogitate.memory.routing.routing import Event, EventRule
-from cogitate.memory.summaries.conversations import Conversation
-from cogitate.memory.view import CurrentPlan, MemoryView, Relationship
-from cogitate.prompts.constraints import Constraint
-from cogitate.prompts.render import TemplateError
-from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.intake.observations import Observation
-from cogitate.scheduler.journal.ends import JobEnd
-from cogitate.scheduler.journal.history import Change
-from cogitate.scheduler.journal.lines import JournalError
-from cogitate.scheduler.ledger.errors import (
-    Fenced,
-    LedgerError,
-    LedgerUnavailable,
-    NewerSchema,
-    RunAltered,
-    RunExists,
-    RunHeld,
-    RunMissing,
-    RunRolledBack,
-    RunUnreadable,
-)
-from cogitate.scheduler.tick.loop import Tick, WorldDiverged
-from cogitate.tasks.job import Request
-from cogitate.tasks.kind import Case, Kind, Moment, Prompt
-from cogitate.tasks.kind_check import KindError
-from cogitate.tasks.meters import Meter
-from cogitate.tasks.own.cadences import daily, every
-from cogitate.tasks.own.choices import drawn, newest
-from cogitate.tasks.own.declaring import kind
-from cogitate.tasks.registry import UnknownKind, register
-
 if _typing.TYPE_CHECKING:
-    from celery import Celery as _Celery
+    from cogitate import effects as effects
+    from cogitate import errors as errors
+    from cogitate import kinds as kinds
+    from cogitate import memory as memory
+    from cogitate.hosting.open_loop import open
+    from cogitate.hosting.tick_loop import TickLoop
+    from cogitate.memory.errors import CogitateError
+    from cogitate.memory.profile import Location, Profile
+    from cogitate.memory.routing.routing import Event, EventRule
+    from cogitate.memory.view import MemoryView
+    from cogitate.scheduler.config.settings import Settings
+    from cogitate.scheduler.intake.observations import Observation
+    from cogitate.scheduler.journal.ends import JobEnd
+    from cogitate.scheduler.journal.history import Change
+    from cogitate.scheduler.tick.loop import Tick
+    from cogitate.tasks.own.cadences import daily, every
+    from cogitate.tasks.own.choices import drawn, newest
+    from cogitate.tasks.own.declaring import kind
+
+    __version__: str
 
 __all__ = [
-    "AdvanceCursor",
-    "Append",
-    "Archive",
-    "Case",
     "Change",
-    "Character",
     "CogitateError",
-    "ConfigurationError",
-    "Constraint",
-    "Conversation",
-    "CurrentPlan",
-    "Effect",
-    "Entry",
     "Event",
     "EventRule",
-    "Fenced",
-    "InputError",
     "JobEnd",
-    "JournalError",
-    "Kind",
-    "KindError",
-    "LedgerError",
-    "LedgerUnavailable",
     "Location",
-    "MarkAccessed",
     "MemoryView",
-    "Meter",
-    "Moment",
-    "NewerSchema",
     "Observation",
-    "PlanItem",
     "Profile",
-    "Prompt",
-    "Relationship",
-    "ReplaceSummary",
-    "Request",
-    "RunAltered",
-    "RunExists",
-    "RunHeld",
-    "RunMissing",
-    "RunRolledBack",
-    "RunUnreadable",
-    "ScorePart",
-    "Scored",
-    "SetCharacter",
-    "SetCounter",
-    "SetPlanStatus",
     "Settings",
-    "Tell",
-    "TemplateError",
     "Tick",
     "TickLoop",
-    "UnknownKind",
-    "UsageError",
-    "WorldDiverged",
+    "__version__",
     "daily",
     "drawn",
     "every",
     "kind",
     "newest",
     "open",
-    "register",
 ]
 
+_MODULES = ("effects", "errors", "kinds", "memory")
 
-def __getattr__(name: str) -> "_Celery":
-    """Return the Celery app, which `celery -A cogitate worker` and `celery -A cogitate flower` look for here."""
-    if name == "app":
-        from cogitate.workers.celery_app import app
+_HOMES = {  # the module that defines each name; `app` is what `celery -A cogitate` looks for
+    "Change": "cogitate.scheduler.journal.history",
+    "CogitateError": "cogitate.memory.errors",
+    "Event": "cogitate.memory.routing.routing",
+    "EventRule": "cogitate.memory.routing.routing",
+    "JobEnd": "cogitate.scheduler.journal.ends",
+    "Location": "cogitate.memory.profile",
+    "MemoryView": "cogitate.memory.view",
+    "Observation": "cogitate.scheduler.intake.observations",
+    "Profile": "cogitate.memory.profile",
+    "Settings": "cogitate.scheduler.config.settings",
+    "Tick": "cogitate.scheduler.tick.loop",
+    "TickLoop": "cogitate.hosting.tick_loop",
+    "app": "cogitate.workers.celery_app",
+    "daily": "cogitate.tasks.own.cadences",
+    "drawn": "cogitate.tasks.own.choices",
+    "every": "cogitate.tasks.own.cadences",
+    "kind": "cogitate.tasks.own.declaring",
+    "newest": "cogitate.tasks.own.choices",
+    "open": "cogitate.hosting.open_loop",
+}
 
-        return app
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_ELSEWHERE = {  # where to find what a host may look for here
+    "cogitate.effects": (
+        "AdvanceCursor",
+        "Append",
+        "Archive",
+        "Character",
+        "Effect",
+        "Entry",
+        "MarkAccessed",
+        "PlanItem",
+        "ReplaceSummary",
+        "SetCharacter",
+        "SetCounter",
+        "SetPlanStatus",
+        "Tell",
+    ),
+    "cogitate.errors": (
+        "ConfigurationError",
+        "Fenced",
+        "InputError",
+        "JournalError",
+        "KindError",
+        "LedgerError",
+        "LedgerUnavailable",
+        "NewerSchema",
+        "NoSuchOwner",
+        "OlderSchema",
+        "RunAltered",
+        "RunExists",
+        "RunHeld",
+        "RunMissing",
+        "RunRolledBack",
+        "RunUnreadable",
+        "SettingsRefused",
+        "TemplateError",
+        "UnknownKind",
+        "UsageError",
+        "WorldDiverged",
+    ),
+    "cogitate.kinds": ("Case", "Constraint", "Kind", "Meter", "Moment", "Prompt", "Request", "register"),
+    "cogitate.memory": ("Conversation", "CurrentPlan", "Relationship", "ScorePart", "Scored"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a name where it is defined.
+
+    Raises:
+        ImportError: naming the module that has the name, when the root does not.
+        AttributeError: when no module has it.
+    """
+    if name in _HOMES:
+        found: object = getattr(_importlib.import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        found = _importlib.import_module(f"{__name__}.{name}")
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        found = version(__name__)
+    else:
+        for module, names in _ELSEWHERE.items():
+            if name in names:  # `from cogitate import …` would replace the text of an AttributeError
+                raise ImportError(f"cogitate has no {name}: import it from {module}", name=__name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES})

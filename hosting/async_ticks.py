@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 from cogitate.memory.errors import UsageError
@@ -54,11 +55,10 @@ class AsyncTicks:
                 self._waiting = None
         self._next = None
         self._loop.calls.hand_over()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.end)
             tick = waiting.result()
-        except BaseException:
-            self.end()
-            raise
+            undo.pop_all()
         if tick is None:
             self.end()
             raise StopAsyncIteration

@@ -116,7 +116,7 @@ class BodyCalls:
             kind, owner, numbers=numbers, reads=reads, priority=priority, params=params, within=within
         )
 
-    def ask(self, effect: Effect) -> None:
+    def apply(self, effect: Effect) -> None:
         """Apply an effect of the world's own with this tick, such as a plan item's status.
 
         One whose precondition does not hold then is left out and counted as a warning.
@@ -124,7 +124,7 @@ class BodyCalls:
         Raises:
             InputError: for a malformed effect.
         """
-        self._loop.calls.ask(effect)
+        self._loop.calls.apply(effect)
 
     def join(self, owner: str, profile: Profile) -> None:
         """Let an owner join with this tick.

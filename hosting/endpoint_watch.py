@@ -5,7 +5,7 @@ The cost is counted as the ticks are committed: a host that leaves, perhaps afte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 
 import structlog
@@ -43,7 +43,7 @@ class EndpointWatch:
         """Look through the jobs that ended at a tick."""
         self._since, self._tick = self._since or tick, tick
         ends = {ended.key: ended for ended in outcome.core.ended}
-        for note in outcome.notes:
+        for note in outcome.notes.ended:
             if note.key in ends:
                 note_shortfall(self._shortfalls, ends[note.key], note, note.model, tick, outcome.core.minute)
             opened_by = breaker_cause(note)
@@ -73,9 +73,9 @@ class EndpointWatch:
 
 
 def watch_endpoints(
-    settings: Settings, run: str, said: set[tuple[str, str]], tells: Callable[[], bool], resources: ExitStack
+    settings: Settings, run: str, said: set[tuple[str, str]], log_warnings: bool, resources: ExitStack
 ) -> EndpointWatch:
-    """Return a watch on the endpoints of the settings; when `resources` end it tells the shortfalls, if it `tells`."""
+    """Return a watch on the endpoints of the settings; which logs shortfalls at the end, if `log_warnings`."""
     watch = EndpointWatch(run, {model.name: model.endpoint for model in settings.asked_models()}, said)
-    resources.callback(lambda: watch.tell_shortfalls(servers_of(settings)) if tells() else None)
+    resources.callback(lambda: watch.tell_shortfalls(servers_of(settings)) if log_warnings else None)
     return watch

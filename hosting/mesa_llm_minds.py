@@ -17,7 +17,8 @@ from tenacity import stop_after_attempt
 from cogitate.hosting.mesa_llm_memory import TOKENS, CogitateMemory
 from cogitate.hosting.mesa_minds import AgentBrief, Minds, Seen, Sees, Who
 from cogitate.hosting.mesa_minds import think as think_in_mesa
-from cogitate.hosting.open_loop import Existing, RunArguments
+from cogitate.hosting.open_loop import RunArguments
+from cogitate.hosting.opening import Exist
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.intake.observations import Observation
@@ -34,7 +35,7 @@ def think(
     sees: Sees | None = None,
     brief: AgentBrief | None = None,
     minutes_per_step: int = 1,
-    exist: Existing = "create",
+    exist: Exist = "create",
     settings: Settings | None = None,
     tokens: int = TOKENS,
     **more: Unpack[RunArguments],

@@ -15,7 +15,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, Unpack
 
-from cogitate.hosting.open_loop import Existing, RunArguments, open
+from cogitate.hosting.open_loop import RunArguments, open
+from cogitate.hosting.opening import Exist
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import Tell
 from cogitate.memory.errors import InputError, quoted
@@ -146,7 +147,7 @@ class Minds:
         self._applied, self._ended = [], []
         if self.loop.over:
             return
-        with self.loop.tick() as tick:
+        with self.loop.next_tick() as tick:
             self._ended = list(tick.ended)
             present = {owner_of(agent) for agent in self._model.agents}
             if self._is_new and not tick.replayed:
@@ -208,7 +209,7 @@ def think(
     sees: Sees | None = None,
     brief: AgentBrief | None = None,
     minutes_per_step: int = 1,
-    exist: Existing = "create",
+    exist: Exist = "create",
     settings: Settings | None = None,
     **more: Unpack[RunArguments],
 ) -> Minds:

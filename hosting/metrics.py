@@ -80,7 +80,7 @@ class HostMetrics:
 
     def committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
         """Count a committed tick."""
-        for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
+        for ended, note in zip(outcome.core.ended, outcome.notes.ended, strict=True):
             # A stale job's failure says which entry or plan item was not as expected: a text of its own for each.
             failure = UNMET if ended.end == "stale" else failure_class(note.failure)
             self._ended.labels(self._run, ended.key.kind, ended.end, note.source, ended.reason, failure).inc()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypedDict, Unpack, get_args
+from typing import TypedDict, Unpack
 
-from cogitate.hosting.opening import World
+from cogitate.hosting.opening import Exist, World
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.errors import quoted
 from cogitate.memory.profile import Location, Profile
@@ -16,7 +16,6 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.tiers import TierRule
 from cogitate.scheduler.tick.arguments import check_settings
 
-Existing = Literal["create", "resume", "replace"]
 SLOWEST = 86_400.0  # seconds of a tick
 
 
@@ -43,7 +42,7 @@ def open(  # as `tarfile.open`: hosts write `cogitate.open`
     run: str,
     owners: Mapping[str, Profile],
     *,
-    exist: Existing = "create",
+    exist: Exist = "create",
     seconds_per_tick: float | None = None,
     settings: Settings | None = None,
     **more: Unpack[MoreArguments],
@@ -66,12 +65,10 @@ def open(  # as `tarfile.open`: hosts write `cogitate.open`
         ConfigurationError: for an argument or a setting that cannot be used.
         CogitateError: as `TickLoop` raises them.
     """
-    if exist not in get_args(Existing):
-        raise ConfigurationError(f'exist={quoted(exist)} is none of "create", "resume" and "replace"')
     chosen = check_settings(settings)
     if seconds_per_tick is not None:
         chosen = chosen.model_copy(update={"tick_rate": 1 / _check_seconds(seconds_per_tick)})
-    return TickLoop(run=run, owners=owners, settings=chosen, exist="refuse" if exist == "create" else exist, **more)
+    return TickLoop(run=run, owners=owners, settings=chosen, exist=exist, **more)
 
 
 def _check_seconds(seconds: object) -> float:

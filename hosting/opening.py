@@ -28,7 +28,7 @@ from cogitate.scheduler.tick.commit_thread import Carried, CommitThread, SendCom
 from cogitate.scheduler.tick.leaving import let_go
 from cogitate.scheduler.tick.unused_arguments import unused_settings
 
-Exist = Literal["refuse", "resume", "replace"]
+Exist = Literal["create", "resume", "replace"]
 World = Literal["repeat", "present"]
 
 
@@ -63,28 +63,24 @@ def open_commits(settings: Settings, resources: ExitStack) -> SendCommit:
     return thread
 
 
-def check_opening(*, resume: bool, exist: Exist, world: World, take_over: bool) -> None:
+def check_opening(*, exist: Exist, world: World, take_over: bool, resume: object = None) -> None:
     """Check that the arguments about an existing run agree with each other.
 
     Raises:
         ConfigurationError, InputError: saying what to give instead.
     """
     check_flag("take_over", take_over)
+    if resume is not None:
+        raise ConfigurationError(f'resume={quoted(resume)} is no argument: give exist="create" or exist="resume"')
     if exist not in get_args(Exist):
-        raise ConfigurationError(f'exist={quoted(exist)} is none of "refuse", "resume" and "replace"')
+        raise ConfigurationError(f'exist={quoted(exist)} is invalid: give "create", "resume" or "replace"')
     if world not in get_args(World):
-        raise ConfigurationError(f'world={quoted(world)} is none of "repeat" and "present"')
-    if world == "present" and not resume and exist != "resume":
+        raise ConfigurationError(f'world={quoted(world)} is invalid: give "repeat" or "present"')
+    if world == "present" and exist != "resume":
+        raise ConfigurationError('world="present" is about a resumed run: give exist="resume" with it')
+    if take_over and exist == "create":
         raise ConfigurationError(
-            'world="present" says how a run that is there goes on: give exist="resume" or resume=True with it'
-        )
-    if resume and exist != "refuse":
-        raise ConfigurationError(
-            f'resume=True wants a run that is there, exist="{exist}" takes one that is not there too: give one of them'
-        )
-    if take_over and not resume and exist == "refuse":
-        raise ConfigurationError(
-            'take_over=True is about a run that is there: give resume=True, exist="resume" or exist="replace" with it'
+            'take_over=True is about an existing run: give exist="resume" or exist="replace" with it'
         )
 
 
@@ -106,7 +102,6 @@ def open_run(
     run: str,
     settings: Settings,
     *,
-    resume: bool,
     exist: Exist,
     take_over: bool,
     describe: Mapping[str, str],
@@ -119,13 +114,12 @@ def open_run(
         describe: strings that a new run keeps for its host.
 
     Raises:
-        RunExists, RunMissing, NewerSchema: from the ledger.
+        RunExists, NewerSchema, OlderSchema: from the ledger.
         RunHeld: when a host is at work on the run and `take_over` is not given.
         LedgerError: when the run is cancelled and would be resumed.
         ConfigurationError: when a limit in money cannot bind the models of a new run.
     """
-    there = exist != "refuse" and run_exists(client, run)
-    if resume or there:
+    if exist != "create" and run_exists(client, run):
         if not take_over:
             check_unheld(RunStore.open(client, run), run, "take it over (take_over=True)")
         if exist != "replace":

@@ -1,9 +1,8 @@
-"""One tick as a block, for hosts that own their loop: `with loop.tick() as tick:`."""
+"""One tick as a block, for hosts that own their loop: `with loop.next_tick() as tick:`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Self
 
 from cogitate.memory.errors import UsageError
 from cogitate.scheduler.tick.loop import RunLoop, Tick
@@ -52,26 +51,3 @@ class TickBlock:
             self._loop.commit()
         else:
             self._loop.abandon()
-
-
-class TickNumber(int):
-    """The number of a tick; called, `with loop.tick() as tick:`, it opens the next one."""
-
-    _block: TickBlock
-
-    def __new__(cls, number: int, block: TickBlock) -> Self:
-        self = super().__new__(cls, number)
-        self._block = block
-        return self
-
-    def __call__(self) -> TickBlock:
-        """Return the block of the next tick.
-
-        Raises:
-            UsageError: on entering it, when the run is over or another block is open.
-            LedgerError: on entering it, when the loop is closed; on leaving it, when the tick cannot be committed.
-        """
-        return self._block
-
-    def __reduce__(self) -> tuple[type[int], tuple[int]]:
-        return int, (int(self),)  # elsewhere it is a number only

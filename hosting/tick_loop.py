@@ -27,7 +27,7 @@ from cogitate.hosting.opening import (
     prior_now,
     resumed_settings,
 )
-from cogitate.hosting.tick_block import TickBlock, TickNumber, one_by_one
+from cogitate.hosting.tick_block import TickBlock, one_by_one
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
@@ -82,28 +82,26 @@ class TickLoop(BodyCalls):
         event_types: rules for the host's own types of events, beside the built-in ones.
         ticks: how many ticks the run has; None: until the body breaks.
         start_minute: game time of tick 0, total minutes.
-        resume: go on with a run that is there; its settings go before those that are given.
-        exist: how to treat an existing run of this name, where `resume` is not given: "refuse" to create another,
-            "resume" it, or "replace" it, which deletes it with all its memories. If there is none, it is created.
+        exist: "create" a run, which must not exist; "resume" it where it exists, with the settings that it keeps, or
+            create it; or "replace" it, which deletes it with all its memories.
         world: how the world of a resumed run goes on. "repeat": it does the ticks since its last checkpoint once more,
             as it did them before. "present": it goes on as it is, with the tick after the last committed one.
         take_over: take the run also from a host that is at work on it; that host is fenced and stops.
         describe: strings to keep with a new run, such as the host's own arguments; `description_of` reads them.
         inline: no server and no processes: jobs run at once in this one, on a Redis in memory.
         client: inline only: a Redis to use instead of one in memory.
+        log_warnings: log kinds that do not fit the pace at the start, and endpoints that fail while the run lives.
+        resume: removed: give `exist="resume"`.
 
     Raises:
         ConfigurationError: when a setting cannot be used or the embedded server cannot be started.
         TemplateError: when a template is missing or broken.
-        RunExists, RunMissing, NewerSchema: from the ledger.
+        RunExists, NewerSchema, OlderSchema: from the ledger.
         RunUnreadable, RunAltered: when somebody has damaged or changed the run that is to be resumed.
         Fenced, RunRolledBack, LedgerUnavailable: from the ledger, also while the loop lives.
         UnknownKind: when the run has jobs of a kind that is not registered.
         RunHeld: when a host is at work on the run that is to be resumed or replaced, and `take_over` is not given.
     """
-
-    redelivers = True  # the ticks since the world's last checkpoint, when a run is resumed
-    tells = True  # of what does not fit at its start, of shortfalls at its end; `cogitate run` shows these itself
 
     def __init__(
         self,
@@ -117,13 +115,14 @@ class TickLoop(BodyCalls):
         event_types: Mapping[str, Strategy | EventRule] | None = None,
         ticks: int | None = None,
         start_minute: int = 0,
-        resume: bool = False,
-        exist: Exist = "refuse",
+        exist: Exist = "create",
         world: World = "repeat",
         take_over: bool = False,
         describe: Mapping[str, str] | None = None,
         inline: bool = False,
         client: Redis | None = None,
+        log_warnings: bool = True,
+        resume: None = None,
     ) -> None:
         ours = logs.quiet()
         given = check_arguments(
@@ -136,7 +135,6 @@ class TickLoop(BodyCalls):
             event_types=event_types,
             ticks=ticks,
             start_minute=start_minute,
-            resume=resume,
             describe=describe,
             inline=inline,
             client=client,
@@ -144,9 +142,9 @@ class TickLoop(BodyCalls):
         settings = given.settings
         if ours:
             logs.follow(settings)
-        check_opening(resume=resume, exist=exist, world=world, take_over=take_over)
+        check_opening(exist=exist, world=world, take_over=take_over, resume=resume)
         check_spending(settings)
-        if not resume and exist != "resume":  # a run that is there has prices of its own
+        if exist != "resume":  # an existing run keeps its prices
             check_prices(settings)
         use_prompts(settings)
         load_kinds(settings)
@@ -165,12 +163,12 @@ class TickLoop(BodyCalls):
             else:
                 client, publish, settings, pool = self._open_processes(settings)
             ledger, resumed = open_run(
-                client, given.run, settings, resume=resume, exist=exist, take_over=take_over, describe=given.describe
+                client, given.run, settings, exist=exist, take_over=take_over, describe=given.describe
             )
             opening = self._resources.enter_context(RunOpening(ledger))
             if not inline:
                 ledger.outage = outage_of(settings, run, client.ping)
-                presence = Presence(ledger, settings.lease)
+                presence = Presence(ledger, settings.tuning.lease)
                 presence.start()
                 self._resources.callback(presence.stop)
             if resumed:
@@ -193,14 +191,14 @@ class TickLoop(BodyCalls):
                 apply=settings.apply,
                 wait=settings.wait_seconds(),
                 tick_rate=settings.tick_rate,
-                lease=settings.lease,
-                hint_interval=settings.hint_interval,
+                lease=settings.tuning.lease,
+                hint_interval=settings.tuning.hint_interval,
                 ticks=given.ticks,
                 workers_left=readiness.workers_left if readiness is not None else None,
                 journal_keep=settings.journal_keep,
                 exported=exported_journal(settings, ledger),
-                collections=full_collections if settings.collect_garbage == "idle" else None,
-                redelivers=self.redelivers and world == "repeat",
+                collections=full_collections if settings.tuning.collect_garbage == "idle" else None,
+                redelivers=world == "repeat",
                 send_commit=Carried if inline else open_commits(settings, self._resources),
             )
             if resumed and settings.adapts():
@@ -208,6 +206,7 @@ class TickLoop(BodyCalls):
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:
                     self.state.latencies.begin_anew(prior)
             self.settings = settings
+            self._log_warnings = log_warnings
             self._similarity = None
             if settings.embeddings is not None:
                 from cogitate.workers.llm.embeddings import open_similarity
@@ -233,7 +232,7 @@ class TickLoop(BodyCalls):
                 from cogitate.hosting.endpoint_watch import watch_endpoints
 
                 said = readiness.unreachable if readiness is not None else set()
-                watch = watch_endpoints(settings, run, said, lambda: self.tells, self._resources)
+                watch = watch_endpoints(settings, run, said, log_warnings, self._resources)
                 self._loop.watchers.append(watch.committed)
             self._readiness = readiness
             self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
@@ -255,7 +254,7 @@ class TickLoop(BodyCalls):
             LedgerError: when an error has ended this loop, or it is closed.
         """
         ticks = iter(self._loop)
-        if self.tells:
+        if self._log_warnings:
             from cogitate.hosting.pace_fit import tell_unfit_kinds
 
             agents, client = len(self.state.streams), self.ledger.client
@@ -272,16 +271,23 @@ class TickLoop(BodyCalls):
         """
         return self._async_ticks
 
+    def next_tick(self) -> TickBlock:
+        """Return the block of the next tick, for hosts that own their loop: `with loop.next_tick() as tick:`.
+
+        What the block did is committed at its end; after an error in it the tick never happened, and the run is left.
+
+        Raises:
+            UsageError: on entering it, when the run is over or another block is open.
+            LedgerError: on entering it, when the loop is closed; on leaving it, when the tick cannot be committed.
+        """
+        return self._block
+
     # -- where the run stands ------------------------------------------------------------------------
 
     @property
-    def tick(self) -> TickNumber:
-        """The last tick that is committed. Called, it opens the next one, for hosts that own their loop.
-
-        What the block of `with loop.tick() as tick:` did is committed at its end; after an error in it the tick never
-        happened, and the run is left.
-        """
-        return TickNumber(self._loop.tick, self._block)
+    def tick(self) -> int:
+        """The number of the last tick that is committed."""
+        return self._loop.tick
 
     @property
     def over(self) -> bool:

@@ -1,1 +1,32 @@
-"""The memory of agents: entries, streams, scoring, retrieval, compaction. Pure: no Redis, no clock, no I/O."""
+"""The memory of agents: entries, streams, scoring, retrieval, compaction. Pure: no Redis, no clock, no I/O.
+
+A host imports the classes of what a `MemoryView` returns from here; each is loaded when it is first used.
+"""
+
+import importlib as _importlib
+import typing as _typing
+
+if _typing.TYPE_CHECKING:
+    from cogitate.memory.retrieval.retrieval import Scored, ScorePart
+    from cogitate.memory.summaries.conversations import Conversation
+    from cogitate.memory.view import CurrentPlan, MemoryView, Relationship
+
+__all__ = ["Conversation", "CurrentPlan", "MemoryView", "Relationship", "ScorePart", "Scored"]
+
+_HOMES = {
+    "Conversation": "cogitate.memory.summaries.conversations",
+    "CurrentPlan": "cogitate.memory.view",
+    "MemoryView": "cogitate.memory.view",
+    "Relationship": "cogitate.memory.view",
+    "ScorePart": "cogitate.memory.retrieval.retrieval",
+    "Scored": "cogitate.memory.retrieval.retrieval",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a name where it is defined."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(_importlib.import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found

@@ -26,13 +26,10 @@ from cogitate.memory.entry import INTO_SUMMARY, UNRATED, Entry, Marks
 from cogitate.memory.stream import Stream
 
 
-def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect], *, same_status: bool = True) -> str | None:
+def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | None:
     """Return the first precondition that fails, in words, or None when all hold.
 
     Each effect is checked against the streams as the effects before it leave them.
-
-    Args:
-        same_status: whether an effect may set the status that a plan item already has.
     """
     appending: set[str] = set()
     archiving: set[tuple[str, int]] = set()
@@ -78,7 +75,7 @@ def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect], *, same_stat
                     taken[effect.owner] += effect.count
             case SetPlanStatus():
                 present = statuses.get((effect.owner, effect.item)) or _plan_status(stream, effect.item)
-                if present != effect.expects and not (same_status and present == effect.status):
+                if present != effect.expects and present != effect.status:
                     return f"plan item {effect.item} is {present or 'gone'}, not {effect.expects}"
                 statuses[effect.owner, effect.item] = effect.status
             case Rate() if len(effect.ratings) != len(effect.numbers) or not all(1 <= r <= 10 for r in effect.ratings):

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ValidationError
 
+from cogitate.memory.host_code import Raised, captured
+
 _LONGEST = 80  # characters of a value
 _MOST, _END = 2_000, 500  # characters of a message, and of the end that a cut keeps, since it has the remedy
-
-#: What ends a process: a host's own code does not fail with it, it is interrupted by it.
-ENDS_PROCESS = (KeyboardInterrupt, SystemExit)
 
 
 class CogitateError(Exception):
@@ -70,11 +69,8 @@ def printable(text: str) -> str:
 
 def quoted(value: object) -> str:
     """Return a value for an error message: shortened, in printable ASCII."""
-    try:
-        text = ascii(value if not isinstance(value, str) else value[:_LONGEST])
-    except ENDS_PROCESS:
-        raise
-    except BaseException:  # nested too deep, an integer of too many digits, a host's own __repr__
+    text = captured(ascii, value if not isinstance(value, str) else value[:_LONGEST])
+    if isinstance(text, Raised):  # nested too deep, an integer of too many digits, a host's own __repr__
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= _LONGEST + 2 else text[: _LONGEST - 1] + "…"
 
@@ -86,12 +82,8 @@ def text_of(error: BaseException, encoding: str = "utf-8", errors: str = "replac
         encoding: the encoding that must be able to hold the message.
         errors: how a character outside it is replaced, lone surrogates included (see `codecs`).
     """
-    try:
-        text = str(error)
-    except ENDS_PROCESS:
-        raise
-    except BaseException:  # a host's own __str__ may raise anything
-        text = ""
+    said = captured(str, error)
+    text = "" if isinstance(said, Raised) else said
     return printable(text or type(error).__name__).encode(encoding, errors).decode(encoding)
 
 

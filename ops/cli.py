@@ -60,7 +60,8 @@ GROUPS = {
         "replay": Command("commands.replay", "replay_run"),
         "audit": Command("commands.audit", "audit_run"),
         "estimate": Command("estimate.command", "estimate_run"),
-        "load": Command("load.command", "load"),
+        "load": Command("load.load_command", "load"),
+        "capacity": Command("load.capacity_command", "capacity"),
         "fake-llm": Command("fake_llm.command", "fake_llm"),
     },
     "Set up": {
@@ -126,10 +127,21 @@ def _root(
     pass
 
 
+def _check_moved(arguments: list[str]) -> None:
+    """Refuse an option that has become a command, whatever options stand beside it.
+
+    Raises:
+        TyperException: naming the command.
+    """
+    if arguments[:1] == ["load"] and "--find" in arguments:
+        raise typer.BadParameter("--find is now a command: cogitate capacity, with the same options")
+
+
 def main() -> None:
     """Run the console script and end the process with its exit code. A user sees no traceback without -v."""
     prepare_streams()
     try:
+        _check_moved(sys.argv[1:])
         code = app(standalone_mode=False)
         sys.stdout.flush()  # here an error can be told
     except BrokenPipeError:  # the reader wanted no more, as in `… | head`

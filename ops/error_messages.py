@@ -20,7 +20,7 @@ from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.config.settings_faults import Fault, SettingsRefused, called
 from cogitate.scheduler.inspection.redis_problems import format_error
 from cogitate.scheduler.intake.checks import InputError
-from cogitate.scheduler.ledger.errors import NewerSchema, RunExists, RunHeld, RunMissing
+from cogitate.scheduler.ledger.errors import NewerSchema, OlderSchema, RunExists, RunHeld, RunMissing
 from cogitate.scheduler.ledger.outage import is_outage
 from cogitate.scheduler.steering.operators import RunCancelled, TooManyRequests
 from cogitate.simulation.recorded.recording import RecordingError
@@ -38,6 +38,7 @@ _REFUSED = (
     RunCancelled,
     TooManyRequests,
     NewerSchema,
+    OlderSchema,
     FaultError,
 )
 

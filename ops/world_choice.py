@@ -97,7 +97,7 @@ def settings_for(world: World, settings: Settings) -> Settings:
     if not isinstance(world, NarratedWorld):
         return settings
     suggested = {name: value for name, value in world.settings.items() if name not in settings.model_fields_set}
-    return settings.model_copy(update=suggested)
+    return settings.changed(**suggested)
 
 
 def event_types_of(world: World) -> Mapping[str, Strategy | EventRule] | None:

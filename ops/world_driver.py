@@ -53,7 +53,7 @@ def drive(
         for report in (*seen, *(told or ())):
             hand_on(loop, report)
         for effect in world.take_effects():
-            loop.ask(effect)
+            loop.apply(effect)
         for owner in sorted(present.difference(owners)):
             loop.leave(owner)
         present = set(owners)

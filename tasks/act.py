@@ -22,7 +22,7 @@ from cogitate.memory.effects import Effect, SetPlanStatus, Tell
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.text import normal
 from cogitate.memory.plans import present_items
-from cogitate.memory.policies.compaction import rating
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import resolve_name
@@ -32,7 +32,7 @@ from cogitate.prompts.render import Templates, neutral, plain
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.chosen_action import choose_action
 from cogitate.tasks.job import Request
-from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
 from cogitate.tasks.persona import persona
 from cogitate.tasks.places import HERE, choice_of_place, place_meant, places_shown
@@ -62,7 +62,7 @@ class ActParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     actions: Annotated[tuple[_Short, ...], msgspec.Meta(max_length=MOST_ACTIONS)] = ()  # that the agent may choose
 
 
-class Act:
+class Act(Kind):
     """Due at an agent's own turns, every `World.act_interval` ticks, while its host calls it free."""
 
     name = "act"
@@ -70,7 +70,7 @@ class Act:
     order = 15
     latency = "3m"
     latency_least, latency_most = 2, 60  # game minutes; half of the agent's interval, if that is shorter
-    on_denied: OnDenied = "drop"
+    on_denied = "drop"
     needs_brief = True  # which says that an agent is free
     prompt_cap = 2_000
     output_cap = 200

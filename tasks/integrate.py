@@ -30,7 +30,7 @@ from cogitate.memory.summaries.votes import OwnVotes
 from cogitate.prompts.answers import IntegratedAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks.job import Reads, Request
-from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import LITTLE, access_marks
 from cogitate.tasks.shown import (
@@ -61,7 +61,7 @@ def asks_for_integration(owner: str, tick: int) -> SetCounter:
     return SetCounter(owner=owner, name=ASKED, value=tick)
 
 
-class Integrate:
+class Integrate(Kind):
     """Due when an event waits to be integrated; all that wait go into one job."""
 
     name = "integrate"
@@ -69,7 +69,6 @@ class Integrate:
     order = 25
     latency = "10m"
     latency_least, latency_most = 2, 120  # game minutes: later events wait for it
-    on_denied: OnDenied = "heuristic"
     prompt_cap = 5_000
     output_cap = SIZE.output_cap
 

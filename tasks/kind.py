@@ -1,11 +1,15 @@
-"""The interface of a kind of job. Kinds are stateless; everything they know is in their arguments."""
+"""The base class of kinds of job, and what its methods receive.
+
+Kinds are stateless: everything that they know is in their arguments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import msgspec
 from pydantic import BaseModel
@@ -138,37 +142,67 @@ class NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of a host's request to a kind that finds out by itself what it needs."""
 
 
-class Kind(Protocol):
-    """One kind of job.
+class Kind(ABC):
+    """One kind of job: derive a class from this one, set its fields and register an instance.
 
-    It may also have `params`, a msgspec.Struct that forbids unknown fields: what a host may give with a request; any
-    JSON where there is none. And `brief_keys`: what it reads of the host's brief beyond what the built-in kinds do.
+    A kind needs `name`, `order` and `heuristic`. One that asks a model also needs `output_cap`, `prompt_cap`, `prompt`
+    and `effects`; one that is due by itself needs `due` and `wake`. Everything else has the default shown here.
     """
 
     name: str
-    order: int  # place within a boundary: plan 10, reflect 20, summarise 30, prune 40
-    on_denied: OnDenied  # what happens when budget refuses it
-    prompt_cap: int  # tokens
-    output_cap: int  # tokens, reasoning included; 0: this kind never asks a model
+    """At most 64 letters, digits, "_", "-" and ".", beginning with a letter; also its queue's and its limits' name."""
 
-    @property
-    def latency(self) -> Latency:
-        """Return the time from enqueue to due where ticks wait for results: ticks, or seconds such as "5s"."""
+    order: int
+    """Its place within a boundary, different from every other kind's: plan 10, reflect 20, summarise 30, prune 40."""
 
-    # A kind may also have `needs_brief = True`: it is never due where the host gives no brief.
-    # And `recalls = True`: it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`).
-    # And, both in game minutes, see `bounds`:
-    # latency_least: where due ticks follow the model's latency, results are due no sooner than after so long
-    # latency_most: a result that takes longer is of no use, and is not asked for
+    latency: Latency = "5m"
+    """From the request to the result where ticks wait for results: ticks, game minutes ("5m") or seconds ("5s")."""
+
+    latency_least: int = 1
+    """Game minutes: where due ticks follow the model's latency, results are due no sooner than after so long."""
+
+    latency_most: int = 60
+    """Game minutes: a result that takes longer has no value, so the model is not asked for it."""
+
+    on_denied: OnDenied = "heuristic"
+    """What happens when the budget refuses a job: its heuristic, another try at a later tick, or nothing."""
+
+    prompt_cap: int = 0
+    """The most tokens of a prompt."""
+
+    output_cap: int = 0
+    """The most tokens of an answer, reasoning included; 0: this kind never asks a model."""
+
+    params: type[msgspec.Struct] | None = None
+    """What a host may give with a request, a struct that forbids unknown fields; None: any JSON."""
+
+    brief_keys: Collection[str] = ()
+    """What it reads of the host's brief beyond the keys that the built-in kinds read."""
+
+    needs_brief: bool = False
+    """Whether it is never due where the host gives no brief."""
+
+    recalls: bool = False
+    """Whether it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`)."""
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Return the jobs that are due for this owner now, by the kind's own cadence."""
+        """Return the jobs that are due for this owner now, by the kind's own cadence; none where a host requests them.
+
+        The loop asks when the owner's stream has changed, and at the tick that `wake` returned.
+        """
+        return ()
 
     def wake(self, moment: Moment) -> int | None:
-        """Return the next tick at which `due` may say something although the owner's stream has not changed."""
+        """Return the next tick at which `due` may return a request although the owner's stream has not changed."""
+        return None
+
+    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        """Return whether an entry that the stream's owner has observed may change the answer of `due` or `wake`."""
+        return True
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return the prompt; `memory_share` below 1 leaves out the lowest-scored memories first."""
+        raise NotImplementedError(f"{self.name} asks no model")
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the effects of a validated answer.
@@ -176,32 +210,15 @@ class Kind(Protocol):
         Raises:
             ValueError: when the answer is well-formed but unusable (unknown agents, too few plan items, …).
         """
+        raise NotImplementedError(f"{self.name} asks no model")
 
+    @abstractmethod
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the effects without a model. It never fails, takes milliseconds and is deterministic."""
-
-
-class Heeding(Protocol):
-    """A kind that says which observations concern it; any other is asked whether it is due whenever one is made."""
-
-    def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
-        """Return whether an entry that the stream's owner has observed may change the answer of `due` or `wake`."""
-
-
-LEAST, MOST = 1, 60  # game minutes, of a kind that says nothing
-
-
-def bounds(kind: Kind) -> tuple[int, int]:
-    """Return after how many game minutes a kind's results are due at the soonest, and are of no use any more."""
-    return getattr(kind, "latency_least", LEAST), getattr(kind, "latency_most", MOST)
-
-
-@runtime_checkable
-class Halving(Protocol):
-    """A kind whose question can be made smaller: what failed as a whole may succeed in parts."""
 
     def halve(self, case: Case) -> tuple[Effect, ...]:
         """Return the effects instead of the heuristic's when a model answered twice and neither answer was usable.
 
-        The effects have less asked for next time, or are those of the heuristic where there is nothing left to halve.
+        A kind that can ask a smaller question requests less next time, in these effects. Any other uses its heuristic.
         """
+        return self.heuristic(case)

@@ -33,7 +33,7 @@ from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.spoken import Phrases, spoken_language
 from cogitate.tasks.job import Request
-from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
 from cogitate.tasks.persona import persona
 from cogitate.tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
@@ -77,7 +77,7 @@ class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unfinished: tuple[Unfinished, ...] = ()
 
 
-class Plan:
+class Plan(Kind):
     """Due at the first tick of an agent's morning without a current plan, and for one that joins during the day.
 
     Where due ticks follow the models' latencies, a plan is asked for as long before the morning as it takes to come, at
@@ -90,7 +90,6 @@ class Plan:
     order = 10
     latency = "5m"
     latency_least, latency_most = 2, 480  # game minutes: of the night before the day that is planned
-    on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500
     output_cap = 800
     recalls = True
@@ -243,7 +242,7 @@ class Plan:
         items = tuple(
             PlanItem(
                 id=f"{tick}-{index}",
-                description=slot.text,
+                description=shorten(slot.text, MAX_TEXT, "…"),
                 location=slot.location,
                 minute=slot.minute,
                 priority=max(1, min(5, slot.priority)),

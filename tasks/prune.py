@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.limits import MemoryLimits
@@ -15,7 +13,7 @@ from cogitate.memory.routing.history import is_shared
 from cogitate.memory.stream import Stream
 from cogitate.tasks import timing
 from cogitate.tasks.job import Request
-from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.kind import Case, Kind, Moment, NoParams, WorldFacts
 from cogitate.tasks.recall import delay_of
 
 EVERY = 100  # ticks (streams design)
@@ -24,7 +22,7 @@ NEAR = 0.9  # share of the limit of observations at which pruning does not wait 
 OVERDUE = SETTLED + 6 * 60  # age in game minutes at which an ordinary conversation does not wait either
 
 
-class Prune:
+class Prune(Kind):
     """Due every 100 ticks, at a different one for each owner, when there is something to prune.
 
     What is taken is chosen when it is due and named in the request, so that no other job takes it too.
@@ -34,9 +32,6 @@ class Prune:
     params = NoParams
     order = 40
     latency = "5m"
-    on_denied: OnDenied = "heuristic"
-    prompt_cap = 0
-    output_cap = 0
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return one request that names the entries, on the owner's turn or when it cannot wait.
@@ -72,22 +67,6 @@ class Prune:
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         """Return whether an observed entry is a line of a conversation, or the stream is full enough."""
         return is_dialogue(entry) or _worthwhile(stream, world.limits)
-
-    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """There is none.
-
-        Raises:
-            ValueError: always; this kind never asks a model.
-        """
-        raise ValueError("prune never asks a model")
-
-    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """There are none of an answer.
-
-        Raises:
-            ValueError: always; this kind never asks a model.
-        """
-        raise ValueError("prune never asks a model")
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the cut that the request names; without one, what pruning would take now."""

@@ -24,7 +24,7 @@ from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.job import Request
-from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import brief, share_of, without_repeats
 
@@ -34,7 +34,7 @@ SIZE = "rate.batch"  # counter: entries of the owner's next call, where a batch 
 EVERY = 10  # ticks that entries wait for others at most
 
 
-class RateImportance:
+class RateImportance(Kind):
     """Due when a batch of unrated entries has come together, and at the owner's turns, every 10 ticks."""
 
     name = "rate"
@@ -42,7 +42,6 @@ class RateImportance:
     order = 5
     latency = "5m"
     latency_least, latency_most = 2, 180  # game minutes: long before pruning and reflection go by it
-    on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500
     output_cap = 400
 

@@ -24,7 +24,7 @@ from cogitate.memory.summaries.size import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks.job import Reads, Request
-from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.recall import delay_of, replaced_entry, template_entry
 from cogitate.tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
@@ -79,7 +79,7 @@ def recount_request(
     return Request(kind=Recount.name, owner=scope, priority=2, params=params, numbers=own, reads=reads)
 
 
-class Recount:
+class Recount(Kind):
     """Due when a host says so: on leaving a location, and on a story event."""
 
     name = "recount"
@@ -87,7 +87,7 @@ class Recount:
     order = 35
     latency = "10m"
     latency_least, latency_most = 2, 120  # game minutes: the scene is still spoken of
-    on_denied: OnDenied = "defer"
+    on_denied = "defer"
     prompt_cap = 3_500
     output_cap = SIZE.output_cap
 

@@ -26,7 +26,7 @@ from cogitate.memory.entry import Entry, PlanItem, is_dialogue
 from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import normal, words
-from cogitate.memory.policies.compaction import rating
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.repeats import REPEATED
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
@@ -39,7 +39,7 @@ from cogitate.tasks.heuristics.insight import NOTABLE, find_insight, is_quiet
 from cogitate.tasks.heuristics.recalled import PlanOutcome, Recalled
 from cogitate.tasks.heuristics.spoken import spoken_language
 from cogitate.tasks.job import Request
-from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
 from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import (
@@ -69,7 +69,7 @@ class ReflectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     status: dict[str, float | Meter] = {}
 
 
-class Reflect:
+class Reflect(Kind):
     """Due by interval (720 game minutes), by accumulated importance, or by either.
 
     By interval the first reflection comes one interval after the morning of the day of an agent's first entry, put
@@ -82,7 +82,6 @@ class Reflect:
     order = 20
     latency = "10m"
     latency_least, latency_most = 2, 360  # game minutes: half of the interval between two
-    on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500
     output_cap = 600
 

@@ -9,7 +9,7 @@ from cogitate.prompts.render import Templates, check_templates
 from cogitate.tasks.act import Act
 from cogitate.tasks.integrate import Integrate
 from cogitate.tasks.kind import Kind
-from cogitate.tasks.kind_check import KindError, check_kind, taken_once
+from cogitate.tasks.kind_check import KindError, check_kind
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.prune import Prune
 from cogitate.tasks.rate import RateImportance
@@ -30,10 +30,9 @@ def register(kind: Kind) -> None:
     """Add a kind, or put another in the place of the one of its name.
 
     Raises:
-        KindError: naming everything that its declaration lacks or has wrong, or the kind that has its order.
+        KindError: naming every field that is missing or wrong, or the kind that has its order.
     """
     check_kind(kind)
-    kind = taken_once(kind)
     for other in _kinds.values():
         if other.name != kind.name and other.order == kind.order:
             raise KindError(

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from cogitate.memory.clock import clock_time, day_and_time, day_number
 from cogitate.memory.effects import Append, Archive, Effect
 from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue
-from cogitate.memory.policies.compaction import deserves_summary, rating, summary_entry
+from cogitate.memory.policies.compaction import deserves_summary, summary_entry
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations, resolve_name, shown_line, summarise_entries
@@ -18,7 +19,7 @@ from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks import long_term, timing
 from cogitate.tasks.job import Request, ticks_of
-from cogitate.tasks.kind import Case, Moment, NoParams, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.recall import delay_of, replaced_entry
 from cogitate.tasks.shown import (
     Piece,
@@ -39,7 +40,7 @@ EVERY = 10  # ticks between two looks at an owner's conversations
 SIZE = SummarySize(250)  # of a conversation's summary
 
 
-class Summarise:
+class Summarise(Kind):
     """Due for conversations older than a day that are long or valuable, and for any before it is two days old.
 
     Ordinary ones are normally compacted by prune before that, without a model. What a group shares stays word for
@@ -51,7 +52,6 @@ class Summarise:
     order = 30
     latency = "20m"
     latency_least, latency_most = 2, 480  # game minutes: the conversation has settled for a day, and has `LATEST`
-    on_denied: OnDenied = "heuristic"
     prompt_cap = 3_000
     output_cap = max(SIZE.output_cap, long_term.LARGEST.output_cap)
 

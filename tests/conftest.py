@@ -121,9 +121,13 @@ def kinds_of_test() -> Generator[None]:
 
 @pytest.fixture(scope="session")
 def eventually() -> Eventually:
-    """Wait for a condition: `eventually(lambda: …, "what is waited for")`."""
+    """Wait for a condition: `eventually(lambda: …, "what is waited for")`.
 
-    def wait(condition: Callable[[], object], what: str, timeout: float = 20.0) -> None:
+    The timeout, in seconds, ends a wait for what never happens. It tells nothing of speed: on a machine that others
+    keep busy a process takes many times as long to start.
+    """
+
+    def wait(condition: Callable[[], object], what: str, timeout: float = 120.0) -> None:
         deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, f"waited {timeout:.0f} seconds for {what}"

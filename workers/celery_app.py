@@ -1,7 +1,7 @@
-"""The Celery app: one task per kind of job, named like the kind, whose arguments are ids of jobs, usually one.
+"""The Celery app: one task per kind of job, named like the kind, whose argument is the id of a job.
 
-Settings are in `celeryconfig`. A task only passes the ids to `cogitate.workers.jobs.runner.run_jobs`, which claims the
-jobs from the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not
+Settings are in `celeryconfig`. A task only passes the id to `cogitate.workers.jobs.runner.run_job`, which claims the
+job from the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not
 hints.
 """
 
@@ -55,12 +55,12 @@ def make_app(broker: str | None = None) -> Celery:
 
 
 def _task() -> Callable[..., str]:
-    def run(*job_ids: str) -> str:
+    def run(job_id: str) -> str:
         from cogitate.workers.jobs.runner import (
-            run_jobs,  # here, as neither publishing nor Flower needs the model's client
+            run_job,  # here, as neither publishing nor Flower needs the model's client
         )
 
-        return run_jobs(job_ids)
+        return run_job(job_id)
 
     return run
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from binascii import a2b_base64, b2a_base64
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from uuid import uuid4
 
 import structlog
@@ -74,20 +74,14 @@ class Template:
         text = text.replace(f'"{self._KWARGS}"', "%(kwargs)s")
         self._envelope = text.replace("body-gap", "%(body)s").replace(self._TAG, "%(tag)s")
 
-    def render(self, job: Job, tag: str, others: Sequence[Job] = ()) -> str:
-        """Return the message of one job; `tag`, a unique UUID, is its delivery tag.
-
-        Args:
-            others: jobs of the same kind that the message hints at as well; Flower shows it as one of the first.
-        """
+    def render(self, job: Job, tag: str) -> str:
+        """Return the message of one job; `tag`, a unique UUID, is its delivery tag."""
         job_id = json.dumps(job.id)
-        arguments = '", "'.join([job_id[1:-1], *(json.dumps(other.id)[1:-1] for other in others)])
-        more = f" · and {len(others)} more" if others else ""
         return self._envelope % {
             "id": job_id,
-            "args": json.dumps(display_args(job) + more),
+            "args": json.dumps(display_args(job)),
             "kwargs": json.dumps(display_kwargs(job)),
-            "body": b2a_base64(arguments.join(self._body).encode(), newline=False).decode(),
+            "body": b2a_base64(job_id[1:-1].join(self._body).encode(), newline=False).decode(),
             "tag": tag,
         }
 
@@ -105,8 +99,7 @@ class Publisher:
         app = make_app(settings.messages_url())
         self._templates = {queue.name: Template(app, queue.name) for queue in app.conf.task_queues}
         self._keys = {kind: queue_key(app, kind) for kind in self._templates}
-        self._batch = settings.batch
-        self._share = settings.worker_share
+        self._share = settings.tuning.worker_share
         self._away = False
         self._client: Redis = Redis.from_url(
             settings.messages_url(),
@@ -124,8 +117,8 @@ class Publisher:
             return 0
         messages: defaultdict[tuple[str, int, str], list[str]] = defaultdict(list)
         random = str(uuid4())[:-8]  # one for the tick, and a number for each message: more would cost most of the time
-        for number, (job, *others) in enumerate(self._batches(jobs)):  # of one run: a host publishes for its own
-            hint = self._templates[job.key.kind].render(job, f"{random}{number:08x}", others)
+        for number, job in enumerate(jobs):  # of one run: a host publishes for its own
+            hint = self._templates[job.key.kind].render(job, f"{random}{number:08x}")
             messages[job.key.kind, _priority(job), job.run].append(hint)
         try:
             with self._client.pipeline(transaction=False) as pipe:
@@ -143,17 +136,6 @@ class Publisher:
             log.info("hint.restored", jobs=len(jobs))
             self._away = False
         return len(jobs)
-
-    def _batches(self, jobs: Sequence[Job]) -> Iterable[Sequence[Job]]:
-        """Return the jobs of each message."""
-        if self._batch == 1:
-            return ((job,) for job in jobs)
-        alike: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
-        for job in jobs:
-            alike[job.key.kind, _priority(job)].append(job)
-        return (
-            same[start : start + self._batch] for same in alike.values() for start in range(0, len(same), self._batch)
-        )
 
     def close(self) -> None:
         """Close the connections."""

@@ -145,11 +145,11 @@ def _ours(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) -
     stack.enter_context(running_worker(worker_command("ours@%h"), environment, log))
     state = stack.enter_context(server.client(0))
     staged = loop.ledger.store.key("staged")
-    with loop.tick():  # everybody joins
+    with loop.next_tick():  # everybody joins
         pass
 
     def request() -> None:
-        with loop.tick():
+        with loop.next_tick():
             for owner in loop.state.streams:
                 loop.request(idle_kind.NAME, owner)
 
@@ -160,7 +160,7 @@ def _ours(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) -
 
     def live_on() -> None:
         while loop.state.open:
-            with loop.tick():
+            with loop.next_tick():
                 pass
 
     return lambda: _paid(request, done, live_on)

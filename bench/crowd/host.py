@@ -62,7 +62,7 @@ def lived(
     names = list(owners)
     taken: list[float] = []
     with TemporaryDirectory() as folder:
-        settings = PinnedSettings(
+        settings = PinnedSettings.tuned(
             data_dir=Path(folder),
             workers=0,
             wait=0,

@@ -113,7 +113,7 @@ def report(calls: int, only: str, texts: Path | None, seed: int) -> int:
 def live(server: str, url: str, calls: int, folder: Path, seed: int = 0) -> LocalRun:
     """Run a morning of a town with one worker process; each kind has a model and an endpoint of its own name."""
     model = (lambda kind: kind) if server == "fakellm" else (lambda kind: MODEL)
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=folder,
         llm="openai",
         workers=1,

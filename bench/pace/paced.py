@@ -159,7 +159,7 @@ def live(pace: PacedCase) -> PacedRun:
     lived = PacedRun(pace=pace)
     town = Town(pace.agents, 0, 1, pace.start_minute)
     with TemporaryDirectory() as folder, FakeEndpoint(latency=pace.latency, tail=pace.tail) as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=Path(folder),
             llm="openai",
             base_url=endpoint.url,

@@ -58,7 +58,7 @@ def live_recorded(recording: Recording, calls: Sequence[RecordedCalls], latency:
     others = tuple(name for name in kind_names() if name not in (RATING, THOUGHT))
     owners = {owner_of(persona.name): Profile(name=persona.name) for persona in recording.personas}
     with TemporaryDirectory() as folder, FakeEndpoint(latency=latency) as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=Path(folder),
             llm="openai",
             base_url=endpoint.url,

@@ -70,7 +70,7 @@ def _live(agent: str, settings: dict[str, Any]) -> Iterator[Thought]:
         TickLoop(
             run="day",
             owners=town.owners(),
-            settings=Settings(data_dir=Path(folder), **settings),
+            settings=Settings.tuned(data_dir=Path(folder), **settings),
             locations=town.locations,
             brief=town.brief,
             ticks=TICKS,

@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-from rouge_score.rouge_scorer import RougeScorer
+from typing import TYPE_CHECKING, NamedTuple
 
 from bench.quality.recordings import RecordedConversation, Turn, load_conversations
 from bench.table import Cell, Row, Table
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import FUNCTION_WORDS, words
 from cogitate.memory.summaries.summary import Style, Utterance, summarise
+
+if TYPE_CHECKING:
+    from rouge_score.rouge_scorer import RougeScorer
 
 _PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
     ("canned sentence", (0.080, 0.011, 0.061, 0.0)),
@@ -57,6 +58,8 @@ def tables(data: Path) -> list[Table]:
     if not talks:
         return []
     columns = ("R1", "R2", "RL", "hard entities")
+    from rouge_score.rouge_scorer import RougeScorer  # imports SciPy
+
     scorer = RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
     groups = {talk.name: sessions(talk) for talk in talks}
     everything = [session for group in groups.values() for session in group]

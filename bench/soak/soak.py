@@ -49,7 +49,6 @@ LOOK_EVERY = 0.2  # seconds
 #: weeks until what is too important to drop has all of an agent's room, and routine is archived at once.
 FULL_BY_THEN = {
     "COGITATE_MAX_OBSERVATIONS": "15",
-    "COGITATE_MAX_ARCHIVED": "100",
     "COGITATE_MAX_REFLECTIONS": "2",
     "COGITATE_MAX_PLANS": "2",
 }
@@ -148,7 +147,10 @@ def _start(
     """Start the host as a user does. No fault makes a job dead: it may take twenty attempts."""
     arguments = ["run", "--run", RUN, *world, "--days", days, "--seed", seed, "--data-dir", folder]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
-    environment |= {"COGITATE_JOURNAL_KEEP": "1", "COGITATE_CLAIM_CAP": "20", "COGITATE_LEASE": "5"} | FULL_BY_THEN
+    environment |= {
+        "COGITATE_JOURNAL_KEEP": "1",
+        "COGITATE_TUNING": '{"claim_cap": 20, "lease": 5, "max_archived": 100}',
+    } | FULL_BY_THEN
     if endpoint is not None:
         arguments += ["--llm", "openai", "--limit-tokens", 10**9]
         environment |= {"COGITATE_BASE_URL": endpoint.url, "COGITATE_API_KEY": "any"}

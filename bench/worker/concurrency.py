@@ -44,7 +44,6 @@ LATENCY = 0.2  # seconds
 SECONDS = 6.0  # of measuring, after a warm-up
 ROUNDS = 3  # of those that take turns
 KIND = "reflect"
-BATCH = 32  # jobs in a message
 LIBRARIES = {"own": "its own HTTP library", "aiohttp": "aiohttp"}  # of the bare client
 MEMORIES = 20  # entries of an owner's stream
 PLACES = (Location(id="mill", name="the mill"), Location(id="inn", name="the inn"))
@@ -82,17 +81,15 @@ def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
         turns = [
             (
                 bench.ours(most),
-                bench.ours(most, batch=BATCH),
                 bench.plain("threads", most),
                 *(bench.bare(most, library) for library in LIBRARIES),
             )
             for _ in range(ROUNDS)
         ]
-    ours[most], batched, threads, *bare = map(together, zip(*turns, strict=True))
+    ours[most], threads, *bare = map(together, zip(*turns, strict=True))
     rows = [
         _row(f"worker, {number} in flight", number, measured, threads, prefork) for number, measured in ours.items()
     ]
-    rows.append(_row(f"worker, {most} in flight, batch = {BATCH}", most, batched, threads, prefork))
     rows.append(_row(f"plain task, threads pool of {most}", most, threads, threads, prefork))
     rows.append(_row("plain task, prefork pool of 2", 2, prefork, threads, prefork))
     rows += [
@@ -139,8 +136,8 @@ class Bench:
         self._request = folder / "request.json"
         self._runs = count(1)
 
-    def ours(self, number: int, batch: int = 1, *, stages: bool = False) -> Measured:
-        """Measure a worker of the product with so many jobs in flight, and so many in a message."""
+    def ours(self, number: int) -> Measured:
+        """Measure a worker of the product with so many jobs in flight."""
         settings = Settings(
             data_dir=self._folder,
             redis_url=self._redis_url,
@@ -149,8 +146,6 @@ class Bench:
             base_url=self._endpoint,
             api_key="any",
             concurrency=number,
-            batch=batch,
-            stage_fallbacks=stages,
             workers=0,
             wait=0.0,
             limit_tokens=10**12,

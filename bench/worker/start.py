@@ -21,6 +21,11 @@ from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 
 ROUNDS = 5
 STEPS = ("imported", "server and workers started", "first tick committed", "first result applied")
+IMPORTS = (
+    "import celery, redis, pydantic",
+    "import cogitate",
+    "from cogitate import TickLoop",
+)  # the first to compare with
 
 
 def table(rounds: int = ROUNDS) -> Table:
@@ -31,7 +36,15 @@ def table(rounds: int = ROUNDS) -> Table:
     for step, name in enumerate(STEPS):
         taken = [run[step] for run in runs]
         rows.append(Row(name, (median(taken), min(taken), max(taken))))
+    for code in IMPORTS:
+        times = [_cpu_seconds(code) for _ in range(rounds)]
+        rows.append(Row(f"CPU of `{code}`", (median(times), min(times), max(times))))
     return Table("From the start of a host", ("s", "least", "most"), tuple(rows), f"{rounds} starts.", decimals=2)
+
+
+def _cpu_seconds(code: str) -> float:
+    timed = f"import time; began = time.process_time(); {code}; print(time.process_time() - began)"
+    return float(subprocess.run([sys.executable, "-c", timed], stdout=subprocess.PIPE, check=True).stdout)
 
 
 def _seconds(url: str) -> list[float]:

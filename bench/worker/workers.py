@@ -34,7 +34,6 @@ from cogitate.workers.publish import Publisher
 
 ROUNDS = 5
 JOBS = 640  # in a block
-BATCHES = (1, 8, 32)
 MARK = "taken"  # the key by which a worker says that it has taken a block
 PLAIN = {"plain task, threads": ("threads", 16), "plain task, prefork": ("prefork", 2)}
 
@@ -72,13 +71,12 @@ class _Blocks:
         owners = {f"agent:a{number}": Profile(name=f"Ann{number}") for number in range(self._jobs)}
         loop = self._stack.enter_context(TickLoop(run="workers", owners=owners, settings=settings))
         loop._loop.collector._publish = len  # the blocks publish
-        with loop.tick():  # everybody joins
+        with loop.next_tick():  # everybody joins
             pass
         log = self._folder / "ours.log"
         environment = worker_environment(settings) | {"PYTHONPATH": str(Path(__file__).parents[2])}
         worker = self._stack.enter_context(running_worker(worker_command("ours@%h"), environment, log))
-        for batch in BATCHES:
-            found[f"ours, batch = {batch}"] = self._ours(loop, settings, batch, worker, log)
+        found["ours"] = self._ours(loop, settings, worker, log)
         return found
 
     def _peer(self, name: str, url: str, queue: Queue) -> Callable[[], float]:
@@ -95,15 +93,13 @@ class _Blocks:
 
         return block
 
-    def _ours(
-        self, loop: TickLoop, settings: Settings, batch: int, worker: psutil.Process, log: Path
-    ) -> Callable[[], float]:
-        publisher = Publisher(settings.model_copy(update={"batch": batch}))
+    def _ours(self, loop: TickLoop, settings: Settings, worker: psutil.Process, log: Path) -> Callable[[], float]:
+        publisher = Publisher(settings)
         self._stack.callback(publisher.close)
         staged = loop.ledger.store.key("staged")
 
         def block() -> float:
-            with loop.tick():
+            with loop.next_tick():
                 for owner in loop.state.streams:
                     loop.request(idle_kind.NAME, owner)
             tick = int(loop.tick)

@@ -108,7 +108,7 @@ class HostTable:
             ticks=message.ticks,
             start_minute=message.start_minute,
             event_types=message.event_types or None,
-            exist="refuse" if exist == "create" else exist,
+            exist=exist,
             take_over=message.take_over and exist != "create",
             describe=describe,
             **where,

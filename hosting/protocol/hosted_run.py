@@ -83,7 +83,7 @@ class HostedRun:
             taken = self.loop.take_turn(turn, digest)
         except (InputError, Refusal):
             raise
-        except BaseException:
+        except Exception:
             self.failed = True
             raise
         answer = Ticked(

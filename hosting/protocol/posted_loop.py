@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cogitate.hosting.opening import World
 from cogitate.hosting.protocol.messages import Turn, effect_of
 from cogitate.hosting.services import Processes
 from cogitate.hosting.tick_block import one_by_one
@@ -24,13 +25,11 @@ class PostedLoop(TickLoop):
     It hands no tick over again when a run is resumed: who repeats a tick gets the answer that the journal holds.
     """
 
-    redelivers = False
-    tells = False
-
     def __init__(self, *, processes: Processes | None = None, **given: Any) -> None:
         self._processes = processes  # that it shares with other runs
         self._briefs: Mapping[str, Mapping[str, object]] = {}
-        super().__init__(**given, brief=self._brief_of)
+        world: World = "present" if given.get("exist") == "resume" else "repeat"
+        super().__init__(**given, brief=self._brief_of, world=world, log_warnings=False)
         self._known = brief_keys(kinds())
         self._next_tick = one_by_one(self._loop, lambda: iter(self))
         self._passed: Tick | None = None  # whose boundary has been passed, and whose turn nobody has given yet
@@ -129,7 +128,7 @@ class PostedLoop(TickLoop):
                 within=wanted.within,
             )
         for effect in turn.effects:
-            self.ask(effect_of(effect))
+            self.apply(effect_of(effect))
         for owner in turn.leaves:
             self.leave(owner)
         if turn.checkpoint is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from cogitate.memory.errors import quoted
@@ -12,46 +13,25 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 GIVEN = frozenset(
     {
         "act_interval",
-        "act_per_tick",
-        "adaptive_latency",
         "apply",
         "cells",
-        "coalesce",
-        "compress_at",
-        "compress_to",
         "disable",
-        "enable_truncation",
         "guidance_style",
-        "importance_threshold",
-        "kind_retrieval",
         "latency",
         "limits",
-        "max_archived",
         "max_observations",
-        "max_plans",
         "max_reflections",
-        "max_text",
         "minutes_per_tick",
         "morning",
         "on_failure",
-        "passes",
         "policies",
         "policy",
-        "public_history_max_length",
-        "rate_share",
-        "reasoning_max_length",
-        "recount_on_failure",
         "reflection_interval",
         "reflection_trigger",
         "reflection_trigger_max",
         "repair_from",
-        "retain",
         "retention_days",
         "retrieval",
-        "spread",
-        "statement_max_length",
-        "summary_threshold",
-        "throttle_auto",
         "token_limit",
         "wait",
     }
@@ -74,10 +54,10 @@ def settings_of_run(base: Settings, given: Mapping[str, Any], seconds_per_tick: 
             )
     kept = {name: getattr(base, name) for name in base.model_fields_set}
     paced = {} if seconds_per_tick is None else {"tick_rate": 1 / seconds_per_tick}
-    chosen = Settings(**{**kept, **given, **paced})
+    chosen = Settings(**{**kept, **given, **paced}).changed(**asdict(base.tuning))
     if "limits" not in given:
         return chosen
     limits = dict(base.limits)
     for name, value in chosen.limits.items():
         limits[name] = min(value, limits.get(name, value))
-    return Settings(**{**kept, **given, **paced, "limits": limits})
+    return chosen.changed(limits=limits)

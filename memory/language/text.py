@@ -13,9 +13,6 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Literal
 
-from snowballstemmer.english_stemmer import EnglishStemmer
-from snowballstemmer.russian_stemmer import RussianStemmer
-
 from cogitate.memory.language.irregular import BASE_FORMS
 
 _SPEC_STOP_WORDS = """
@@ -119,8 +116,12 @@ def stem(word: str) -> str:
     if base.isascii():
         if base[-1:].isdigit():  # no English ending ends in a digit, and numbered names are the words that are new
             return base
+        from snowballstemmer.english_stemmer import EnglishStemmer  # loads those of thirty languages
+
         return str(EnglishStemmer().stemWord(base))
     if _CYRILLIC.search(base):
+        from snowballstemmer.russian_stemmer import RussianStemmer
+
         return str(RussianStemmer().stemWord(base))
     return base
 

@@ -24,7 +24,7 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies import cells, window
-from cogitate.memory.retrieval.scoring import ORDINARY, recency
+from cogitate.memory.retrieval.scoring import rating, recency
 from cogitate.memory.routing.history import is_shared, trim
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations, resolve_name, summarise_entries
@@ -52,11 +52,6 @@ class Cut:
         """Return all numbers, ascending."""
         talks = (n for talk in self.talks for n in talk)
         return tuple(sorted([*self.routine, *talks, *self.reflections, *self.plans]))
-
-
-def rating(entry: Entry) -> int:
-    """Return the entry's importance, 1 to 10; that of an ordinary event while it is unrated."""
-    return entry.importance or ORDINARY
 
 
 def keeping_score(entry: Entry, minute: int) -> float:

@@ -14,7 +14,7 @@ from cogitate.memory.language.meanings.concepts import is_theme
 from cogitate.memory.language.meanings.near_words import near_words
 from cogitate.memory.language.meanings.word_vectors import cosine, mean_vector, rarity
 from cogitate.memory.language.text import extract_keywords, normal, stem, stems
-from cogitate.memory.retrieval.scoring import ORDINARY, bm25
+from cogitate.memory.retrieval.scoring import bm25, rating
 from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, VECTORS
 
 _CAPITALIZED = re.compile(r"\b[A-Z][A-Za-z]*")
@@ -49,7 +49,7 @@ class Query:
         return (
             (not self.types or entry.type in self.types)
             and (not self.subjects or any(subject in self.subjects for subject in entry.subjects))
-            and importance(entry) >= self.min_importance
+            and rating(entry) >= self.min_importance
         )
 
 
@@ -169,11 +169,6 @@ def _names(text: str) -> frozenset[str]:
 def order(entry: Entry) -> tuple[int, int, str]:
     """Return the sort key of an entry: number, then (for entries not appended yet) time and text."""
     return entry.number, entry.minute, entry.text
-
-
-def importance(entry: Entry) -> int:
-    """Return the entry's rating, or that of an ordinary event while it has none."""
-    return entry.importance or ORDINARY
 
 
 def display_name(subject: str) -> str:

@@ -6,13 +6,13 @@ import math
 from functools import lru_cache
 
 from cogitate.memory.language.text import extract_keywords
-from cogitate.memory.retrieval.candidates import Candidates, importance
+from cogitate.memory.retrieval.candidates import Candidates
 from cogitate.memory.retrieval.scoring import (
     HALF_LIFE,
-    ORDINARY,
     keyword_relevance,
     log_ages,
     normal_importance,
+    rating,
     recency,
     scaled,
 )
@@ -26,7 +26,7 @@ def half_life_recency(candidates: Candidates) -> list[float]:
 
 def plain_importance(candidates: Candidates) -> list[float]:
     """Return importance 1 to 10 as 0 to 1 (streams design, task 3)."""
-    return [normal_importance(importance(e)) for e in candidates.entries]
+    return [normal_importance(rating(e)) for e in candidates.entries]
 
 
 def keyword_overlap(candidates: Candidates) -> list[float]:
@@ -48,7 +48,7 @@ def scaled_recency(candidates: Candidates) -> list[float]:
 
 def scaled_importance(candidates: Candidates) -> list[float]:
     """Return importance among the candidates: highest 1, lowest 0. Raters use different parts of the scale."""
-    return scaled([e.importance or ORDINARY for e in candidates.entries])
+    return scaled([rating(e) for e in candidates.entries])
 
 
 def relevance(candidates: Candidates) -> list[float]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from cogitate.memory.entry import EntryType
+from cogitate.memory.entry import Entry, EntryType
 
 #: Game minutes after which recency has halved (streams, configuration defaults; summaries and messages are stored as
 #: observations there).
@@ -21,6 +21,11 @@ HALF_LIFE: Mapping[EntryType, float] = MappingProxyType(
 _K1, _B = 1.2, 0.75  # of BM25: what repeats of a word and the length of a text count, as usual
 #: The importance of an unrated entry: the median of recorded ratings of ordinary events.
 ORDINARY = 3
+
+
+def rating(entry: Entry) -> int:
+    """Return the entry's importance, 1 to 10; that of an ordinary event while it is unrated."""
+    return entry.importance or ORDINARY
 
 
 def recency(minute: int, now: int, half_life: float = 360) -> float:

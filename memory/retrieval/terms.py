@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from cogitate.memory.language.meanings.concepts import THEMES
+from cogitate.memory.language.meanings.concepts import themes
 from cogitate.memory.language.meanings.word_vectors import Vector, mean_vector
 from cogitate.memory.language.text import stems
 from cogitate.memory.retrieval.text_cache import TextCache
@@ -21,8 +21,8 @@ def term_counts(text: str) -> Mapping[str, int]:
 
 def themed_counts(text: str) -> Mapping[str, int]:
     """Return how often each stem, and each theme of a stem, is in a text."""
-    found = stems(text)
-    return dict(Counter(found + [theme for word in found for theme in THEMES.get(word, ())]))
+    found, known = stems(text), themes()
+    return dict(Counter(found + [theme for word in found for theme in known.get(word, ())]))
 
 
 def text_vector(text: str) -> Vector:

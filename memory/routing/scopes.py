@@ -37,7 +37,7 @@ def place_of(cursor: str) -> str:
 
 
 def covered(head: Head, cursor: str) -> int:
-    """Return the last number that a cursor has passed; in older versions an NPC has one cursor for all places."""
+    """Return the last number that a cursor has passed; an NPC's cursor without a place passes all places."""
     return max(head.cursors.get(cursor, 0), head.cursors.get(CURSOR, 0))
 
 

@@ -13,7 +13,8 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, read_settings
 from cogitate.scheduler.config.secret_urls import redact_url
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.config.settings_faults import SECRET, TOML, read_file
+from cogitate.scheduler.config.settings_faults import SECRET, TOML, read_tables
+from cogitate.scheduler.config.tables import TABLE_OF, TABLES
 
 EXAMPLE = "Example: COGITATE_WORKERS=4 cogitate config"
 
@@ -27,11 +28,17 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
         for name in Settings.model_fields
     }
     if as_json:
-        print(json.dumps({name: {"value": value, "from": where} for name, (value, where) in rows.items()}))
+        shown = {
+            name: {"value": value, "from": where, "table": TABLE_OF[name]} for name, (value, where) in rows.items()
+        }
+        print(json.dumps(shown))
         return 0
     table = Table("setting", "value", "from")
-    for name, (value, where) in rows.items():
-        table.add_row(name, _shown(value), where, style="dim" if where == "default" else None)
+    for title, fields in TABLES.items():
+        table.add_row(f"[{title}]", "", "", style="bold")
+        for name in fields.model_fields:
+            value, where = rows[name]
+            table.add_row(name, _shown(value), where, style="dim" if where == "default" else None)
     Terminal().print(table)
     return 0
 
@@ -64,6 +71,6 @@ def setting_origin(name: str, flags: set[str]) -> str:
             return "flag" if name in flags else given
     if name in flags:
         return "flag"
-    if name in read_file():
+    if name in read_tables():
         return TOML
     return "default"

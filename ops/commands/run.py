@@ -138,7 +138,6 @@ def run(
         story=story,
         recorded=recorded,
         minutes_per_tick=settings.minutes_per_tick,
-        unchanged=settings.perceive_unchanged_after,
     )
     again = _options(data_dir_option(settings), workers=workers, wait=wait, tick_rate=tick_rate, audit=audit)
     world = None if resume else choice.open()  # an invalid world is refused before anything starts
@@ -206,12 +205,13 @@ def _host_run(
             brief=made.world.brief,
             ticks=made.ticks,
             start_minute=made.world.start_minute,
-            resume=made.resume,
+            exist="resume" if made.resume else "create",
             take_over=made.take_over,
             event_types=event_types_of(made.world),
             describe=made.describe,
+            log_warnings=False,
         ) as loop:
-            loop.tells, there = False, True
+            there = True
             warn_of_missing_models(loop.settings)
             for line in paced_lines(
                 loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)

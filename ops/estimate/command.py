@@ -150,7 +150,7 @@ def _limit(name: str, settings: Settings) -> str:
     limit = settings.limit_table().of(period, scope, unit)
     if limit is None:
         return name
-    return f"{name} = {format_limit(limit, retry_pool(unit, limit, settings.retry_share), figure_of(unit))}"
+    return f"{name} = {format_limit(limit, retry_pool(unit, limit, settings.tuning.retry_share), figure_of(unit))}"
 
 
 _ORIGINS = {

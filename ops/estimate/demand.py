@@ -202,7 +202,7 @@ def _sample(client: Redis, run: str) -> _Sample | None:
         asked += [known.key.kind for known in line.notes.corrected if known.spent.calls]
         for kind, count in Counter(asked).items():
             day.setdefault(kind, _Used()).jobs += count
-        for spent in spending(line.notes, line.v):
+        for spent in spending(line.notes):
             used = day.setdefault(spent.key.kind, _Used())
             used.cost = added(used.cost, spent.cost)
     model = settings.model_table()[settings.tier_models("")["routine"]]

@@ -91,7 +91,9 @@ def _requests(kind: Kind, known: Demand, settings: Settings, day: int, agents: i
         return Range(1.0, 1.0, 1.0), "settings"
     if kind.name == "reflect" and settings.reflection_trigger == "interval":
         due = _reflections(settings, day + 1) - _reflections(settings, day)
-        return Range(due * settings.throttle_least if settings.throttle_auto else due, due, due + 0.1), "settings"
+        return Range(
+            due * settings.tuning.throttle_least if settings.tuning.throttle_auto else due, due, due + 0.1
+        ), "settings"
     found = known.later if day else known.first
     return (found.times(sqrt(min(agents, 2 * _CROWD) / _CROWD)) if known.crowd else found), known.origin
 
@@ -175,7 +177,7 @@ def _bounds(
     for unit in LIMIT_UNITS:
         limit = table.of(period, scope, unit)
         if limit is not None and needs[unit]:
-            room = (limit - retry_pool(unit, limit, settings.retry_share)) / needs[unit]
+            room = (limit - retry_pool(unit, limit, settings.tuning.retry_share)) / needs[unit]
             found.append((room if unit not in ("calls", "jobs") else float(int(room)), f"{period}.{scope}.{unit}"))
     return found
 
@@ -195,7 +197,7 @@ def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agent
             wanted = times * sum(getattr(one, unit).likely / (one.attempts if unit != "jobs" else 1) for one in row)
             if limit is None or not wanted:
                 continue
-            room = (limit - retry_pool(unit, limit, settings.retry_share)) / wanted
+            room = (limit - retry_pool(unit, limit, settings.tuning.retry_share)) / wanted
             if room < 1:
                 limits.append(f"{period}.{scope}.{unit}")
             share = min(share, room)

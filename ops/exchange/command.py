@@ -146,7 +146,7 @@ def _lines(made: ImportedRun, found: Incoming, settings: Settings) -> list[str]:
     first = min(made.remembered)
     lines.append(f"see them: {program_name()} memory {made.run} {first}{data_dir_option(settings)}")
     lines.append(f"let them think for a day: {program_name()} run --run {made.run} --resume{data_dir_option(settings)}")
-    lines.append(f'or go on with it in your host: TickLoop(run="{made.run}", owners={{}}, resume=True)')
+    lines.append(f'or go on with it in your host: TickLoop(run="{made.run}", owners={{}}, exist="resume")')
     return lines
 
 

@@ -39,9 +39,9 @@ def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str
         "max_reflections": most["reflection"],
         "max_plans": most["plan"],
     }
-    raised = {name: count for name, count in needed.items() if count > getattr(settings, name)}
+    raised = {name: count for name, count in needed.items() if count > getattr(settings.memory_limits(), name)}
     # No worker runs here: due jobs wait for the host that resumes the run.
-    return settings.model_copy(update={"workers": 0, "wait": PATIENT, "tick_rate": None} | raised), raised
+    return settings.changed(**{"workers": 0, "wait": PATIENT, "tick_rate": None} | raised), raised
 
 
 def is_unfinished_import(client: Redis, run: str) -> bool:
@@ -76,13 +76,13 @@ def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool =
         settings=chosen,
         locations=world.locations,
         start_minute=world.start_minute,
-        exist="replace" if replace else "refuse",
+        exist="replace" if replace else "create",
         describe=described,
+        log_warnings=False,
     ) as loop:
-        loop.tells = False
-        with loop.tick() as tick:  # one: at a second one jobs could be due, and change what is remembered
+        with loop.next_tick() as tick:  # one: at a second one jobs could be due, and change what is remembered
             for effect in found.effects():
-                loop.ask(effect)
+                loop.apply(effect)
             loop.checkpoint(world.dump())  # which also spares the host that resumes to be handed this tick again
         remembered = {owner: len(loop.state.streams[owner].live()) for owner in sorted(found.profiles)}
         archived = found.count - sum(remembered.values())

@@ -23,7 +23,7 @@ LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the a
 SHOWN = 2  # kinds that the card explains
 SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only say: not so fast
-OWN_PROGRAM = "start the program that hosts it again, with resume=True"
+OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
 OF_ENDED = "of the jobs that ended in the last game hour"
 
 

@@ -13,9 +13,7 @@ from cogitate.ops.formatting.run import tick_ms
 from cogitate.ops.load.profiles import LoadProfile
 from cogitate.ops.load.spent import SpentTokens
 from cogitate.scheduler.config.controls import FULL
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.turn import FinishedTick
-from cogitate.scheduler.inspection.unjournalled import Unjournalled
 from cogitate.scheduler.journal.spending import spending
 from cogitate.scheduler.steering.throttle import KIND
 
@@ -67,9 +65,8 @@ class LoadRecorder:
     def committed(self, tick: int, minute: int, outcome: FinishedTick, at: float, host: float) -> TickFigures:
         """Record a committed tick and return its row."""
         row = TickFigures(tick=tick, minute=minute, at=at, host=host)
-        notes = Unjournalled(outcome.corrected, outcome.retried, outcome.notes, outcome.late)
-        row.tokens = sum(charge.cost.tokens for charge in spending(notes, SCHEMA))
-        for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
+        row.tokens = sum(charge.cost.tokens for charge in spending(outcome.notes))
+        for ended, note in zip(outcome.core.ended, outcome.notes.ended, strict=True):
             row.sources[note.source] += 1
             if ended.key.kind == KIND:
                 self.reflected[ended.key.owner] += 1

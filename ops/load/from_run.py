@@ -61,7 +61,7 @@ def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
         tick_rate=settings.tick_rate or LoadProfile.tick_rate,
         reflection_interval=last + 1,
         act_interval=settings.act_interval * settings.minutes_per_tick,
-        throttle_interval=settings.throttle_interval,
+        throttle_interval=settings.tuning.throttle_interval,
         demand=sorted_demand(demand, first),
         phases=[recorded],
     )

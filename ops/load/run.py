@@ -79,7 +79,7 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
         "tiers": {},
         "kind_tiers": {},
     }
-    return Settings(**(fixed | ({} if "base_url" in over else own) | over))
+    return Settings.tuned(**(fixed | ({} if "base_url" in over else own) | over))
 
 
 class LoadTest:
@@ -147,7 +147,7 @@ class LoadTest:
                 self.recorder,
                 open_reflections=sum(key.kind == KIND for key in loop.state.open),
                 waiting=loop.state.steering.throttle.postponing.waiting,
-                interval=settings.throttle_interval,
+                interval=settings.tuning.throttle_interval,
                 evidence=evidence_share(loop.state.streams.values(), profile.begin),
                 spent=spent,
             )

@@ -16,7 +16,6 @@ from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import Append, Archive, Effect, TakeWaiting
 from cogitate.scheduler.config.controls import FULL, SetCadence
 from cogitate.scheduler.config.kept_settings import kept_settings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.unjournalled import unjournalled
 from cogitate.scheduler.journal.checkpoint import load_checkpoint, load_checkpoint_streams
 from cogitate.scheduler.journal.exported import all_lines
@@ -103,7 +102,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
             if ended.end == "applied":
                 self._count(step, ended.key.kind, ended.effects)
             self._prompt(ended.key.kind, note)
-        for spent in spending(notes, line.schema):
+        for spent in spending(notes):
             self.charge(spent)
         self._count(step, BOUNDARY, core.world_effects)
         self._count(step, BOUNDARY, core.cuts)
@@ -181,7 +180,7 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
         if not figures.first and line.core.tick > 1:
             _begin(store, line.core.tick - 1, figures)
         figures.add(line)
-    for spent in spending(unjournalled(store), SCHEMA):
+    for spent in spending(unjournalled(store)):
         figures.charge(spent)
     return figures
 

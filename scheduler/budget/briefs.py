@@ -9,7 +9,8 @@ import msgspec
 import structlog
 
 from cogitate.memory.entry import MAX_TEXT
-from cogitate.memory.errors import ENDS_PROCESS, InputError, quoted
+from cogitate.memory.errors import InputError, quoted
+from cogitate.memory.host_code import Raised, captured
 from cogitate.scheduler.config.tiers import TIERS, Tier, TierRule
 from cogitate.scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, check_texts, reason
 from cogitate.tasks.job import Request
@@ -38,12 +39,9 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     known, meanings = brief_keys(kinds), _Meanings()
 
     def brief_of(owner: str) -> Mapping[str, object]:
-        try:
-            said = brief(owner)
-        except ENDS_PROCESS:
-            raise
-        except BaseException as error:
-            raise InputError(f"the host's brief({owner!a}) failed: {type(error).__name__}: {reason(error)}") from error
+        said = captured(brief, owner)
+        if isinstance(said, Raised):
+            raise InputError(_failed(f"the host's brief({owner!a})", said.error)) from said.error
         checked = check_brief(owner, said, known)
         meanings.look_at(checked)
         return checked
@@ -53,7 +51,7 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
 
 def brief_keys(kinds: Iterable[Kind]) -> tuple[str, ...]:
     """Return the keys of a brief that worlds and these kinds read."""
-    further = [key for kind in kinds for key in getattr(kind, "brief_keys", ())]
+    further = [key for kind in kinds for key in kind.brief_keys]
     return tuple(dict.fromkeys((*KEYS, *further)))
 
 
@@ -97,17 +95,18 @@ def checked_tier(tier_of: TierRule) -> TierRule:
 
     def tier(request: Request, moment: Moment) -> Tier:
         what = f"the host's tier_of for a {request.kind} of {request.owner!a}"
-        try:
-            said = tier_of(request, moment)
-        except ENDS_PROCESS:
-            raise
-        except BaseException as error:
-            raise InputError(f"{what} failed: {type(error).__name__}: {reason(error)}") from error
+        said = captured(tier_of, request, moment)
+        if isinstance(said, Raised):
+            raise InputError(_failed(what, said.error)) from said.error
         if not isinstance(said, str) or said not in TIERS:
             raise InputError(f"{what} said {quoted(said)}: return 'routine' or 'strong'")
         return said
 
     return tier
+
+
+def _failed(what: str, error: BaseException) -> str:
+    return f"{what} failed: {type(error).__name__}: {reason(error)}"
 
 
 def _check_status(what: str, status: object) -> None:

@@ -112,18 +112,9 @@ def format_empty_pool(cell: str) -> str:
     return f"retry refused: {window.partition(':')[0]}.{scope}.{unit} retry pool is empty"
 
 
-def retry_pool(unit: LimitUnit, limit: int, share: float, least: int = 0) -> int:
-    """Return how much of a limit is kept for further attempts; none of jobs, as attempts belong to a job.
-
-    Args:
-        least: the least part of any limit above 1, unless the share is 0.
-    """
-    return 0 if unit == "jobs" or limit < 2 or share == 0 else max(least, int(limit * share))
-
-
-def least_pool(created: bytes | None) -> int:
-    """Return the least pool of a limit, by the schema that a run was created with: before 5 its state has none."""
-    return 0 if created is not None else 1
+def retry_pool(unit: LimitUnit, limit: int, share: float) -> int:
+    """Return how much of a limit is kept for further attempts; none of jobs, as attempts belong to a job."""
+    return 0 if unit == "jobs" or limit < 2 else int(limit * share)
 
 
 def figure_of(unit: LimitUnit) -> Callable[[int], str]:
@@ -180,7 +171,6 @@ class BudgetView:
     ) -> None:
         self.table = table
         self.retry_share = retry_share
-        self.least_pool = 0
         self._guarantees = dict(guarantees)
         self._release = release
         self.held: dict[str, int] = dict(held or {})
@@ -213,7 +203,7 @@ class BudgetView:
         return None if limit is None else limit - self._pool(unit, limit)
 
     def _pool(self, unit: LimitUnit, limit: int) -> int:
-        return retry_pool(unit, limit, self.retry_share, self.least_pool)
+        return retry_pool(unit, limit, self.retry_share)
 
     def refusal(self, key: JobKey, minute: int, cost: Cost, cells: Iterable[Cell] | None = None) -> str | None:
         """Return the first cell without room for a first attempt of this cost, as "window scope unit", or None.

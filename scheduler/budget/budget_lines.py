@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
-from cogitate.scheduler.budget.budget import least_pool, retry_pool, window_of, window_order
+from cogitate.scheduler.budget.budget import retry_pool, window_of, window_order
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.config.limits import LIMIT_UNITS, UNITS, LimitTable, LimitUnit
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -56,11 +56,10 @@ class Pools(NamedTuple):
     """The parts of its limits that a run keeps for retries."""
 
     share: float
-    least: int = 0  # the least part of any limit above 1
 
     def of(self, unit: LimitUnit, limit: int | None) -> int:
         """Return the part of a limit that only further attempts may use."""
-        return 0 if limit is None else retry_pool(unit, limit, self.share, self.least)
+        return 0 if limit is None else retry_pool(unit, limit, self.share)
 
 
 NO_POOLS = Pools(0.0)
@@ -75,12 +74,12 @@ class Limits(Protocol):
 
 def pools_of(store: RunStore) -> Pools:
     """Return the parts of its limits that a run keeps for retries."""
-    return Pools(_kept_share(store.state_field("settings")), least_pool(store.field("state", "created")))
+    return Pools(_kept_share(store.state_field("settings")))
 
 
 @lru_cache(maxsize=8)  # a watcher reads it at every tick, and settings take milliseconds to create
 def _kept_share(settings: bytes) -> float:
-    return kept_settings(settings).retry_share
+    return kept_settings(settings).tuning.retry_share
 
 
 def spent_of(lines: Iterable[BudgetLine]) -> Cost:

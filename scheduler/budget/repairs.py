@@ -18,7 +18,7 @@ from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import CogitateError
-from cogitate.memory.policies.compaction import rating
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import Decided, first_fitting, hold
 from cogitate.scheduler.budget.budget import BudgetView

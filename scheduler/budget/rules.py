@@ -24,7 +24,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
 from cogitate.scheduler.latency.due_ticks import Bounds
 from cogitate.tasks.job import Cost, Request, ticks_of
-from cogitate.tasks.kind import Kind, Moment, bounds
+from cogitate.tasks.kind import Kind, Moment
 from cogitate.tasks.registry import UnknownKind, register_builtin
 
 
@@ -71,9 +71,7 @@ class Rules:
     def kinds_due(self) -> list[Kind]:
         """Return the kinds that may be due by their own cadence."""
         return [
-            kind
-            for kind in self.kinds
-            if kind.name not in self.disabled and (self.briefed or not getattr(kind, "needs_brief", False))
+            kind for kind in self.kinds if kind.name not in self.disabled and (self.briefed or not kind.needs_brief)
         ]
 
     def model_of(self, kind: Kind) -> str:
@@ -138,10 +136,10 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         briefed=brief is not no_brief,
         tier_of=checked_tier(tier_of),
         disabled=frozenset(settings.disable),
-        rate_share=settings.rate_share if settings.llm == "openai" and "rate" not in settings.disable else 0.0,
+        rate_share=settings.tuning.rate_share if settings.llm == "openai" and "rate" not in settings.disable else 0.0,
         repair_from=settings.repair_from if settings.llm == "openai" else 1440,
-        coalesce=settings.coalesce,
-        max_text=settings.max_text,
+        coalesce=settings.tuning.coalesce,
+        max_text=settings.tuning.max_text,
         unpriced=tuple(price.model for price in settings.prices() if price.origin == "unknown"),
         waits=settings.wait_seconds() > 0,
         throttle=throttle_rules(settings),
@@ -157,7 +155,7 @@ def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
     """Return a kind's bounds in a run whose due ticks follow its models; None: this kind's are fixed all the same."""
     if not kind.output_cap or kind.name in settings.latency:
         return None
-    least, most = (minutes / settings.minutes_per_tick for minutes in bounds(kind))
+    least, most = (minutes / settings.minutes_per_tick for minutes in (kind.latency_least, kind.latency_most))
     if kind.name == "act" and settings.act_interval:
         most = min(most, settings.act_interval / 2)
     ticks = max(1, math.ceil(least))
@@ -177,11 +175,14 @@ def view_of(settings: Settings) -> BudgetView:
     # Requests on the evening before use that evening's budget: no last call leaves its share to others.
     ahead = ASKED_AHEAD if settings.adapts() else ()
     guarantees = {
-        kind: Guarantee(share, DAY if kind in ahead else settings.last_call.get(kind, DAY))
+        kind: Guarantee(share, DAY if kind in ahead else settings.tuning.last_call.get(kind, DAY))
         for kind, share in settings.guarantees.items()
     }
     return BudgetView(
-        settings.limit_table(), retry_share=settings.retry_share, guarantees=guarantees, release=release_of(settings)
+        settings.limit_table(),
+        retry_share=settings.tuning.retry_share,
+        guarantees=guarantees,
+        release=release_of(settings),
     )
 
 
@@ -198,7 +199,9 @@ def release_of(settings: Settings) -> Release:
 def throttle_rules(settings: Settings) -> ThrottleRules:
     """Return the rules of throttling of a run with these settings."""
     return ThrottleRules(
-        auto=settings.throttle_auto, interval=settings.throttle_interval, least=round(settings.throttle_least * FULL)
+        auto=settings.tuning.throttle_auto,
+        interval=settings.tuning.throttle_interval,
+        least=round(settings.tuning.throttle_least * FULL),
     )
 
 
@@ -213,7 +216,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         owners: who is there at its start.
     """
     agents = sum(owner.startswith("agent:") for owner in owners)
-    spread = min(agents // CROWD, LONGEST_SPREAD) if settings.spread is None else settings.spread
+    spread = min(agents // CROWD, LONGEST_SPREAD) if settings.tuning.spread is None else settings.tuning.spread
     return Facts(
         locations=tuple(locations),
         limits=settings.memory_limits(),
@@ -223,7 +226,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         spread=min(spread, DAY - settings.morning),
         act_interval=settings.act_interval,
         retrieval=None if settings.retrieval == DEFAULT.name else settings.retrieval,
-        kind_retrieval=settings.kind_retrieval,
+        kind_retrieval=settings.tuning.kind_retrieval,
         models=settings.asked_models(),
         ladders=settings.ladders(),
         response_cache=settings.response_cache and settings.llm == "openai",
@@ -251,10 +254,10 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
     given = {
         "limits": limited - {"*"},
         "guarantees": settings.guarantees,
-        "last_call": settings.last_call,
+        "last_call": settings.tuning.last_call,
         "latency": settings.latency,
         "disable": settings.disable,
-        "kind_retrieval": settings.kind_retrieval,
+        "kind_retrieval": settings.tuning.kind_retrieval,
     }
     for name, named in given.items():
         for unknown in sorted(set(named) - known):
@@ -263,8 +266,8 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
                 f"{name} names the kind {quoted(unknown)}, which is not known; there are "
                 f"{', '.join(sorted(known))}{near}"
             )
-    recalling = [kind.name for kind in kinds if getattr(kind, "recalls", False)]
-    for named in settings.kind_retrieval:
+    recalling = [kind.name for kind in kinds if kind.recalls]
+    for named in settings.tuning.kind_retrieval:
         if named not in recalling:
             raise ConfigurationError(
                 f"kind_retrieval names the kind {quoted(named)}, which chooses no memories by their scores; these do: "

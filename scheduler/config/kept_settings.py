@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import msgspec
 
 from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.tuning import KEPT_TUNING
 
 #: Settings that a run is created with and keeps: on resume they override the environment's.
 KEPT = frozenset(
@@ -23,56 +25,30 @@ KEPT = frozenset(
         "output_price",
         "minutes_per_tick",
         "morning",
-        "spread",
         "apply",
         "latency",
-        "adaptive_latency",
         "disable",
         "response_cache",
         "limits",
         "limit_tokens",
         "limit_usd",
         "day_start",
-        "retry_share",
         "guarantees",
-        "last_call",
-        "claim_cap",
         "max_observations",
         "max_reflections",
-        "max_plans",
-        "importance_threshold",
         "reflection_interval",
-        "summary_threshold",
         "retention_days",
-        "max_archived",
         "policy",
         "policies",
         "on_failure",
         "cells",
         "token_limit",
-        "compress_at",
-        "compress_to",
-        "retain",
-        "passes",
         "act_interval",
-        "act_per_tick",
-        "throttle_auto",
-        "throttle_interval",
-        "throttle_least",
-        "rate_share",
         "repair_from",
-        "coalesce",
-        "max_text",
         "reflection_trigger",
         "reflection_trigger_max",
-        "public_history_max_length",
-        "recount_on_failure",
         "retrieval",
-        "kind_retrieval",
         "guidance_style",
-        "statement_max_length",
-        "reasoning_max_length",
-        "enable_truncation",
     }
 )
 
@@ -83,6 +59,7 @@ _PRICES = "prices"  # beside the settings: what a run counts the tokens of its m
 def keep_settings(settings: Settings) -> str:
     """Return the settings that a run keeps, in their stored form, with the prices of its models as they are now."""
     kept: dict[str, object] = json.loads(settings.model_dump_json(include=set(KEPT)))
+    kept |= {name: value for name, value in asdict(settings.tuning).items() if name in KEPT_TUNING}
     if prices := {price.name: price for price in settings.prices()}:
         kept[_PRICES] = msgspec.to_builtins(prices)
     return json.dumps(kept)
@@ -93,4 +70,4 @@ def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
     kept = json.loads(raw)
     models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
     prices = msgspec.convert(kept.pop(_PRICES, {}), type=dict[str, ModelPrice])
-    return (over or Settings()).model_copy(update=kept | {"models": models}).with_prices(prices)
+    return (over or Settings()).changed(**kept | {"models": models}).with_prices(prices)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import PlainValidator
 
-from cogitate.memory.retrieval.profiles import ProfileChoice, check_choice, check_choices
+from cogitate.memory.retrieval.profiles import ProfileChoice, check_choice
 
 
 def read_retrieval(value: object) -> ProfileChoice:
@@ -16,16 +16,6 @@ def read_retrieval(value: object) -> ProfileChoice:
         InputError: when it is none.
     """
     return check_choice("the profile", _with_numbers(value))
-
-
-def read_kind_retrieval(value: object) -> dict[str, ProfileChoice]:
-    """Return the profiles of kinds, by kind.
-
-    Raises:
-        InputError: when one of them is none.
-    """
-    table = value.items() if isinstance(value, dict) else ()
-    return check_choices({kind: _with_numbers(profile) for kind, profile in table} or value)
 
 
 def _with_numbers(value: object) -> object:
@@ -41,4 +31,3 @@ def _number(value: object) -> object:
 
 
 Retrieval = Annotated[ProfileChoice, PlainValidator(read_retrieval)]
-KindRetrieval = Annotated[dict[str, ProfileChoice], PlainValidator(read_kind_retrieval)]

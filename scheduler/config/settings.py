@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
     PrivateAttr,
     SecretStr,
     ValidationInfo,
@@ -23,26 +21,35 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from cogitate.memory.entry import MAX_TEXT
 from cogitate.memory.errors import InputError as InputError
 from cogitate.memory.errors import quoted
-from cogitate.memory.language.truncation import LEAST, Truncation
-from cogitate.memory.limits import Cause, MemoryLimits, Policy
-from cogitate.memory.routing.routing import Routing, Style
-from cogitate.memory.trigger import DEFAULT_TRIGGER
-from cogitate.scheduler.config.endpoints import DEFAULT, EmbeddingSettings, Endpoint, Model, ModelSettings, check_name
-from cogitate.scheduler.config.latency_setting import LatencySetting
+from cogitate.memory.language.truncation import Truncation
+from cogitate.memory.limits import MemoryLimits, Policy
+from cogitate.memory.routing.routing import Routing
+from cogitate.scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
-from cogitate.scheduler.config.retrieval_settings import KindRetrieval, Retrieval
-from cogitate.scheduler.config.settings_faults import UNREADABLE, check_file, read_file, refusal
+from cogitate.scheduler.config.settings_faults import UNREADABLE, check_file, check_variables, read_tables, refusal
 from cogitate.scheduler.config.settings_faults import ConfigurationError as ConfigurationError
+from cogitate.scheduler.config.tables import (
+    BudgetTable,
+    EventsTable,
+    JobsTable,
+    JournalTable,
+    MemoryTable,
+    ModelTable,
+    OperationTable,
+    OutageTable,
+    ServerTable,
+    TimeTable,
+    WorkersTable,
+)
 from cogitate.scheduler.config.tiers import Tier
+from cogitate.scheduler.config.tuning import TUNED, Tuning, tuning_of_host
 from cogitate.scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MAX_BATCH = 100  # jobs in one message
 MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
 SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -63,156 +70,25 @@ def check_run_name(name: object) -> str:
     return str.__str__(name)
 
 
-class Settings(BaseSettings):
-    """The settings of a run, its workers and its operators. Every field has a working default."""
+class Settings(
+    EventsTable,
+    MemoryTable,
+    JournalTable,
+    OutageTable,
+    JobsTable,
+    BudgetTable,
+    TimeTable,
+    ModelTable,
+    OperationTable,
+    WorkersTable,
+    ServerTable,
+    BaseSettings,
+):
+    """The settings of a run, its workers and its operators: the fields of all tables, each by its name."""
 
     model_config = SettingsConfigDict(env_prefix="COGITATE_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
-    # Folders and servers
-    data_dir: Path = Path(".cogitate")
-    redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
-    broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
-    socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
-
-    prompts: Annotated[Path, AfterValidator(Path.absolute)] | None = None  # replace built-in templates
-
-    kinds: tuple[str, ...] = ()  # modules of the host's own that register kinds when they are imported
-
-    # Workers
-    workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
-    concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
-    batch: int = Field(1, ge=1, le=MAX_BATCH)  # jobs of one kind and tick in one message
-    worker_share: int = Field(1, ge=1, le=100)  # turns of a run's jobs for each turn of another run's
-    stage_fallbacks: bool = False  # workers compute heuristics while models are asked, so that hosts need not
-
-    # Metrics for Prometheus. Worker processes that a host starts serve theirs at the ports after its own.
-    metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served
-    metrics_address: str = "127.0.0.1"
-    gateway_token: SecretStr | None = None  # of the one host that `cogitate gateway` serves; None: see --tokens
-    log: Literal["text", "json"] = "text"
-
-    # Models. The first five complete the endpoint and the model called "default": what the tables say of it goes first.
-    llm: Literal["heuristic", "openai"] = "heuristic"
-    model: str = "gpt-4o-mini"
-    base_url: str | None = None  # None: the client's own default endpoint
-    api_key: SecretStr | None = None  # None: OPENAI_API_KEY
-    input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: from the table of prices
-    output_price: int | None = Field(None, ge=0)
-    endpoints: dict[str, Endpoint] = Field(default_factory=dict)  # by name
-    models: dict[str, ModelSettings] = Field(default_factory=dict)  # by name
-    tiers: dict[Tier, str] = Field(default_factory=dict)  # models by tier; strong: as routine; routine: "default"
-    kind_tiers: dict[str, dict[Tier, str]] = Field(default_factory=dict)  # the same for a kind, where it differs
-    failover: list[str] = Field(default_factory=list)  # models to ask, in order, after a kind's routine one
-    embeddings: EmbeddingSettings | None = None  # for what hosts read; None: searches use words only
-    job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
-
-    # Stored texts
-    response_cache: bool = False  # reuse the answers that an earlier run got to the same prompts
-    response_cache_days: float = Field(30.0, gt=0)  # real days that an answer is kept
-    response_cache_bytes: int = Field(100_000_000, ge=1)  # of all answers
-    capture: bool = False  # store prompts and answers for `cogitate job ID --prompt`
-    capture_hours: float = Field(24.0, gt=0)  # real hours that they are kept
-    capture_bytes: int = Field(20_000_000, ge=1)  # of a run
-
-    # Time
-    minutes_per_tick: int = Field(1, ge=1, le=60)
-    morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
-    spread: int | None = Field(None, ge=0, le=240)  # game minutes over which agents plan; None: by their number
-    apply: Literal["due", "ready"] = "due"
-    wait: float | None = Field(None, ge=0)  # seconds a boundary waits for due results; None: 60 unpaced, 0 paced
-    tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(
-        None, gt=0
-    )  # ticks per second; None or "max": no pace
-    collect_garbage: Literal["idle", "python"] = "idle"  # when a paced host makes full garbage collections
-    latency: dict[str, LatencySetting] = Field(default_factory=dict)  # until due, fixed, by kind
-    adaptive_latency: bool | None = None  # due ticks follow the models' latencies; None: where ticks do not wait
-
-    disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused on request
-
-    # Budgets. The default limits each owner, so that it grows with a town; it binds nobody without a model.
-    limits: dict[str, int] = Field(default_factory=lambda: {"day.owner:*.calls": 40})
-    limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
-    limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
-    real_day_tokens: int | None = Field(None, ge=1)  # limit of all runs together, per real day in UTC
-    real_day_usd: float | None = Field(None, gt=0)
-    day_start: float = Field(1.0, gt=0, le=1)  # share of a day's limits from 00:00; the rest is released over the day
-    retry_share: float = Field(0.2, ge=0, lt=1)  # share of each limit kept for further attempts
-    guarantees: dict[str, Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] = Field(
-        default_factory=lambda: {"plan": 0.15, "reflect": 0.15}
-    )  # share of run limits
-    last_call: dict[str, Annotated[int, Field(ge=0, le=1440)]] = Field(
-        default_factory=lambda: {"plan": 720}
-    )  # minute of the day a guarantee ends
-
-    # Choice of actions, for agents that their host reports as free, each at ticks of its own
-    act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: no choices
-    act_per_tick: int = Field(5, ge=1)  # calls a tick for all of them, further attempts included
-
-    # The rest of a day's budget repairs results of heuristics from this minute after 00:00; 1440: never
-    repair_from: int = Field(1200, ge=0, le=1440)
-
-    # Throttling: reflections become rarer while results are late, calls fail or the day's budget runs short
-    throttle_auto: bool = True  # otherwise only `cogitate throttle` changes their cadence
-    throttle_interval: int = Field(60, ge=1, le=1440)  # game minutes between two steps
-    throttle_least: float = Field(0.125, ge=0.001, le=1)  # share of the usual cadence that the controller keeps
-
-    # Safety of attempts
-    lease: float = Field(15.0, gt=0)  # seconds without a heartbeat after which the host expires an attempt
-    hint_interval: float = Field(1.0, gt=0)  # seconds after which an unclaimed job's message is repeated
-    claim_cap: int = Field(4, ge=1, le=20)
-
-    # When Redis is away
-    on_outage: Literal["pause", "carry_on"] = "pause"
-    outage_wait: float = Field(60.0, ge=0)  # seconds that a host waits for it; with "carry_on" it waits only at the end
-    outage_buffer: int = Field(64_000_000, ge=1)  # bytes of ticks that a host may buffer with "carry_on"
-    # The circuit breaker before each endpoint
-    breaker_failures: int = Field(10, ge=1)  # in a row, after which it opens
-    breaker_share: float = Field(0.6, gt=0, le=1)  # of the latest calls that failed, at which it opens
-    breaker_window: int = Field(50, ge=1, le=10_000)  # number of these calls
-    breaker_pause: float = Field(5.0, gt=0)  # seconds until one call tries the endpoint; doubles with each that fails
-    breaker_longest_pause: float = Field(300.0, gt=0)  # seconds
-
-    # Journal
-    journal_keep: int | None = Field(None, ge=1)  # full game days kept in Redis; None: all
-    journal_export: bool = True  # write removed lines to files in the data folder first
-
-    # Memory
-    max_text: int = Field(MAX_TEXT, ge=100, le=MAX_TEXT)  # characters of an observation; longer text is refused
-    max_observations: int = Field(200, ge=1)
-    max_reflections: int = Field(50, ge=1)
-    max_plans: int = Field(7, ge=1)
-    importance_threshold: int = Field(5, ge=1, le=10)
-    reflection_interval: int = Field(720, ge=1)  # game minutes
-    reflection_trigger: Cause = "interval"  # or "importance": when enough has happened; or "either"
-    reflection_trigger_max: int = Field(DEFAULT_TRIGGER, ge=1)  # accumulated importance that triggers a reflection
-    summary_threshold: int = Field(5, ge=2)
-    rate_share: float = Field(0.2, ge=0, le=1)  # share of the host's unrated entries that a model rates
-    coalesce: bool = True  # count a repeated observation on the first entry instead of storing it
-    retention_days: int = Field(2, ge=0)
-    max_archived: int | None = Field(None, ge=0)  # entries; None: all of the retention
-    policy: Policy = "stream"  # how memories are kept within bounds: streams, cells or window
-    perceive_unchanged_after: int = Field(120, ge=10, le=1440)  # minutes, of the built-in town; the design's 10
-    policies: dict[str, Policy] = Field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
-    on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # where a model failed to summarise memories
-    cells: int = Field(5, ge=1, le=1_000)
-    token_limit: int = Field(4_000, ge=1)  # of long-term summary, buffer and character together, per owner
-    compress_at: float = Field(0.8, gt=0, le=1)  # share of the token limit
-    compress_to: float = Field(0.6, gt=0, le=1)
-    retain: int = Field(3, ge=0)  # newest entries that are not compressed
-    passes: int = Field(2, ge=1, le=10)
-    public_history_max_length: int = Field(100_000, ge=MAX_TEXT)  # characters of a group's or the world's history
-    recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # the same for memories of scopes
-
-    # Retrieval: a profile by name, or a table of weights by component (`cogitate.memory.retrieval.profiles`)
-    retrieval: Retrieval = "default"
-    kind_retrieval: KindRetrieval = Field(default_factory=dict)  # of a kind, where it differs
-
-    # Events (routing design)
-    guidance_style: Style = "narrative"
-    statement_max_length: int = Field(300, ge=LEAST, le=MAX_TEXT)  # characters, the "..." of a cut included
-    reasoning_max_length: int = Field(200, ge=LEAST, le=MAX_TEXT)
-    enable_truncation: bool = True
-
+    _tuning: Tuning = PrivateAttr(default_factory=tuning_of_host)
     _kept_prices: dict[str, ModelPrice] = PrivateAttr(default_factory=dict)  # of a run that has begun
 
     if not TYPE_CHECKING:  # mypy knows the arguments from the fields
@@ -229,6 +105,24 @@ class Settings(BaseSettings):
                 raise refusal(
                     error, given, {name: one.annotation for name, one in type(self).model_fields.items()}
                 ) from None
+
+    @property
+    def tuning(self) -> Tuning:
+        """Return the values that cogitate decides."""
+        return self._tuning
+
+    @classmethod
+    def tuned(cls, **given: Any) -> Self:
+        """Return settings with other values of `Tuning` among them, for tests and benchmarks."""
+        return cls(**{name: value for name, value in given.items() if name not in TUNED}).changed(
+            **{name: value for name, value in given.items() if name in TUNED}
+        )
+
+    def changed(self, **given: Any) -> Self:
+        """Return a copy with these values, which are not checked, those of `Tuning` included."""
+        settings = self.model_copy(update={name: value for name, value in given.items() if name not in TUNED})
+        settings._tuning = replace(self._tuning, **{name: given[name] for name in sorted(TUNED & given.keys())})
+        return settings
 
     @field_validator("*", mode="before")
     @classmethod
@@ -325,15 +219,6 @@ class Settings(BaseSettings):
         return dict(sorted(value.items()))
 
     @model_validator(mode="after")
-    def _compression(self) -> Settings:
-        if self.compress_to > self.compress_at:
-            raise ValueError(
-                f"compress_to {self.compress_to:g} must not be above compress_at {self.compress_at:g}: compression "
-                "would never bring the tokens below where it begins"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _guarantees(self) -> Settings:
         total = sum(self.guarantees.values())
         if total > 1:
@@ -351,7 +236,8 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources in their order of precedence: arguments, environment, `cogitate.toml`."""
         check_file()
-        return init_settings, env_settings, InitSettingsSource(settings_cls, read_file())
+        check_variables(settings_cls.model_fields)
+        return init_settings, env_settings, InitSettingsSource(settings_cls, read_tables())
 
     def state_url(self) -> str:
         """Return the URL of the state: the one given, or that of the embedded server of the data folder.
@@ -428,7 +314,7 @@ class Settings(BaseSettings):
 
     def limit_table(self) -> LimitTable:
         """Return the limits in force, the run's limits in tokens and dollars included."""
-        limits = {"tick.kind:act.calls": self.act_per_tick} if self.act_interval else {}
+        limits = {"tick.kind:act.calls": self.tuning.act_per_tick} if self.act_interval else {}
         limits |= self.limits
         if self.limit_tokens is not None:
             limits["run.run.tokens"] = self.limit_tokens
@@ -441,38 +327,40 @@ class Settings(BaseSettings):
         return MemoryLimits(
             max_observations=self.max_observations,
             max_reflections=self.max_reflections,
-            max_plans=self.max_plans,
-            importance_threshold=self.importance_threshold,
+            max_plans=self.tuning.max_plans,
+            importance_threshold=self.tuning.importance_threshold,
             reflection_interval=self.reflection_interval,
             reflection_trigger=self.reflection_trigger,
             reflection_trigger_max=self.reflection_trigger_max,
-            summary_threshold=self.summary_threshold,
+            summary_threshold=self.tuning.summary_threshold,
             retention=self.retention_days * 1440,
-            max_archived=self.max_archived,
+            max_archived=self.tuning.max_archived,
             policy=self.policy,
             policies=self.policies,
             on_failure=self.on_failure,
             cells=self.cells,
             token_limit=self.token_limit,
-            compress_at=self.compress_at,
-            compress_to=self.compress_to,
-            retain=self.retain,
-            passes=self.passes,
-            max_history=self.public_history_max_length,
-            recount_on_failure=self.recount_on_failure,
+            compress_at=self.tuning.compress_at,
+            compress_to=self.tuning.compress_to,
+            retain=self.tuning.retain,
+            passes=self.tuning.passes,
+            max_history=self.tuning.public_history_max_length,
+            recount_on_failure=self.tuning.recount_on_failure,
         )
 
     def routing(self) -> Routing:
         """Return the routing of events, with the event types of the routing design."""
         truncation = Truncation(
-            statement=self.statement_max_length, reasoning=self.reasoning_max_length, enabled=self.enable_truncation
+            statement=self.tuning.statement_max_length,
+            reasoning=self.tuning.reasoning_max_length,
+            enabled=self.tuning.enable_truncation,
         )
         return Routing(style=self.guidance_style, truncation=truncation)
 
     def adapts(self) -> bool:
         """Return whether due ticks of jobs that ask a model follow its latency."""
-        if self.adaptive_latency is not None:
-            return self.adaptive_latency and self.llm == "openai"
+        if self.tuning.adaptive_latency is not None:
+            return self.tuning.adaptive_latency and self.llm == "openai"
         return self.llm == "openai" and self.tick_rate is not None and self.wait_seconds() == 0
 
     def wait_seconds(self) -> float:

@@ -16,6 +16,8 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
 from cogitate.memory.errors import CogitateError, quoted
+from cogitate.scheduler.config.former_names import FORMER, former_variables
+from cogitate.scheduler.config.tables import TABLE_OF, TABLES
 
 TOML = "cogitate.toml"
 #: Exceptions that reading settings may raise, besides those of our checks.
@@ -47,6 +49,16 @@ def check_file() -> None:
         raise ConfigurationError(f"{path.absolute()} has more than {LARGEST:,} bytes: it cannot be a file of settings")
 
 
+def check_variables(known: Collection[str]) -> None:
+    """Check that no variable gives a setting that no longer exists.
+
+    Raises:
+        ConfigurationError: naming each such variable and what to write instead.
+    """
+    if found := former_variables(known):
+        raise ConfigurationError("; ".join(f"{variable} {instead}" for variable, instead in found[:NAMED]))
+
+
 def read_file() -> dict[str, Any]:
     """Return the tables of `cogitate.toml`; none where it does not exist. It may begin with a byte order mark.
 
@@ -55,6 +67,24 @@ def read_file() -> dict[str, Any]:
     """
     path = Path(TOML)
     return tomllib.loads(path.read_bytes().decode("utf-8-sig")) if path.is_file() else {}
+
+
+def read_tables() -> dict[str, Any]:
+    """Return the settings that the tables of `cogitate.toml` give, by name.
+
+    Raises:
+        ConfigurationError: for a setting outside its table, naming the table.
+        OSError, ValueError, RecursionError: when the file cannot be read as TOML in UTF-8.
+    """
+    found: dict[str, Any] = {}
+    for key, value in read_file().items():
+        inside = value if key in TABLES and isinstance(value, dict) else {key: value}
+        table = key if inside is value else ""
+        for name in inside:
+            if (right := TABLE_OF.get(name, table)) != table:
+                raise ConfigurationError(f"{Path(TOML).absolute()}: write {name} in the table [{right}]")
+        found |= inside
+    return found
 
 
 _MOST_DOLLARS = 10_000  # per million tokens, that a price may mean
@@ -110,6 +140,8 @@ def refusal(error: Exception, given: Mapping[str, object], known: Mapping[str, o
         given: the settings passed as arguments.
         known: the types of all settings by name.
     """
+    if isinstance(error, ConfigurationError):
+        return error
     if isinstance(error, ValidationError):
         return SettingsRefused([_fault(found, given, known) for found in error.errors(include_url=False)])
     if isinstance(error, SettingsError):
@@ -128,6 +160,8 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
     field, *rest = (str(part)[:LONGEST_NAME] for part in found["loc"]) if found["loc"] else ("settings",)
     name = ".".join([field, *rest])
     if found["type"] == "extra_forbidden":
+        if not rest and field in FORMER:
+            return Fault(field, name, f" {FORMER[field]}")
         near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(field, known, 1) if not rest)
         where = "" if field in given else f" in {TOML}"
         return Fault(field, name, f" there is no such setting{where}{near or '; `cogitate config` lists them'}")

@@ -29,7 +29,7 @@ class Closing(NamedTuple):
 
     ended: Ended
     note: EndNote
-    counts_as: Cost  # in admission's view from now on; for a late answer its job's end has counted
+    counts_as: Cost  # in admission's view from now on; an answer after its job's end counts nothing more
     changes: tuple[Change, ...]
 
 
@@ -139,7 +139,7 @@ def apply_late(
     """Apply the effects that an answer after its job's end still has; without any, its end is `dropped`.
 
     Args:
-        effects: of the answer as a repair, see `cogitate.scheduler.engine.late_answers`.
+        effects: of the answer as a repair of what its job's heuristic made.
     """
     ended = Ended(key=key, end="applied" if effects else "dropped", effects=effects)
     return _applied(ended, _note(key, result), Cost(), streams, tick)

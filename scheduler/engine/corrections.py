@@ -23,12 +23,13 @@ import msgspec
 
 from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.engine.boundary import Closing
-from cogitate.scheduler.engine.ended_jobs import EndedJobs
+from cogitate.scheduler.engine.job_records import JobRecords
 from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
+from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.journal.lines import Correction
 from cogitate.scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
 from cogitate.scheduler.ledger.answers import Learned
-from cogitate.scheduler.ledger.ledger import Value, Write
+from cogitate.scheduler.ledger.ledger import Records, Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked
 from cogitate.tasks.job import Cost, JobKey
@@ -45,17 +46,31 @@ class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kept: bool = False  # it goes on counting in full whatever it came to
 
 
-class Corrections:
+class Corrections(Part):
     """The jobs of a run that count in full, and the corrections of them."""
 
     def __init__(self) -> None:
-        self._jobs = EndedJobs[Charged]()
+        self._jobs = JobRecords[Charged]()
         self._taken: set[JobKey] = set()  # corrections to be removed
 
     @property
     def charged(self) -> Mapping[JobKey, Charged]:
         """The jobs that count in full."""
         return self._jobs.records
+
+    # -- a tick --------------------------------------------------------------------------------------
+
+    def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
+        """Remember a job that ends without a result."""
+        self.charge(closing, item, tick.number, waits=tick.run.rules.waits)
+
+    def begin(self, tick: TickState) -> None:
+        """Correct the view by the costs that have become known."""
+        tick.notes["corrected"] = self.take(tick.boundary.learned, tick.run.view)
+
+    def end(self, tick: TickState) -> None:
+        """Remember the newest jobs only."""
+        self.forget(tick.number)
 
     def charge(self, closing: Closing, item: OpenJob, tick: int, *, waits: bool) -> None:
         """Remember a job that ends at `tick`, if it counts in full.
@@ -100,9 +115,9 @@ class Corrections:
 
     # -- with the ledger -----------------------------------------------------------------------------
 
-    def take_records(self) -> list[tuple[JobKey, bytes]]:
+    def take_records(self) -> Records:
         """Return the jobs that count in full since the last call, as the ledger keeps them."""
-        return self._jobs.take_records()
+        return Records("charged", self._jobs.take_records())
 
     def take_writes(self) -> list[Write]:
         """Return the commands that remove jobs that are known or forgotten, and corrections that were taken."""

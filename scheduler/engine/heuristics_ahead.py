@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 
+from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.intake.kind_effects import KindEffects
 from cogitate.tasks.job import JobKey
 
@@ -18,7 +20,7 @@ _FORGETS = 8  # a kind's expected seconds approach what a heuristic took by this
 _EASES = 0.9  # factor of the expected seconds of a kind that did not fit: one slow heuristic must not stop it for ever
 
 
-class HeuristicsAhead:
+class HeuristicsAhead(Part):
     """The heuristics of open jobs, computed in idle time.
 
     Args:
@@ -43,6 +45,14 @@ class HeuristicsAhead:
         self._expected: dict[str, float] = {}  # seconds that a heuristic of a kind takes
         self._made: dict[JobKey, KindEffects] = {}
         self.add(jobs.values())
+
+    def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
+        """Drop what was computed for a job that has ended."""
+        self._made.pop(closing.ended.key, None)
+
+    def end(self, tick: TickState) -> None:
+        """Take in the jobs that were opened."""
+        self.add(tick.opened)
 
     def add(self, opened: Iterable[OpenJob]) -> None:
         """Take in jobs that have been opened."""
@@ -78,10 +88,6 @@ class HeuristicsAhead:
     def made(self, key: JobKey) -> KindEffects | None:
         """Return what was computed for an open job, or None."""
         return self._made.get(key)
-
-    def forget(self, key: JobKey) -> None:
-        """Drop what was computed for a job that has ended."""
-        self._made.pop(key, None)
 
     def _next(self, latest: int, unfit: set[str]) -> str | None:
         """Return the kind whose first job is due soonest, at `latest` or before; None if there is none."""

@@ -24,10 +24,12 @@ from cogitate.memory.effects import Append, Effect, MarkAccessed, SetCounter, Te
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.engine.boundary import Closing, apply_late
-from cogitate.scheduler.engine.ended_jobs import EndedJobs
+from cogitate.scheduler.engine.job_records import JobRecords
+from cogitate.scheduler.engine.part import Part, TickState
+from cogitate.scheduler.engine.run_data import RunData
 from cogitate.scheduler.ledger.answers import LateAnswer
 from cogitate.scheduler.ledger.claims import Reason
-from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.ledger import Records, Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked
 from cogitate.tasks.job import Job, JobKey
@@ -58,16 +60,35 @@ class Awaited(msgspec.Struct, frozen=True, omit_defaults=True):
         return all(one.owner in streams and streams[one.owner].is_provisional(one.number) for one in self.made)
 
 
-class LateAnswers:
+class LateAnswers(Part):
     """The jobs of a run whose answers may still come, the oldest first, of one boundary in the order of their keys."""
 
-    def __init__(self) -> None:
-        self._jobs = EndedJobs[Awaited]()
+    def __init__(self, run: RunData) -> None:
+        self._run = run
+        self._jobs = JobRecords[Awaited]()
 
     @property
     def awaited(self) -> Mapping[JobKey, Awaited]:
         """The jobs whose answers may still come."""
         return self._jobs.records
+
+    # -- a tick --------------------------------------------------------------------------------------
+
+    def begin(self, tick: TickState) -> None:
+        """Apply the answers that have come, and await those of jobs that have ended at this boundary without one."""
+        streams = tick.run.streams
+        late = self.take(tick.boundary.late_answers, streams, tick.number, tick.minute)
+        for closing in late:
+            tick.apply(closing)
+            if closing.ended.end != "applied":
+                tick.run.warnings["job.late_answer_unused"] += 1
+        self.expect(tick.closings, {key: item.job for key, item in tick.closed.items()}, streams, tick.minute)
+        tick.core["late"] = tuple(closing.ended for closing in late)
+        tick.notes["late"] = tuple(closing.note for closing in late)
+
+    def end(self, tick: TickState) -> None:
+        """Stop awaiting what nothing stands for any more."""
+        self.forget(tick.run.streams, tick.turn.leaves, tick.minute)
 
     def expect(
         self, closings: Iterable[Closing], jobs: Mapping[JobKey, Job], streams: Mapping[str, Stream], minute: int
@@ -135,24 +156,22 @@ class LateAnswers:
 
     # -- with the ledger -----------------------------------------------------------------------------
 
-    def take_records(self) -> list[tuple[JobKey, bytes]]:
+    def take_records(self) -> Records:
         """Return the jobs that are awaited since the last call, as the ledger keeps them."""
-        return self._jobs.take_records()
+        return Records("awaited", self._jobs.take_records())
 
     def take_writes(self) -> list[Write]:
         """Return the commands that remove jobs that are no longer awaited, and their answers."""
         gone = self._jobs.take_gone()
         return [*chunked("HDEL", "awaited", gone), *chunked("HDEL", "offered", gone)]
 
-    def load(self, store: RunStore, streams: Mapping[str, Stream], left_out: Collection[tuple[str, int]] = ()) -> None:
+    def load(self, store: RunStore) -> None:
         """Read back the awaited jobs, without those of which an entry was left out.
-
-        Args:
-            left_out: owners and numbers of entries.
 
         Raises:
             ValueError: when the entries are not provisional ones of this run.
         """
+        streams, left_out = self._run.streams, {(one.owner, one.number) for one in self._run.left_out}
         kept = store.mapping("awaited")
         found = {JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Awaited) for key, raw in kept.items()}
         for key, awaited in sorted(found.items(), key=lambda item: (item[1].minute, item[0])):

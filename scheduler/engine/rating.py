@@ -21,6 +21,9 @@ from cogitate.memory.effects import Effect, Rate
 from cogitate.memory.entry import Entry
 from cogitate.memory.importance import RatedText, Ratings, RatingState
 from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.boundary import Closing
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.journal.lines import Rated
 from cogitate.scheduler.ledger.ledger import Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -37,7 +40,7 @@ class _Kept(msgspec.Struct, frozen=True):
 _KEPT = msgspec.json.Decoder(_Kept)
 
 
-class Rater:
+class Rater(Part):
     """The ratings of one run, and their changes since they were written last."""
 
     def __init__(self, *, share: float) -> None:
@@ -47,6 +50,17 @@ class Rater:
         self._touched: dict[str, int] = {}  # texts to be written, by their new order
         self._gone: set[str] = set()
         self._rest = b""  # the rest as it was written last
+
+    # -- a tick --------------------------------------------------------------------------------------
+
+    def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
+        """Learn the ratings that a job has brought."""
+        if closing.ended.end == "applied":
+            self.learn(tick.run.streams, closing.ended.effects)
+
+    def end(self, tick: TickState) -> None:
+        """Rate what the tick has appended."""
+        tick.core["rated"] = self.rate(tick.run.streams, tick.changed, tick.number)
 
     def rate(self, streams: Mapping[str, Stream], owners: Iterable[str], tick: int) -> tuple[Rated, ...]:
         """Rate the unrated entries that this tick appended to these owners' streams, as far as they need no call."""

@@ -1,17 +1,20 @@
-"""Turn what owners observed into memory: append most of it, and count a repeat on the entry it repeats."""
+"""Turn the world's turn into memory: its effects, and observations, of which a repeat is counted on its entry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.limits import MemoryLimits
-from cogitate.memory.policies.cells import receive
-from cogitate.memory.policies.compaction import rating
+from cogitate.memory.policies.receiving import receive
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.routing.repeats import RepeatIndex, count_repeat
 from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.journal.lines import Repeat
 
 
@@ -23,12 +26,24 @@ class Remembered(NamedTuple):
     repeated: tuple[Repeat, ...]
 
 
-class Remembering:
+class Remembering(Part):
     """Takes in observations. Its indexes hold no truth: they are made anew from the streams."""
 
     def __init__(self, *, coalesce: bool) -> None:
         self._coalesce = coalesce
         self._indexes: dict[str, RepeatIndex] = {}
+
+    def end(self, tick: TickState) -> None:
+        """Apply the effects that the world requested, then take in what owners have observed."""
+        run, turn = tick.run, tick.turn
+        applied = self._apply(tick, turn.world_effects)
+        tick.touched |= {effect.owner for effect in applied}
+        tick.touched |= {owner for owner, _ in turn.observed if not run.streams[owner].entries}
+        remembered = self.take_in(run.streams, turn.observed, tick.number, run.facts.limits)
+        tick.core["world_effects"] = tuple(applied)
+        tick.core |= remembered._asdict()
+        for owner in turn.leaves:
+            self._indexes.pop(owner, None)
 
     def take_in(
         self, streams: Mapping[str, Stream], observed: Iterable[tuple[str, Entry]], tick: int, limits: MemoryLimits
@@ -54,9 +69,17 @@ class Remembering:
                 repeated.append(Repeat(owner, number, entry.minute, importance))
         return Remembered(tuple(appended), tuple(waiting), tuple(repeated))
 
-    def forget(self, owner: str) -> None:
-        """Drop the index of an owner that has left."""
-        self._indexes.pop(owner, None)
+    @staticmethod
+    def _apply(tick: TickState, effects: Iterable[Effect]) -> list[Effect]:
+        """Apply the effects that the world requested, and return those whose preconditions hold."""
+        applied = []
+        for effect in effects:
+            if unmet(tick.run.streams, (effect,)) is not None:
+                tick.run.warnings["world.effect_refused"] += 1
+                continue
+            apply(tick.run.streams, (effect,), tick.number)
+            applied.append(effect)
+        return applied
 
     def _coalesces(self, owner: str, limits: MemoryLimits) -> bool:
         return self._coalesce and limits.policy_of(owner) == "stream" and not is_shared(owner)

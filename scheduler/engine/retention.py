@@ -13,7 +13,8 @@ from cogitate.memory.policies.compaction import enforce_limits
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.open_jobs import OpenJob
-from cogitate.scheduler.engine.streams import Streams
+from cogitate.scheduler.engine.part import Part, TickState
+from cogitate.scheduler.engine.run_data import Streams
 
 
 def cut(
@@ -34,12 +35,30 @@ def cut(
     return tuple(cuts)
 
 
-class Retention:
+class Limits(Part):
+    """Enforces the limits of the streams that the tick has changed."""
+
+    def end(self, tick: TickState) -> None:
+        """Cut what is beyond a limit."""
+        run = tick.run
+        names, limits = run.world().display_names, run.facts.limits
+        cuts = cut(run.streams, tick.changed, limits, tick=tick.number, minute=tick.minute, names=names)
+        tick.count_losses(cuts)
+        tick.cut = {effect.owner for effect in cuts}
+        tick.core["cuts"] = cuts
+
+
+class Retention(Part):
     """Deletes what was archived long ago. It looks at an owner when its oldest archived entry is old enough."""
 
     def __init__(self) -> None:
         self._looks: list[tuple[int, str]] = []  # a heap: tick, owner
         self._next: dict[str, int] | None = None  # owner -> its tick that counts; None: no stream is known yet
+
+    def end(self, tick: TickState) -> None:
+        """Delete what is too old or too much."""
+        run = tick.run
+        tick.core["deleted"] = self.forget(run.streams, run.facts, run.open.values(), tick.number)
 
     def forget(
         self, streams: Streams, facts: Facts, open_jobs: Iterable[OpenJob], tick: int

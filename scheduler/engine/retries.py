@@ -11,58 +11,47 @@ Key under the run's prefix:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 import msgspec
 
+from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.journal.lines import EndNote, Retried
 from cogitate.scheduler.ledger.answers import RetriedAttempt
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.streams import chunked
-from cogitate.tasks.job import Cost, JobKey, added
+from cogitate.tasks.job import JobKey, added
 
 
-class Retries:
+class Retries(Part):
     """The usage that the ledger has shown and no tick has journalled yet."""
 
     def __init__(self) -> None:
-        self._shown: Sequence[RetriedAttempt] = ()
         self._journalled: list[str] = []  # tokens
-        self._late: list[Retried] = []  # cost of late answers that nothing else reports
-        self.of_before = False  # the run may have jobs that ended when no version kept them to be corrected
 
-    def see(self, shown: Sequence[RetriedAttempt]) -> None:
-        """Note the usage that the ledger shows at a boundary."""
-        self._shown = shown
+    def end(self, tick: TickState) -> None:
+        """Journal the usage that the ledger shows: with the ends of its jobs, or, of jobs that ended before, itself."""
+        shown, notes = tick.boundary.retries, (closing.note for closing in tick.closings)
+        tick.notes["ended"] = self.close(shown, notes)
+        tick.notes["retried"] = self.rest(shown, tick.run.open, tick.closed)
 
-    def see_late(self, notes: Iterable[EndNote], *charged: Collection[JobKey]) -> None:
-        """Take note of late answers of jobs that ended under a version that did not keep them: only these say the cost.
-
-        Args:
-            charged: the jobs of which a correction says it.
-        """
-        if self.of_before:
-            known = (*charged, {retry.key for retry in self._shown})
-            unsaid = [note for note in notes if not any(note.key in keys for keys in known)]
-            self._late = [Retried(note.key, note.spent) for note in unsaid if note.spent != Cost()]
-
-    def close(self, notes: Iterable[EndNote]) -> tuple[EndNote, ...]:
+    def close(self, shown: Iterable[RetriedAttempt], notes: Iterable[EndNote]) -> tuple[EndNote, ...]:
         """Return the notes of jobs that end, each with the usage of its earlier attempts."""
         used = {note.key: note for note in notes}
-        for retry in self._shown:
+        for retry in shown:
             note = used.get(retry.key)
             if note is not None:
                 used[retry.key] = msgspec.structs.replace(note, retried=added(note.retried, retry.used))
                 self._journalled.append(retry.token)
         return tuple(used.values())
 
-    def rest(self, *known: Collection[JobKey]) -> tuple[Retried, ...]:
+    def rest(self, shown: Iterable[RetriedAttempt], *known: Collection[JobKey]) -> tuple[Retried, ...]:
         """Return the usage for jobs that had ended before, which are not among the known ones."""
-        late = [retry for retry in self._shown if not any(retry.key in keys for keys in known)]
+        late = [retry for retry in shown if not any(retry.key in keys for keys in known)]
         self._journalled += [retry.token for retry in late]
-        found = [*(Retried(retry.key, retry.used) for retry in late), *self._late]
-        self._shown, self._late = (), []
-        return tuple(found)
+        return tuple(Retried(retry.key, retry.used) for retry in late)
+
+    # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
         """Return the commands that remove the usage that is journalled now."""

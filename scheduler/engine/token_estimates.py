@@ -22,6 +22,9 @@ from __future__ import annotations
 
 import msgspec
 
+from cogitate.scheduler.engine.boundary import Closing
+from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.ledger.claims import PromptCount
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -41,12 +44,24 @@ _USUAL = 3  # prompts before any count is the usual one
 _REMEMBERED = 4_000  # prompts of a model
 
 
-class TokenEstimates:
+class TokenEstimates(Part):
     """The counts of prompts from which one run has learned how its models count tokens."""
 
     def __init__(self) -> None:
         self._seen: dict[str, dict[int, int]] = {}  # model -> percent -> prompts
         self._changed = False
+
+    def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
+        """Learn from the prompt of a job, and warn of a call whose usage is a guess or more than was reserved."""
+        note, warnings = closing.note, tick.run.warnings
+        if note.count is not None:
+            self.learn(note.model, note.count)
+        if note.saved:
+            return
+        if note.unreported:
+            warnings["job.usage_unreported"] += 1
+        if note.usage.tokens > item.job.reserved.tokens and note.model:
+            warnings["job.overrun"] += 1
 
     def learn(self, model: str, count: PromptCount) -> None:
         """Note one prompt whose result was applied."""

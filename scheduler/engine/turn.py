@@ -14,8 +14,7 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.triggers import ScopeTrigger
-from cogitate.scheduler.journal.lines import Core, Correction, EndNote, Retried
-from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.journal.lines import Core, TickNotes
 from cogitate.scheduler.steering.cadence import KindFault
 from cogitate.tasks.job import Request
 
@@ -58,13 +57,7 @@ class FinishedTick:
     """A finished tick, ready to be committed."""
 
     core: Core
-    notes: tuple[EndNote, ...]
-    late: tuple[EndNote, ...]
-    corrected: tuple[Correction, ...]
-    retried: tuple[Retried, ...]
-    timed: tuple[Timed, ...]
-    overdue: tuple[Overdue, ...]
-    answered: tuple[OpenJob, ...]  # the boundary has learned the usage of their calls
+    notes: TickNotes  # as far as the engine knows them
     opened: tuple[OpenJob, ...]
     streams: tuple[Stream, ...]  # those that may have changed
     faults: tuple[KindFault, ...]  # of kinds that were asked whether they are due

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from cogitate.scheduler.config.kept_settings import kept_settings
-from cogitate.scheduler.journal.figures import Figures, figures_of, joined
-from cogitate.scheduler.journal.outlines import read_outline
+from cogitate.scheduler.journal.figures import Figures, joined
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.figure_history import HOUR, KEPT_HOURS, KEPT_TICKS, read_figures
@@ -15,17 +14,13 @@ from cogitate.scheduler.tick.figure_history import HOUR, KEPT_HOURS, KEPT_TICKS,
 Span = Literal["hour", "day", "run"]
 MINUTES: dict[Span, int] = {"hour": HOUR, "day": 24 * HOUR}
 MOST_POINTS = 240
-MOST_LINES = 240  # of the journal, for a run whose host keeps no history
 
 
 def figure_history(store: RunStore, span: Span) -> list[Figures]:
     """Return the figures of a span up to now, in at most `MOST_POINTS` points, the oldest first.
 
-    A run that an older version has brought here has no history: then the newest lines of its journal say what they can.
-
     Raises:
         RunMissing: when it was deleted meanwhile.
-        JournalError: when a line of its journal cannot be read.
     """
     raw, kept = store.state("tick", "settings")
     if raw is None or kept is None:
@@ -33,8 +28,7 @@ def figure_history(store: RunStore, span: Span) -> list[Figures]:
     tick = int(raw)
     newest = read_figures(store, [f"t{tick}"])
     if not newest:
-        lines = map(read_outline, store.items("journal", -MOST_LINES, -1))
-        return [figures_of(line.core, line.notes, line.v) for line in lines]
+        return []
     if span == "run":
         hour = newest[0].minute // HOUR
         fields = [f"h{one}" for one in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]

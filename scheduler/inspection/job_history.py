@@ -10,7 +10,6 @@ from redis import Redis
 from redis.client import Pipeline
 
 from cogitate.memory.effects import Effect
-from cogitate.scheduler.config.versions import CORRECTS_VIEW
 from cogitate.scheduler.engine.late_answers import AWAITED, LONGEST
 from cogitate.scheduler.inspection.unjournalled import unjournalled
 from cogitate.scheduler.intake.checks import InputError
@@ -359,10 +358,6 @@ class JobHistory:
         """Learn what a line says of jobs that had ended before."""
         self._learn_usage(line.notes.corrected, line.notes.retried, line.core.tick)
         for ended, note in zip(line.core.late, line.notes.late, strict=True):
-            if line.schema < CORRECTS_VIEW:  # there the answer itself said what it cost
-                self._corrected[ended.key] = Correction(
-                    key=ended.key, usage=note.usage, saved=note.saved, at=line.core.tick
-                )
             self._late[ended.key] = LateAnswer(
                 tick=line.core.tick,
                 end=ended.end,

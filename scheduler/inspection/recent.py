@@ -132,7 +132,7 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
                         why=format_empty_pool(note.empty) if note.empty else "",
                     )
                 )
-        for spent in spending(line.notes, line.v):
+        for spent in spending(line.notes):
             kind = kinds.setdefault(spent.key.kind, KindTally())
             kind.spent = added(kind.spent, spent.cost)
             if spent.cost != Cost():

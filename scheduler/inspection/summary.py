@@ -23,7 +23,6 @@ from cogitate.scheduler.budget.limit_history import LimitHistory
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.slow_kinds import SlowKind, slow_kinds
 from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from cogitate.scheduler.inspection.unjournalled import unjournalled
@@ -129,7 +128,7 @@ class RunReader:
 
         Raises:
             RunMissing: when the run was deleted.
-            NewerSchema: when a newer version has taken it over.
+            NewerSchema, OlderSchema: when another version wrote it.
             JournalError: when its journal was changed.
         """
         state = self._store.mapping("state")
@@ -243,7 +242,7 @@ def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
     for line in read_journal(store, totals.tick + 1, store.tick()):
         totals.add(line)
     usage = dict(totals.usage)
-    for spent in spending(unjournalled(store), SCHEMA):
+    for spent in spending(unjournalled(store)):
         usage[spent.key.owner] = added(usage.get(spent.key.owner, Cost()), spent.cost)
     return dict(sorted(usage.items()))
 

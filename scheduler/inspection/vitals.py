@@ -20,7 +20,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
 from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from cogitate.scheduler.inspection.summary import limits_of
-from cogitate.scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
+from cogitate.scheduler.ledger.errors import NewerSchema, OlderSchema, RunMissing, RunUnreadable
 from cogitate.scheduler.ledger.presence import HELD, format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
 from cogitate.tasks.job import JobKey
@@ -101,7 +101,7 @@ def run_heads(client: Redis) -> list[RunHead]:
             store = RunStore.open(client, run)
             status = store.field("state", "status")
             held = host_of(store) is not None
-        except (RunMissing, NewerSchema):
+        except (RunMissing, NewerSchema, OlderSchema):
             continue  # deleted since, or not for this version to show
         except (RunUnreadable, ValueError, RecursionError):
             status, held = UNREADABLE.encode(), False

@@ -16,8 +16,9 @@ from cogitate.memory.checks import MAX_NAMES as MAX_NAMES
 from cogitate.memory.checks import check_integer as check_integer
 from cogitate.memory.checks import check_text as check_text
 from cogitate.memory.checks import check_texts as check_texts
-from cogitate.memory.errors import ENDS_PROCESS, quoted, text_of
 from cogitate.memory.errors import InputError as InputError
+from cogitate.memory.errors import quoted, text_of
+from cogitate.memory.host_code import Raised, captured
 from cogitate.memory.language.hidden_characters import is_blank
 from cogitate.memory.profile import Location, Profile
 from cogitate.tasks.job import Reads, Request
@@ -219,17 +220,15 @@ def check_params(request: Request, kind: Kind) -> None:
     Raises:
         InputError: naming those that it takes.
     """
-    taken = getattr(kind, "params", None)
-    if isinstance(taken, type) and issubclass(taken, msgspec.Struct):
-        try:
-            msgspec.convert(request.params, type=taken)
-        except ENDS_PROCESS:
-            raise
-        except BaseException as error:  # its __post_init__ may raise anything
-            what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(taken.__struct_fields__) or "none"
-            raise InputError(
-                f"{what}: params {quoted(request.params)}: {reason(error)}; {kind.name} takes {names}"
-            ) from (None if isinstance(error, msgspec.ValidationError) else error)
+    if kind.params is None:
+        return
+    made = captured(msgspec.convert, request.params, kind.params)
+    if isinstance(made, Raised):  # its __post_init__ may raise anything
+        error = made.error
+        what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(kind.params.__struct_fields__) or "none"
+        raise InputError(f"{what}: params {quoted(request.params)}: {reason(error)}; {kind.name} takes {names}") from (
+            None if isinstance(error, msgspec.ValidationError) else error
+        )
 
 
 def _numbers(what: str, numbers: object) -> tuple[int, ...] | None:

@@ -29,7 +29,8 @@ from cogitate.memory.effects import (
     Tell,
 )
 from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem
-from cogitate.memory.errors import ENDS_PROCESS, quoted
+from cogitate.memory.errors import quoted
+from cogitate.memory.host_code import Raised, captured
 from cogitate.memory.language.hidden_characters import is_blank
 from cogitate.memory.policies.window import format_character
 from cogitate.scheduler.intake.checks import (
@@ -61,20 +62,22 @@ def check_effects(effects: object) -> tuple[Effect, ...]:
     Raises:
         InputError: naming the first that cannot be used, and why.
     """
-    try:
-        checked = _as_read(effects)
-        check_bounds(checked)
-    except ENDS_PROCESS:
-        raise
-    except _Refusal as refusal:
-        raise InputError(str(refusal)) from refusal.__cause__
-    except BaseException as error:  # raised by foreign code; its text may quote memories
-        raise InputError(f"{type(error).__name__} was raised while the effects were looked at") from None
-    return checked
+    checked = captured(_within_bounds, effects)
+    if not isinstance(checked, Raised):
+        return checked
+    if isinstance(checked.error, _Refusal):
+        raise InputError(str(checked.error)) from checked.error.__cause__
+    raise InputError(f"{type(checked.error).__name__} was raised while the effects were looked at")  # no text: memories
 
 
 class _Refusal(InputError):
     """A refusal by this module; it stands apart from errors that a foreign value's own code raises."""
+
+
+def _within_bounds(effects: object) -> tuple[Effect, ...]:
+    checked = _as_read(effects)
+    check_bounds(checked)
+    return checked
 
 
 def _as_read(effects: object) -> tuple[Effect, ...]:

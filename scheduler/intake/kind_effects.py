@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cogitate.memory.effects import Effect
-from cogitate.memory.errors import ENDS_PROCESS, quoted
+from cogitate.memory.errors import quoted
+from cogitate.memory.host_code import Raised, captured
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.intake.effects import check_effects
-from cogitate.tasks.kind import Case, Halving, Kind
-from cogitate.tasks.own.method_faults import MethodFault, raised_at, told
+from cogitate.tasks.kind import Case, Kind
+from cogitate.tasks.own.declared_kind import name_by_author
+from cogitate.tasks.own.method_faults import MethodFault, raised_at, told, written_at
 
 EFFECTS_REFUSED = "effects_refused"  # failure class of a job whose kind returned no usable effects
 PROMPT_FAILED = "prompt_failed"  # of one whose kind made no prompt: no model was asked
@@ -30,15 +32,10 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
     Args:
         halved: make the kind ask for less next time, if it can.
     """
-    method, name = kind.heuristic, "heuristic"
-    if halved and isinstance(kind, Halving):
-        method, name = kind.halve, "halve"
-    try:
-        made = method(case)
-    except ENDS_PROCESS:
-        raise
-    except BaseException as error:  # an error of a host's own kind must end neither the host nor a worker
-        return KindEffects((), fault_of_kind(kind.name, name, error))
+    method, name = (kind.halve, "halve") if halved else (kind.heuristic, "heuristic")
+    made = captured(method, case)
+    if isinstance(made, Raised):  # an error of a host's own kind must end neither the host nor a worker
+        return KindEffects((), fault_of_kind(kind.name, name_by_author(kind, name), made.error))
     try:
         return KindEffects(check_effects(made))
     except InputError as error:
@@ -65,9 +62,10 @@ def no_such_owner(owner: object) -> str:
 
 
 def _written(kind: Kind, method: str) -> str:
-    """Return how a refusal names a kind's method."""
-    written = getattr(kind, "written", None)  # of a declared kind, whose method has another name
-    return f"kind {kind.name!r}: {written(method)}" if callable(written) else method
+    """Return how a refusal names a kind's method: as its author wrote it, with file and line."""
+    own = name_by_author(kind, method)
+    where = written_at(getattr(kind, own))
+    return f"kind {kind.name!r}: {own}{f' ({where})' if where else ''}"
 
 
 def fault_of_kind(kind: str, method: str, error: BaseException) -> str:
@@ -79,9 +77,6 @@ def fault_of_kind(kind: str, method: str, error: BaseException) -> str:
 
 def place_in_kind(kind: Kind, method: str, error: BaseException) -> str:
     """Return which method of a kind made nothing of an answer and where, without a text that may quote memories."""
-    written = getattr(kind, "written", None)
-    if not callable(written):
-        return fault_of_kind(kind.name, method, error)
     if isinstance(error, InputError):  # by the check of what it returned
         return f"{_written(kind, method)} returned what cannot be used"[:_SAID]
     return f"{_written(kind, method)} raised {told(error)}"[:_SAID]
@@ -89,7 +84,7 @@ def place_in_kind(kind: Kind, method: str, error: BaseException) -> str:
 
 def is_of_host(kind: Kind) -> bool:
     """Return whether a kind is a host's own, not a built-in one."""
-    return hasattr(kind, "written") or not type(kind).__module__.startswith("cogitate.tasks.")
+    return not type(kind).__module__.startswith("cogitate.tasks.")
 
 
 def place_of(error: BaseException) -> str:

@@ -16,7 +16,6 @@ from cogitate.scheduler.intake.effects import wrong_entry
 
 EARLIEST = 30 * DAY  # game minutes before the tick; older memories belong into a profile
 LATEST = DAY  # game minutes after the tick
-_BLANK = "text is blank"  # older versions accepted blank text
 
 
 def _no_bool(value: object) -> object:
@@ -92,22 +91,17 @@ class Observation(HostInput, SeenFields):
             check_text("observation: text", self.text, MAX_TEXT)
 
 
-def check_entry(
-    owner: str, entry: Entry | Observation | Mapping[str, object], now: int | None = None, *, minute: int = 0
-) -> Entry:
+def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], now: int) -> Entry:
     """Return the entry that an observation becomes.
 
     Args:
-        now: game time of the tick; None: an observation of an older version, of any time and perhaps blank.
-        minute: game time of one of those that names none.
+        now: game time of the tick, which an observation has that names none.
 
     Raises:
         InputError: naming the owner, the field and the value.
     """
     what = f"observation for {quoted(owner)}"
-    checked = _as_entry(what, entry, minute if now is None else now)
-    if now is None:
-        return checked
+    checked = _as_entry(what, entry, now)
     check_text(f"{what}: text", checked.text, MAX_TEXT)
     if not now - EARLIEST <= checked.minute <= now + LATEST:
         raise InputError(
@@ -139,7 +133,7 @@ def _as_entry(what: str, entry: object, now: int) -> Entry:
         checked = as_read(what, entry, Entry)
         if checked.number or checked.tick or checked.rated or checked.items or checked.provisional:
             raise InputError(f"{what}: an observed entry has no number, tick, items or provisional mark")
-        if (wrong := wrong_entry(checked)) and wrong != _BLANK:
+        if wrong := wrong_entry(checked):
             raise InputError(f"{what}: {wrong}")
         return checked
     if isinstance(entry, ObservationFields):

@@ -19,7 +19,7 @@ import msgspec
 from cogitate.memory.snapshot import dump, load
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.journal.lines import JournalError, next_chain
+from cogitate.scheduler.journal.lines import JournalError, next_chain, wrong_version
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.ledger.packing import pack, unpack
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -66,18 +66,15 @@ def read_checkpoint(stored: bytes, tick: int, chain: str | None = None) -> tuple
         chain: the chain before it; None when the line before it is gone.
 
     Raises:
-        JournalError: when a byte is not what was written, or a newer version wrote it.
+        JournalError: when a byte is not what was written, or another version wrote it.
     """
     found, _, body = stored.partition(b" ")
     try:
         checkpoint = _CHECKPOINT.decode(body)
     except msgspec.DecodeError as error:
         raise JournalError(f"tick {tick}: the journal's checkpoint cannot be read: {error}") from error
-    if checkpoint.v > SCHEMA:
-        raise JournalError(
-            f"tick {tick}: the journal's checkpoint has schema {checkpoint.v}, this version knows {SCHEMA}: "
-            "upgrade Cogitate"
-        )
+    if checkpoint.v != SCHEMA:
+        raise JournalError(f"tick {tick}: the journal's checkpoint {wrong_version(checkpoint.v)}")
     now = next_chain(checkpoint.after if chain is None else chain, body)
     if found.decode("ascii", "replace") != now or checkpoint.tick != tick:
         raise JournalError(f"tick {tick}: the journal's checkpoint was changed: chain {now}, written {found[:40]!r}")

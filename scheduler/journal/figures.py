@@ -47,19 +47,15 @@ class CountedCore(Protocol):
     def ended(self) -> Sequence[EndedJob]: ...
 
 
-def figures_of(core: CountedCore, notes: SpendingNotes, schema: int) -> Figures:
-    """Return what a line of the journal says; nothing of steering and pace.
-
-    Args:
-        schema: in which it was written.
-    """
+def figures_of(core: CountedCore, notes: SpendingNotes) -> Figures:
+    """Return what a line of the journal says; nothing of steering and pace."""
     tokens: dict[str, int] = {}
     usd_micros: dict[str, int] = {}
     sources: dict[str, int] = {}
     for note in notes.ended:
         source: Source = note.source
         sources[source] = sources.get(source, 0) + 1
-    for spent in spending(notes, schema):
+    for spent in spending(notes):
         for found, amount in ((tokens, spent.cost.tokens), (usd_micros, spent.cost.usd_micros)):
             if amount:
                 found[spent.key.kind] = found.get(spent.key.kind, 0) + amount

@@ -16,7 +16,6 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.routing.repeats import count_repeat
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import leave_out
-from cogitate.scheduler.config.versions import SAME_STATUS
 from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
 from cogitate.scheduler.journal.lines import Core, JournalError, JournalLine, ReadLine, read_line, unpack_line
 from cogitate.scheduler.ledger.claims import Reason, Source
@@ -144,16 +143,16 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
         JournalError: when a precondition does not come out as it did, or something is changed that is not there.
     """
     try:
-        return _redo(line.core, streams, same_status=line.schema >= SAME_STATUS)
+        return _redo(line.core, streams)
     except LookupError as error:
         raise JournalError(f"tick {line.core.tick}: the journal changes what is not there: {error!r}") from error
 
 
-def _redo(core: Core, streams: dict[str, Stream], *, same_status: bool) -> list[Stream]:
+def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
     for owner, numbers in core.unread:
         leave_out(streams[owner], numbers, core.tick)
     for ended in (*core.ended, *core.late):
-        failed = unmet(streams, ended.effects, same_status=same_status)
+        failed = unmet(streams, ended.effects)
         if (failed is not None) != (ended.end == "stale"):
             raise JournalError(
                 f"tick {core.tick}: job {ended.key.text()} ended {ended.end}, but: {failed or 'all holds'}"

@@ -158,7 +158,7 @@ class Retried(NamedTuple):
 class TickNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The part of a tick's line that the digest does not cover."""
 
-    epoch: int
+    epoch: int = 0  # of the host that commits it
     ended: tuple[EndNote, ...] = ()
     late: tuple[EndNote, ...] = ()
     corrected: tuple[Correction, ...] = ()
@@ -217,7 +217,7 @@ def pack_line(chain: str, body: bytes) -> bytes:
 
 
 def unpack_line(stored: bytes) -> tuple[str, bytes]:
-    """Return the chain after a line or checkpoint, and its JSON. Those from before schema 3 are not compressed.
+    """Return the chain after a line or checkpoint, and its JSON. Those of exported files are not compressed.
 
     Raises:
         JournalError: when it cannot be decompressed.
@@ -276,6 +276,12 @@ def _as_it_is(effect: Any, error: msgspec.ValidationError) -> Effect:
     return msgspec.structs.replace(read, entry=as_it_is(effect.get("entry"), error))
 
 
+def wrong_version(found: int) -> str:
+    """Return what to do about a line or checkpoint of a schema that this version does not read."""
+    to_do = "upgrade Cogitate" if found > SCHEMA else "read it with the version that wrote it"
+    return f"has schema {found}, this version reads only {SCHEMA}: {to_do}"
+
+
 class ReadLine(msgspec.Struct, frozen=True):
     """One verified tick of the journal."""
 
@@ -283,14 +289,13 @@ class ReadLine(msgspec.Struct, frozen=True):
     notes: TickNotes
     digest: str
     chain: str
-    schema: int  # in which it was written
 
 
 def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
     """Verify and decode the line of `tick`, given digest and chain before it.
 
     Raises:
-        JournalError: when a byte is not what was written, or a newer version wrote it.
+        JournalError: when a byte is not what was written, or another version wrote it.
     """
     try:
         found, body = unpack_line(stored)
@@ -301,10 +306,8 @@ def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
         raise JournalError(f"tick {tick}: the journal was changed: chain {now} where {found[:40]!r} was written")
     try:
         version = _VERSION.decode(body).v
-        if version > SCHEMA:
-            raise JournalError(
-                f"tick {tick}: written with schema {version}, this version knows {SCHEMA}: upgrade Cogitate"
-            )
+        if version != SCHEMA:
+            raise JournalError(f"tick {tick}: its line {wrong_version(version)}")
         line = _LINE.decode(body)
         core = _read_core(bytes(line.core))
     except msgspec.DecodeError as error:
@@ -314,4 +317,4 @@ def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
         raise JournalError(
             f"tick {tick}: digest {line.digest} of tick {core.tick} does not follow; expected {expected}"
         )
-    return ReadLine(core, line.notes, line.digest, now, version)
+    return ReadLine(core, line.notes, line.digest, now)

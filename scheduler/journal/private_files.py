@@ -38,9 +38,23 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)  # after an error: otherwise it has its name by now
+
+
+def open_private_log(path: Path) -> BinaryIO:
+    """Open a log to append to, which its owner alone may read from now on, also where it was open to others.
+
+    Raises:
+        OSError: when it cannot be opened, or belongs to another user.
+    """
+    file = open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
+    try:
+        os.fchmod(file.fileno(), 0o600)
     except BaseException:
-        part.unlink(missing_ok=True)
+        file.close()
         raise
+    return file
 
 
 @contextmanager
@@ -59,9 +73,8 @@ def private_folder(path: Path) -> Iterator[Path]:
         part.mkdir(mode=0o700)
         yield part
         part.replace(target)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)  # after an error: otherwise it has its name by now
 
 
 def _target_and_part(path: Path) -> tuple[Path, Path]:

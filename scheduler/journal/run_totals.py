@@ -15,7 +15,6 @@ from cogitate.scheduler.budget.admission import DecidedLine, Grant
 from cogitate.scheduler.budget.budget import Cell, amounts
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.limits import UNITS
-from cogitate.scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS
 from cogitate.scheduler.journal.ends import how_ended
 from cogitate.scheduler.journal.lines import Correction, EndNote, ReadLine, reason_of
 from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
@@ -80,7 +79,6 @@ class RunTotals(msgspec.Struct, kw_only=True):
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' attempts, once known
     shortfalls: Shortfalls = msgspec.field(default_factory=dict)
-    all_shortfalls: bool = False  # they are counted since the first tick: checkpoints of before have none
     open: dict[str, JobBeginning] = msgspec.field(default_factory=dict)  # jobs without an end, by key
     promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
     view: Amounts = msgspec.field(default_factory=dict)  # what admission must believe is held
@@ -91,7 +89,6 @@ class RunTotals(msgspec.Struct, kw_only=True):
     def add(self, line: ReadLine) -> None:
         """Take note of the next tick."""
         core, notes = line.core, line.notes
-        self.all_shortfalls |= self.tick == 0
         self.tick, self.minute = core.tick, core.minute
         self.profiles.update(core.joined)
         for owner in core.left:
@@ -108,12 +105,12 @@ class RunTotals(msgspec.Struct, kw_only=True):
             opening = self.open.get(ended.key.text())
             model = opening.decided.model if opening is not None else note.model
             note_shortfall(self.shortfalls, ended, note, model, core.tick, core.minute)
-            self._close(ended.key, ended.reason, note, line)
+            self._close(ended.key, ended.reason, note, core.tick)
         for correction in notes.corrected:
             self._correct(correction)
         for timed in notes.timed:
             self._count_answer(timed)
-        for spent in spending(notes, line.schema):
+        for spent in spending(notes):
             self.usage[spent.key.owner] = added(self.usage.get(spent.key.owner, Cost()), spent.cost)
         if len(self.charged) > MOST:
             by_tick = {JobKey.parse(text): charge.ended for text, charge in self.charged.items()}
@@ -137,8 +134,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
                 self.open[key.text()] = opening
                 if opening.note is not None:
                     _book(self.view, opening.note.cells, opening.note.reserved)
-                    if line.schema >= COUNTS_JOBS:
-                        self._count_job(opening.note)
+                    self._count_job(opening.note)
             else:
                 for fact, value in (
                     ("end", decided.decision),
@@ -163,7 +159,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
             for field in [field for field in account if field.partition("|")[0] not in {*kept, *named}]:
                 del account[field]
 
-    def _close(self, key: JobKey, reason: Reason, note: EndNote, line: ReadLine) -> None:
+    def _close(self, key: JobKey, reason: Reason, note: EndNote, tick: int) -> None:
         opening = self.open.pop(key.text(), None)
         if opening is None or opening.note is None:
             return  # budget had refused it
@@ -172,8 +168,8 @@ class RunTotals(msgspec.Struct, kw_only=True):
         if reason in WITHOUT_RESULT:
             _book(self.view, cells, reserved)
             _book(self.unknown, cells, reserved)
-            if line.schema >= CORRECTS_VIEW and reserved != Cost():
-                self.charged[key.text()] = Charge(line.core.tick, opening.note)
+            if reserved != Cost():
+                self.charged[key.text()] = Charge(tick, opening.note)
         else:
             _book(self.known, cells, note.spent)
             _book(self.view, cells, note.usage)
@@ -222,8 +218,6 @@ def same_figures(one: RunTotals, other: RunTotals) -> bool:
     windows = {field.partition("|")[0] for field in one.known | one.view | one.unknown}
     kept = msgspec.structs.replace(other, view=dict(other.view), known=dict(other.known), unknown=dict(other.unknown))
     kept.forget(windows)
-    if not (one.all_shortfalls and other.all_shortfalls):
-        kept = msgspec.structs.replace(kept, shortfalls=one.shortfalls, all_shortfalls=one.all_shortfalls)
     return one == kept
 
 

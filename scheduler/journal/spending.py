@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from cogitate.scheduler.config.versions import CORRECTS_VIEW
 from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
 from cogitate.tasks.job import Cost, JobKey, added
 
@@ -20,7 +19,7 @@ class Spent(NamedTuple):
 
     key: JobKey
     cost: Cost
-    note: EndNote | None  # of its end or its late answer, where that is what says it
+    note: EndNote | None  # of its end, where that is what says it
 
 
 class SpendingNotes(Protocol):
@@ -30,25 +29,16 @@ class SpendingNotes(Protocol):
     def ended(self) -> Sequence[EndNote]: ...
 
     @property
-    def late(self) -> Sequence[EndNote]: ...
-
-    @property
     def corrected(self) -> Sequence[Correction]: ...
 
     @property
     def retried(self) -> Sequence[Retried]: ...
 
 
-def spending(notes: SpendingNotes, schema: int) -> Iterator[Spent]:
-    """Yield what a line charges.
-
-    Args:
-        schema: in which it was written.
-    """
+def spending(notes: SpendingNotes) -> Iterator[Spent]:
+    """Yield what a line charges."""
     for note in notes.ended:
         yield Spent(note.key, added(note.spent, note.retried), note)
-    for note in notes.late if schema < CORRECTS_VIEW else ():  # there only the answer itself said what it cost
-        yield Spent(note.key, note.spent, note)
     for correction in notes.corrected:
         yield Spent(correction.key, correction.spent, None)
     for retried in notes.retried:

@@ -29,9 +29,6 @@ class DueJob(NamedTuple):
     arrival: int = 0  # staged as the n-th result of the run; 0: not staged
     failure: str = ""  # class of the failure of the last attempt that had no result
     empty: str = ""  # the cell whose retry pool had no room for another attempt
-    fallback: bytes = (
-        b""  # that a worker has staged, see `cogitate.scheduler.intake.fallbacks`; of jobs without a result
-    )
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -99,7 +96,7 @@ MOST_FAILURE = 64  # characters of a class of failures
 MOST_CELL = 200  # of a cell's window, scope and unit
 
 _STATES: Mapping[str, JobState] = {state: state for state in get_args(JobState)}
-_COLUMNS = 8  # of a row
+_COLUMNS = 7  # of a row
 _RESULT = msgspec.json.Decoder(Result)
 _ATTEMPT = msgspec.json.Decoder(Attempt)
 
@@ -138,7 +135,7 @@ def read_rows(raw: list[bytes]) -> list[DueJob]:
             state = "dead"
         failure = raw[i + 5].decode("ascii", "replace")[:MOST_FAILURE]
         empty = raw[i + 6].decode("utf-8", "replace")[:MOST_CELL]
-        rows.append(DueJob(key, state, result, claims, arrival, failure, empty, fallback=raw[i + 7]))
+        rows.append(DueJob(key, state, result, claims, arrival, failure, empty))
     return rows
 
 

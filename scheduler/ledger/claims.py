@@ -32,7 +32,7 @@ Settled = Literal["staged", "offered", "freed", "accounted", "already", "unknown
 TrialState = Literal["asked", "taken", "answered"]
 UNUSABLE = "unusable"  # class of failure of an answer that is well-formed and was refused; a check follows it
 KIND_FAILED = "kind_failed"  # the "check" of an answer of which the kind's own code made nothing, as it failed
-Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
+Refusal = Literal["gone", "paused", "newer", "older", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
 def named_failure(failure: str, check: str = "") -> str:
@@ -124,7 +124,7 @@ class Claims:
 
     Args:
         worker: the name under which this process beats.
-        schema: the newest version that this worker reads; jobs and runs of a newer one are refused.
+        schema: the one that this worker reads; jobs and runs of any other are refused.
     """
 
     def __init__(self, client: Redis, *, worker: str, schema: int = SCHEMA) -> None:
@@ -134,7 +134,6 @@ class Claims:
         self._facts: dict[tuple[str, int], tuple[Facts, WorldFacts]] = {}  # by prefix and version: they never change
         self._claim = script(client, "claim")
         self._settle = script(client, "settle")
-        self._fallback = script(client, "fallback")
         self._beat = script(client, "beat")
         self._ready = script(client, "ready")
         self._unanswered: deque[tuple[str, JobKey, str]] = deque()  # run, key, token
@@ -268,16 +267,6 @@ class Claims:
         if result is not None and result.source == "llm" and job.model:
             note = note_of(job.key, job.model, job.ahead, result.usage, claim.tick)
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
-
-    def stage_fallback(self, claim: Claim, fallback: bytes) -> bool:
-        """Stage what a job's heuristic gives; return whether the job still has this attempt.
-
-        Raises:
-            RedisError: when the ledger cannot be reached.
-        """
-        run, key = claim.job.run, claim.job.key.text()
-        args: list[str | bytes] = [run_base(run), claim.incarnation, key, claim.token, fallback]
-        return bool(self._fallback(keys=[incarnation_key(run)], args=args))
 
     def states(self, claims: Sequence[Claim]) -> list[str]:
         """Return the states of these jobs: open, staged or dead; "" for one that has ended, or whose run is gone."""

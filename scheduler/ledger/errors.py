@@ -13,7 +13,7 @@ NAMED = 5  # at most so many parts of a run in one message
 class LedgerError(CogitateError, RuntimeError):
     """The ledger refused a step of the host, or cannot hand over a run; the message says what to do.
 
-    The run stays as it was committed last. Open a new loop with `resume=True` once the cause is removed.
+    The run stays as it was committed last. Open a new loop with `exist="resume"` once the cause is removed.
     """
 
 
@@ -36,7 +36,7 @@ class LedgerUnavailable(LedgerError):
 
 
 class RunExists(LedgerError):
-    """A run of this name exists already. Choose another name, or pass `resume=True` or `exist="replace"`."""
+    """A run of this name exists already. Choose another name, or pass `exist="resume"` or `exist="replace"`."""
 
 
 class RunHeld(LedgerError):
@@ -44,7 +44,7 @@ class RunHeld(LedgerError):
 
 
 class RunMissing(LedgerError):
-    """There is no run of this name. Correct the name, or create the run by opening it without `resume`."""
+    """There is no run of this name. Correct the name, or create the run first."""
 
 
 class RunUnreadable(LedgerError):
@@ -78,3 +78,18 @@ class NewerSchema(LedgerError):
 
     def __init__(self, run: str, found: int) -> None:
         super().__init__(f"run {run!r} has schema {found}, this version knows {SCHEMA}: upgrade Cogitate")
+
+
+class OlderSchema(LedgerError):
+    """An older version of Cogitate wrote this run. Finish it with that version, or delete it."""
+
+    def __init__(self, run: str, found: int) -> None:
+        super().__init__(
+            f"run {run!r} has schema {found}, this version reads only {SCHEMA}: finish it with the version that wrote "
+            f"it, or delete it (cogitate delete {run})"
+        )
+
+
+def wrong_schema(run: str, found: int) -> NewerSchema | OlderSchema:
+    """Return the error for a run of a schema that this version does not read."""
+    return NewerSchema(run, found) if found > SCHEMA else OlderSchema(run, found)

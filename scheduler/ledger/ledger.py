@@ -36,11 +36,11 @@ from cogitate.scheduler.ledger.answers import (
 from cogitate.scheduler.ledger.errors import (
     Fenced,
     LedgerError,
-    NewerSchema,
     RunExists,
     RunMissing,
     RunRolledBack,
     RunUnreadable,
+    wrong_schema,
 )
 from cogitate.scheduler.ledger.eviction import why_keys_vanish
 from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
@@ -69,6 +69,13 @@ class Write(NamedTuple):
         return (self.command, self.key, len(self.args), *self.args)
 
 
+class Records(NamedTuple):
+    """Records of jobs that end with a tick, for a hash of the ledger; `lua/parts.lua` says what follows from each."""
+
+    name: str  # of the hash, without the run's prefix
+    jobs: Sequence[tuple[JobKey, bytes]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Commit:
     """One tick, as `advance` writes it."""
@@ -77,8 +84,7 @@ class Commit:
     line: bytes  # of the journal
     digest: str
     chain: str
-    awaited: Sequence[tuple[JobKey, bytes]]  # jobs whose answer may still come, each as the host keeps it
-    charged: Sequence[tuple[JobKey, bytes]]  # closed jobs that admission counts in full, each as the host keeps it
+    records: Sequence[Records]  # of jobs that end with it
     closed: Sequence[JobKey]
     windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
     writes: Sequence[Write]
@@ -126,7 +132,7 @@ class HostLedger:
 
         Raises:
             RunMissing: when there is no run of this name.
-            NewerSchema: when a newer version wrote it.
+            NewerSchema, OlderSchema: when another version wrote it.
         """
         return cls._acquire(client, run, "resume", {})
 
@@ -140,25 +146,20 @@ class HostLedger:
         match answer[0]:
             case b"exists":
                 raise RunExists(
-                    f"run {run!r} exists already: go on with it (resume=True), take whichever there is "
+                    f"run {run!r} exists already: go on with it "
                     '(exist="resume"), begin it anew (exist="replace"), or choose another name'
                 )
             case b"none":
                 raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists the runs there are")
             case b"unreadable":
                 raise RunUnreadable(run, "its schema is no number")
-            case b"newer":
-                raise NewerSchema(run, int(answer[1]))
+            case b"schema":
+                raise wrong_schema(run, int(answer[1]))
         client.sadd(RUNS, run)
         return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]))
 
-    def collect(
-        self, tick: int, apply: Apply, expired: Sequence[str] = (), *, passes: bool = False
-    ) -> Collected | None:
+    def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected | None:
         """Return what is due at `tick`, and expire the leases of the attempts in `expired`. None: the ledger is away.
-
-        Args:
-            passes: whether the host passes the boundary after this look, so that it needs the fallbacks of open jobs.
 
         Raises:
             Fenced: when another host has taken the run.
@@ -166,7 +167,7 @@ class HostLedger:
         if self.away:
             return None
         with bound_contextvars(run=self.run, tick=tick):
-            answer = self._step(self._collect, [tick, apply, "1" if passes else "", *expired])
+            answer = self._step(self._collect, [tick, apply, *expired])
             if answer is None:
                 return None
             rows, attempts, beats, unclaimed, *shown = answer
@@ -183,12 +184,9 @@ class HostLedger:
         Raises:
             Fenced: when another host has taken the run; nothing was written.
         """
-        args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.awaited)]
-        for key, record in commit.awaited:
-            args += (key.text(), record)
-        args.append(len(commit.charged))
-        for key, record in commit.charged:
-            args += (key.text(), record)
+        args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.records)]
+        for name, jobs in commit.records:
+            args += (name, len(jobs), *(part for key, record in jobs for part in (key.text(), record)))
         args += (len(commit.closed), *(key.text() for key in commit.closed))
         args.append(len(commit.windows))
         for window in commit.windows:

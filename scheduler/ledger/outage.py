@@ -72,7 +72,7 @@ class Outage(Protocol):
 def outage_of(settings: Settings, run: str, alive: Callable[[], object]) -> Outage:
     """Return the outage policy of these settings."""
     if settings.on_outage == "carry_on":
-        return CarryOn(run, settings.outage_wait, settings.outage_buffer, alive)
+        return CarryOn(run, settings.outage_wait, settings.tuning.outage_buffer, alive)
     return Pause(run, settings.outage_wait)
 
 

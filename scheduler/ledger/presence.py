@@ -4,8 +4,7 @@ It is for people, and for whoever would take the run from a host that is alive. 
 two hosts that both believe the run to be theirs are kept apart by the fence, whatever a clock says.
 
 The sign names the host's process. On the machine where that runs one looks at the process itself, so a host that was
-killed is known to be gone at once; from elsewhere it is gone when its sign is older than the lease. Hosts of version
-0.1.0 give none: whether one is at work shows in the steps that it takes.
+killed is known to be gone at once; from elsewhere it is gone when its sign is older than the lease.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import os
 import platform
 import threading
-import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,7 +19,6 @@ import msgspec
 import structlog
 from redis.exceptions import RedisError
 
-from cogitate.scheduler.config.versions import GIVES_SIGNS
 from cogitate.scheduler.ledger.errors import RunHeld
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -30,8 +27,6 @@ log = structlog.get_logger()
 
 LEAST = 1.0  # seconds that a sign is good for, at least
 SIGNS_A_LEASE = 4
-WATCHED = 3.0  # seconds; a host that gives no sign takes a step at least every half socket timeout while it waits
-LOOK_EVERY = 0.1  # seconds
 HELD = ("running", "paused")  # statuses of a run that a host has not left
 
 
@@ -91,24 +86,6 @@ def check_unheld(store: RunStore, run: str, what_to_do: str) -> None:
         raise RunHeld(
             f"run {run!r} is held by the host {host.text()}{here}, which is at work: stop it first, or {what_to_do}"
         )
-    if _takes_steps(store):
-        raise RunHeld(
-            f"run {run!r} is held by a host of an older version, which is at work: stop it first, or {what_to_do}"
-        )
-
-
-def _takes_steps(store: RunStore) -> bool:
-    """Return whether the host of a run takes steps without giving signs, as those of version 0.1.0 do."""
-    status, schema, seq = store.state("status", "schema", "seq")
-    if status != b"running" or (schema is not None and schema.isdigit() and int(schema) >= GIVES_SIGNS):
-        return False
-    deadline = time.monotonic() + WATCHED
-    while (left := deadline - time.monotonic()) > 0:
-        time.sleep(min(LOOK_EVERY, left))  # between two looks: hosts of version 0.1.0 announce nothing
-        now, then = store.state("status", "seq")
-        if then != seq:
-            return now == b"running"
-    return False
 
 
 class Presence:

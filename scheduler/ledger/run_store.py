@@ -14,7 +14,7 @@ from redis.client import Pipeline
 
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.connect import read_at_once, read_fields, read_hash, read_members, read_value
-from cogitate.scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
+from cogitate.scheduler.ledger.errors import RunMissing, RunUnreadable, wrong_schema
 from cogitate.scheduler.ledger.eviction import why_keys_vanish
 from cogitate.scheduler.ledger.keys import RUNS, OwnerKey, RunKey, incarnation_key, run_prefix
 
@@ -49,18 +49,16 @@ def missing_run(client: Redis, run: str, to_do: str = "") -> RunMissing:
 
 
 def check_schema(run: str, found: bytes | None) -> None:
-    """Check that this version reads runs of a schema; None stands for a run from before there were any.
+    """Check that this version reads runs of a schema.
 
     Raises:
-        NewerSchema: when a newer version wrote the run.
-        Unreadable: when the schema is not a number.
+        NewerSchema, OlderSchema: when another version wrote the run.
+        RunUnreadable: when the schema is not a number.
     """
-    if found is None:
-        return
-    if not found.isdigit():
+    if found is None or not found.isdigit():
         raise RunUnreadable(run, "its schema is no number")
-    if int(found) > SCHEMA:
-        raise NewerSchema(run, int(found))
+    if int(found) != SCHEMA:
+        raise wrong_schema(run, int(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,8 @@ class RunStore:
 
         Raises:
             RunMissing: when there is no such run; the message names those that there are.
-            NewerSchema: when a newer version wrote it.
-            Unreadable: when its schema is not a number.
+            NewerSchema, OlderSchema: when another version wrote it.
+            RunUnreadable: when its schema is not a number.
         """
         incarnation = incarnation_of(client, run)
         if incarnation is None:

@@ -3,7 +3,6 @@
 Keys under the run's prefix:
     checkpoint  hash  tick: the one that it was committed with
                       packed: the state, compressed, as it is the largest value that a tick writes
-                      world: the state as a host of schema 3 or before wrote it, plain
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ def world_writes(tick: int, state: bytes) -> list[Write]:
     """Return the commands that store a world's state."""
     return [
         Write("HSET", "checkpoint", ("tick", tick, "packed", pack(state))),
-        Write("HDEL", "checkpoint", ("world",)),
     ]
 
 
@@ -27,9 +25,9 @@ def load_world(store: RunStore) -> tuple[bytes | None, int]:
     Raises:
         ValueError: when it was changed.
     """
-    tick, packed, plain = store.some_fields("checkpoint", "tick", "packed", "world")
+    tick, packed = store.some_fields("checkpoint", "tick", "packed")
     if packed is None:
-        return plain, int(tick or 0)
+        return None, int(tick or 0)
     try:
         return unpack(packed), int(tick or b"")
     except ValueError as error:

@@ -12,7 +12,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.errors import ENDS_PROCESS, InputError
+from cogitate.memory.errors import InputError
+from cogitate.memory.host_code import Raised, captured
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.intake.checks import check_request
 from cogitate.scheduler.intake.kind_effects import fault_of_kind
@@ -45,7 +46,6 @@ class Cadence:
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds = sorted(kinds, key=lambda kind: kind.order)
-        self._heeds = [(kind, getattr(kind, "heeds", None)) for kind in self._kinds]
         self._wakes: dict[int, set[tuple[str, str]]] = {}
         self._touched: set[str] = set()
         self._concerned: set[tuple[str, str]] = set()
@@ -62,11 +62,9 @@ class Cadence:
         """Record what owners observed: only the kinds that heed it are asked, and those whose `heeds` raises."""
         for owner, entry in seen:
             stream = streams[owner]
-            for kind, heeds in self._heeds:
+            for kind in self._kinds:
                 pair = (owner, kind.name)
-                if pair not in self._concerned and (
-                    heeds is None or self._is_heeded(heeds, pair, entry, stream, world, minute)
-                ):
+                if pair not in self._concerned and self._is_heeded(kind, owner, entry, stream, world, minute):
                     self._concerned.add(pair)
 
     def forget(self, owner: str) -> None:
@@ -100,13 +98,11 @@ class Cadence:
 
     def due_now(self, kind: Kind, moment: Moment) -> list[Request]:
         """Return the jobs that a kind reports as due: all of them, or none where one cannot be used."""
-        try:
-            return _due(kind, moment)
-        except ENDS_PROCESS:
-            raise
-        except BaseException as error:
-            self._note(kind.name, moment.owner, "due", error)
+        requests = captured(_due, kind, moment)
+        if isinstance(requests, Raised):
+            self._note(kind.name, moment.owner, "due", requests.error)
             return []
+        return requests
 
     def rewake(self, moments: Iterable[Moment], busy: Callable[[str, str], bool]) -> None:
         """Rebuild the wakes from each owner's state at the end of the last tick, without asking kinds for requests."""
@@ -122,33 +118,19 @@ class Cadence:
         return faults
 
     def _wake(self, kind: Kind, moment: Moment) -> None:
-        try:
-            tick = _next_look(kind, moment)
-        except ENDS_PROCESS:
-            raise
-        except BaseException as error:
-            self._note(kind.name, moment.owner, "wake", error)
+        tick = captured(_next_look, kind, moment)
+        if isinstance(tick, Raised):
+            self._note(kind.name, moment.owner, "wake", tick.error)
             tick = moment.tick + 1  # a host that resumes the run here would ask then, too
         if tick is not None:
             self._wakes.setdefault(max(tick, moment.tick + 1), set()).add((moment.owner, kind.name))
 
-    def _is_heeded(
-        self,
-        heeds: Callable[..., object],
-        pair: tuple[str, str],
-        entry: Entry,
-        stream: Stream,
-        world: WorldFacts,
-        minute: int,
-    ) -> bool:
-        try:
-            return bool(heeds(entry, stream, world, minute))
-        except ENDS_PROCESS:
-            raise
-        except BaseException as error:
-            owner, kind = pair
-            self._note(kind, owner, "heeds", error)
+    def _is_heeded(self, kind: Kind, owner: str, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
+        heeded = captured(lambda: bool(kind.heeds(entry, stream, world, minute)))
+        if isinstance(heeded, Raised):
+            self._note(kind.name, owner, "heeds", heeded.error)
             return True
+        return heeded
 
     def _note(self, kind: str, owner: str, method: str, error: BaseException) -> None:
         said = str(error) if type(error) is _Unusable else fault_of_kind(kind, method, error)

@@ -1,1 +1,6 @@
-"""The tick loop: the engine with its ledger, its clock and its host; commits, restores, trims and leaves a run."""
+"""The tick loop: takes a run through boundary, the world's turn and commit; restores, trims and leaves it.
+
+It may import every room of the scheduler but `inspection`, and nothing of workers or hosting: what they do comes in as
+a function. It reads the real clock and talks to Redis, only through `HostLedger` and `RunStore`. Neither decides an
+effect: the engine does, from what the loop hands it.
+"""

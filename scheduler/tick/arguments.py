@@ -44,7 +44,6 @@ class Arguments:
     event_types: Mapping[str, Strategy | EventRule]
     ticks: int | None
     start_minute: int
-    resume: bool
     describe: Mapping[str, str]
     inline: bool
     client: Redis | None
@@ -61,7 +60,6 @@ def check_arguments(
     event_types: object,
     ticks: object,
     start_minute: object,
-    resume: object,
     describe: object,
     inline: object,
     client: object,
@@ -81,7 +79,6 @@ def check_arguments(
         event_types=check_event_types(event_types),
         ticks=None if ticks is None else check_integer("ticks", ticks, 0, MAX_TICKS),
         start_minute=check_integer("start_minute", start_minute, 0, MAX_MINUTE),
-        resume=check_flag("resume", resume),
         describe=check_description(describe),
         inline=check_flag("inline", inline),
         client=check_client(client, inline=bool(inline)),

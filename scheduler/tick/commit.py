@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.engine.open_jobs import answered_writes, job_writes
+from cogitate.scheduler.engine.part import Part
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.turn import FinishedTick
-from cogitate.scheduler.journal.lines import TickNotes, write_line
+from cogitate.scheduler.journal.lines import write_line
 from cogitate.scheduler.ledger.ledger import Commit, HostLedger, Write
 from cogitate.scheduler.ledger.streams import chunked, stream_writes
 from cogitate.scheduler.ledger.world_state import world_writes
 from cogitate.scheduler.tick.figure_history import FigureHistory
-from cogitate.scheduler.tick.restore import loop_state
 from cogitate.scheduler.tick.seals import Seals
 
 KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
@@ -34,10 +33,17 @@ class Committer:
     """The writer that turns a run's finished ticks into commits."""
 
     def __init__(
-        self, ledger: HostLedger, state: RunState, windows: set[str], seals: Seals, history: FigureHistory
+        self,
+        ledger: HostLedger,
+        state: RunState,
+        parts: Sequence[Part],
+        windows: set[str],
+        seals: Seals,
+        history: FigureHistory,
     ) -> None:
         self._ledger = ledger
         self._state = state
+        self._parts = parts
         self.windows = windows  # that exist in the ledger
         self._seals = seals
         self._history = history
@@ -55,8 +61,9 @@ class Committer:
     ) -> Commit:
         """Return everything that this tick writes. `digest` and `chain` are those of the tick before."""
         state, core = self._state, outcome.core
-        writes = stream_writes(outcome.streams) + job_writes(outcome.opened, state.view)
-        writes += answered_writes(outcome.answered)
+        writes = stream_writes(outcome.streams)
+        for part in self._parts:
+            writes += part.take_writes()
         self.windows |= {cell.window for item in outcome.opened for cell in item.cells}
         named = {key.tick for key in state.open}
         windows = [(window, *span) for window in sorted(self.windows) if (span := self._over(window, number, named))]
@@ -64,34 +71,20 @@ class Committer:
         view = state.view.take_changes()
         writes += chunked("HSET", "view", [part for field in view for part in field], 2)
         writes += chunked("HDEL", "view", list(forgotten))
-        for owner, profile in core.joined:
-            writes.append(Write("HSET", "owners", (owner, msgspec.json.encode(profile))))
-        for owner in core.left:
-            writes += [Write("HDEL", "owners", (owner,)), Write("HSET", "retired", (owner, number))]
-        if core.facts is not None:
-            writes.append(Write("HSET", "facts", (number, msgspec.json.encode(core.facts))))
-            writes += chunked("HDEL", "facts", list(state.take_stale_facts()))
         run_changed = core.facts is not None or bool(core.joined or core.left)
         writes += self._seals.take_writes(state, outcome.streams, number, run_changed=run_changed)
-        for part in state.parts():
-            writes += part.take_writes()
         writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))
-        kept = loop_state(state)
+        kept = state.loop_state()
         if kept != self._loop_written:
             writes.append(Write("HSET", "state", ("loop", kept)))
             self._loop_written = kept
         if checkpoint is not None:
             writes += world_writes(number, checkpoint)
-        notes = TickNotes(
+        notes = msgspec.structs.replace(
+            outcome.notes,
             epoch=self._ledger.epoch,
-            ended=outcome.notes,
-            late=outcome.late,
-            corrected=outcome.corrected,
-            retried=outcome.retried,
             opened=tuple(item.grant for item in outcome.opened if item.grant is not None),
             answers=state.steering.take_answers(),
-            timed=outcome.timed,
-            overdue=outcome.overdue,
             warnings=dict(sorted(state.warnings.items())),
             view=tuple(view),
             posted=posted,
@@ -104,8 +97,7 @@ class Committer:
             line=line,
             digest=digest,
             chain=chain,
-            awaited=state.late.take_records(),
-            charged=state.corrections.take_records(),
+            records=[records for part in self._parts if (records := part.take_records()) is not None],
             closed=[ended.key for ended in core.ended],
             windows=windows,
             writes=writes,

@@ -24,7 +24,7 @@ class EndedJobs:
 
     def note(self, finished: FinishedTick) -> None:
         """Count the jobs that a tick ends, and log what it lost or refused."""
-        core, notes = finished.core, finished.notes
+        core, notes = finished.core, finished.notes.ended
         self.counts.update(
             (ended.key.kind, note.source, ended.reason) for ended, note in zip(core.ended, notes, strict=True)
         )

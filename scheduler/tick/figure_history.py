@@ -12,7 +12,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.figures import Figures, figures_of, joined
 from cogitate.scheduler.journal.lines import Core, TickNotes
@@ -40,7 +39,7 @@ class FigureHistory:
 
     def take_writes(self, core: Core, notes: TickNotes, state: RunState, host_us: int) -> list[Write]:
         """Return the commands that add a tick."""
-        figures = figures_of(core, notes, SCHEMA)
+        figures = figures_of(core, notes)
         throttle = state.steering.throttle.state
         figures.cadence, figures.causes, figures.host_us = throttle.factor, throttle.causes, host_us
         open_jobs = ((key.tick, one) for key, one in state.open.items() if one.admitted and one.answered is None)

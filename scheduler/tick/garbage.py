@@ -20,6 +20,7 @@ from typing import Self
 PUT_OFF = 50  # times as many collections of the middle generation come before an automatic full one
 WHOLE_AGAIN = 300.0  # seconds until everything is walked again, if there is time for it
 WHOLE_AT_LAST = 1200.0  # seconds until it is walked in any case
+PYTHONS_OWN = 1000  # Python 3.12 freezes its immortal objects, some hundreds; a program that freezes, thousands
 ROOM = 1.25  # idle time that a collection wants, in times of what the last one took
 
 
@@ -46,7 +47,7 @@ class FullCollections:
             if self._found is not None or not gc.isenabled() or 0 in (young, middle, full):
                 return
             self._found, self._set = (young, middle, full), (young, middle, full * PUT_OFF)
-            self._freezes = gc.get_freeze_count() == 0  # otherwise thawing would undo the program's own
+            self._freezes = gc.get_freeze_count() < PYTHONS_OWN  # otherwise thawing would undo the program's own
             self._walked, self._new, self._whole = None, 0.0, 0.0
             gc.set_threshold(*self._set)
 

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -31,7 +31,6 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.turn import FinishedTick
-from cogitate.scheduler.intake.fallbacks import Fallbacks
 from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_boundary
 from cogitate.scheduler.journal.exported import ExportedJournal
 from cogitate.scheduler.journal.history import Change, changes_of, observed_again, read_journal
@@ -137,7 +136,7 @@ class RunLoop:
     ) -> None:
         self.ledger = ledger
         self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
-        self.engine = RunEngine(self.state, Fallbacks(rules.kinds))
+        self.engine = RunEngine(self.state)
         self.calls = WorldCalls(self.state)
         self._apply: Apply = apply
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
@@ -172,7 +171,7 @@ class RunLoop:
         # The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
-        restored = restore(ledger, self.state)
+        restored = restore(ledger, self.state, self.engine.parts)
         for one in self.state.left_out:
             log.warning("memory.unreadable", run=ledger.run, owner=one.owner, number=one.number, why=one.why)
         self.tick = restored.tick  # the last committed tick
@@ -181,7 +180,7 @@ class RunLoop:
         self.restored = restored.checkpoint  # the world's last checkpoint, or None
         self.checkpoint_tick = restored.checkpoint_tick  # of the world's last one
         history = FigureHistory.load(ledger.store, self.state.facts.minute(self.tick))
-        self._committer = Committer(ledger, self.state, restored.windows, restored.seals, history)
+        self._committer = Committer(ledger, self.state, self.engine.parts, restored.windows, restored.seals, history)
         self._trimmer = (
             JournalTrimmer(ledger, self.state, keep=journal_keep, exported=exported) if journal_keep else None
         )
@@ -204,7 +203,7 @@ class RunLoop:
         self.calls.check_process()
         if self._failed or self._closed:
             ended = "is closed" if self._closed else "was ended by an error"
-            raise LedgerError(f"run {self.ledger.run!r}: this loop {ended}; open the run again with resume=True")
+            raise LedgerError(f'run {self.ledger.run!r}: this loop {ended}; open the run again with exist="resume"')
         return iter(self._one_driver)
 
     def _run(self) -> Generator[Tick, None, None]:
@@ -292,7 +291,7 @@ class RunLoop:
         with self.changing:
             finished = self.engine.end(number, turn, controls, away=away)
         self.ended.note(finished)
-        self._ends = tuple(ends_after_turn(self.ledger.run, finished.core, finished.notes))
+        self._ends = tuple(ends_after_turn(self.ledger.run, finished.core, finished.notes.ended))
         self.ends += self._ends
         commit = self._committer.commit(
             number, finished, checkpoint, self.digest, self.chain, self._host_pace(), self._posted
@@ -356,12 +355,10 @@ class RunLoop:
 
     def _redeliver(self) -> Iterator[Tick]:
         """Hand over again the ticks after the world's checkpoint."""
-        self.calls.redelivering = True  # owners that have left since may still be seen
+        self.calls.redelivering = True
         for line in read_journal(self.ledger.store, self.checkpoint_tick + 1, self.tick):
             core = line.core
             self.calls.open(core.tick)
-            again = (*core.observed, *core.waiting)
-            self.calls.journalled = frozenset(entry.text for _, entry in again)
             now = ends_at_boundary(self.ledger.run, core.ended, line.notes.ended)
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True, (*self._ends_before(core.tick), *now))
             self._ends = tuple(ends_after_turn(self.ledger.run, core, line.notes.ended))
@@ -430,13 +427,12 @@ class RunLoop:
         """
         self.calls.check_process()
         self.calls.is_open, self._posted = False, posted  # also of a tick handed over again, committed already
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.abandon)
             self._commit()
             if posted:
                 self._read_reply()
-        except BaseException:
-            self.abandon()
-            raise
+            undo.pop_all()
 
     def finish(self) -> None:
         """Commit the tick that is open, whose body has ended, and say that this host has left the run.
@@ -455,12 +451,11 @@ class RunLoop:
         self._closed = True
         if self._left:
             return
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.abandon)
             self._commit()
             self._leave()
-        except BaseException:
-            self.abandon()
-            raise
+            undo.pop_all()
         self._ticks.close()
 
     def abandon(self) -> None:

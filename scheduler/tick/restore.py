@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -9,28 +10,17 @@ from redis.exceptions import ResponseError
 
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import leave_out, unreadable
-from cogitate.scheduler.budget.budget import least_pool
-from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.open_jobs import load_open_jobs
+from cogitate.scheduler.engine.part import Part
+from cogitate.scheduler.engine.run_data import LoopState, Streams
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.engine.streams import Streams
-from cogitate.scheduler.engine.triggers import ScopeTrigger
-from cogitate.scheduler.engine.turn import Deferred
 from cogitate.scheduler.journal.left_out import check_kind_wrote
 from cogitate.scheduler.ledger.errors import LedgerError, RunUnreadable
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.streams import load_streams
 from cogitate.scheduler.ledger.world_state import load_world
 from cogitate.scheduler.tick.seals import Seals
-
-
-class LoopState(msgspec.Struct, frozen=True):
-    """The state of the loop beyond streams and jobs."""
-
-    facts_version: int = 0
-    deferred: tuple[Deferred, ...] = ()
-    triggers: tuple[ScopeTrigger, ...] = ()
 
 
 class Restored(NamedTuple):
@@ -45,19 +35,17 @@ class Restored(NamedTuple):
     seals: Seals
 
 
-def loop_state(state: RunState) -> bytes:
-    """Return the loop's own state as the run keeps it."""
-    return msgspec.json.encode(LoopState(state.facts_version, tuple(state.deferred), tuple(state.triggers)))
-
-
-def restore(ledger: HostLedger, state: RunState) -> Restored:
+def restore(ledger: HostLedger, state: RunState, parts: Sequence[Part]) -> Restored:
     """Fill `state` from the ledger, and return where the run stands; a new run is empty.
 
     Raises:
         RunUnreadable: when somebody has damaged it; RunAltered, when it can be read and is not what its host wrote.
     """
     try:
-        return _restore(ledger, state)
+        restored = _restore(ledger, state)
+        for part in parts:
+            part.load(ledger.store)
+        return restored
     except LedgerError:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError) as error:
@@ -68,7 +56,6 @@ def _restore(ledger: HostLedger, state: RunState) -> Restored:
     store = ledger.store
     tick, digest, chain, kept = map(_text, store.state("tick", "digest", "chain", "loop"))
     state.open.restore(load_open_jobs(store))
-    state.latencies.load(store, state.open)
     if int(tick) == 0:
         return Restored(0, "", "", None, 0, set(), Seals())
     loop = msgspec.json.decode(kept, type=LoopState)
@@ -85,28 +72,15 @@ def _restore(ledger: HostLedger, state: RunState) -> Restored:
         if one.number:
             check_kind_wrote(store, one.owner, state.streams[one.owner].entries[one.number])
         leave_out(state.streams[one.owner], (one.number,), int(tick) + 1)
-    state.facts = _with_models(state.facts_at[loop.facts_version], state.facts.models)
+    state.facts = state.facts_at[loop.facts_version]
     state.facts_version = loop.facts_version
     state.deferred = list(loop.deferred)
     state.triggers = list(loop.triggers)
     view = store.mapping("view")
-    created = store.field("state", "created")
-    state.retries.of_before = created is None
-    state.view.least_pool = least_pool(created)  # an older run keeps the pools that it began with
     state.view.held = {field.decode(): int(value) for field, value in view.items()}
-    state.rater.load(store)
-    state.estimates.load(store)
-    state.late.load(store, state.streams, {(one.owner, one.number) for one in state.left_out})
-    state.corrections.load(store)
-    state.steering.load(store)
     windows = store.members("windows")
     world, at = load_world(store)
     return Restored(int(tick), digest, chain, world, at, {window.decode() for window in windows}, seals)
-
-
-def _with_models(kept: Facts, models: tuple[Model, ...]) -> Facts:
-    """Add the models of the settings to facts of an older version, which had none; the run's next tick writes them."""
-    return kept if kept.models or not models else msgspec.structs.replace(kept, models=models)
 
 
 def _text(value: bytes | None) -> str:

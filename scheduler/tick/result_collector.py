@@ -162,7 +162,7 @@ class ResultCollector:
         stale = self._apply == "ready" or began - self._looked >= self._interval
         last = self._wait == 0 or self._deserted()  # nothing that arrives after this is seen
         look = known is None or stale or (last and _has_open(known))
-        shown = self._look(tick, jobs, passes=last) if look else known
+        shown = self._look(tick, jobs) if look else known
         while shown is not None and _has_open(shown) and not (self._deserted() or self.interrupted):
             now = self._clock()
             left = began + self._wait + (self._ledger.lost - lost) - now
@@ -171,7 +171,7 @@ class ResultCollector:
             self._ledger.wait_ready(tick, min(left, self._interval))
             waited = self._clock() - now
             self._life.silence += waited
-            known, shown = shown, self._look(tick, jobs, passes=waited >= left or self._deserted())
+            known, shown = shown, self._look(tick, jobs)
         if shown is None:  # the ledger is away: this host goes by what it was shown last, and calls the rest late
             shown = known if known is not None else BoundaryInput(_unseen(tick, jobs))
         return self._times.told(tick, shown._replace(rows=[row for row in shown.rows if row.key in jobs]))
@@ -189,13 +189,9 @@ class ResultCollector:
         abandoned = self._workers_left is not None and not self._workers_left()
         return self._life.silence >= (min(self._wait, self._lease) if abandoned else self._wait) > 0
 
-    def _look(self, tick: int, jobs: Mapping[JobKey, OpenJob], *, passes: bool) -> BoundaryInput | None:
-        """Ask the ledger once, expire leases and repeat hints; return None while the ledger is away.
-
-        Args:
-            passes: whether this look is the last one before the boundary, as far as is known.
-        """
-        collected = self._ledger.collect(tick, self._apply, passes=passes)
+    def _look(self, tick: int, jobs: Mapping[JobKey, OpenJob]) -> BoundaryInput | None:
+        """Ask the ledger once, expire leases and repeat hints; return None while the ledger is away."""
+        collected = self._ledger.collect(tick, self._apply)
         if collected is None:
             self._times.missed(tick)
             return None
@@ -206,7 +202,7 @@ class ResultCollector:
             for token in expired:
                 attempt = collected.attempts[token]
                 log.warning("lease.expired", run=self._ledger.run, job=attempt.job, worker=attempt.worker)
-            collected = self._ledger.collect(tick, self._apply, expired, passes=passes)
+            collected = self._ledger.collect(tick, self._apply, expired)
             if collected is None:
                 self._times.missed(tick)
                 return None

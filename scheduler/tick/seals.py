@@ -5,7 +5,7 @@ the run's prefix:
     seals  hash  owner -> seal of its stream (`cogitate.memory.seal`); ":facts" and ":owners" -> hash of these
     state  hash  sealed: the tick up to which the seals are kept up
 
-A version that knows no seals leaves `sealed` behind. Then, as where there are none, the journal says what must be held.
+Where the seals are missing or behind, the journal says what must be held.
 """
 
 from __future__ import annotations

@@ -74,8 +74,7 @@ class WorldCalls:
         self.routing = Routing()
         self.is_open = False  # the world has the turn
         self.boundary = 0  # the last tick whose boundary has been passed: memory is as of it
-        self.redelivering = False  # a resumed tick runs again: accept what an older version accepted
-        self.journalled: frozenset[str] = frozenset()  # texts of what was observed in a tick that runs again
+        self.redelivering = False  # a resumed tick runs again: owners that have left since may still be seen
         self._state = state
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
@@ -113,7 +112,7 @@ class WorldCalls:
         self._check_turn()
         known = self.known(owner)
         now = self._state.facts.minute(self.present)
-        checked = check_entry(known, entry, None if self.redelivering else now, minute=now)
+        checked = check_entry(known, entry, now)
         length, most = len(checked.text), self._state.rules.max_text
         if length > most:
             raise InputError(
@@ -159,7 +158,7 @@ class WorldCalls:
         turn.requests.append(checked)
         return job_id(self._state.run, key)
 
-    def ask(self, effect: Effect) -> None:
+    def apply(self, effect: Effect) -> None:
         """Note an effect of the world's own."""
         self._check_turn()
         checked = check_effect(effect)
@@ -199,7 +198,7 @@ class WorldCalls:
         routed = self._routed(known, what)
         self.observe(known, routed.entry)
         if routed.strategy == "integrate":
-            self.ask(asks_for_integration(known, self.present))
+            self.apply(asks_for_integration(known, self.present))
         return routed.strategy
 
     def broadcast(self, event: Event | Mapping[str, object], also: Iterable[str] = ()) -> dict[str, Strategy]:
@@ -240,9 +239,6 @@ class WorldCalls:
         minute = self._state.facts.minute(self.present)
         try:
             routed = route(named, minute=minute, routing=self.routing)
-            if self.redelivering and routed.entry.text not in self.journalled:  # version 0.1.0 named it by its id
-                older = route(event, minute=minute, routing=self.routing)
-                routed = older if older.entry.text in self.journalled else routed
         except ValueError as error:
             raise InputError(f"event for {quoted(owner)}: {reason(error)}") from error
         return routed

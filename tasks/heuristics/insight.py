@@ -20,7 +20,7 @@ from cogitate.memory.language.references import leans_on_others
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
-from cogitate.memory.policies.compaction import rating
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.summaries.conversations import is_header, parse_line
 from cogitate.memory.summaries.statements import news_of
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings

@@ -1,16 +1,12 @@
-"""A kind that is made from a declaration: `cogitate.kind` with a class of the host's own.
-
-The class holds what is special about the kind; everything else is what most kinds do. A method of
-`cogitate.tasks.kind.Kind` that the class defines itself goes before ours.
-"""
+"""The base of the kinds that `cogitate.kind` makes: from a declaration, and a class that holds what is special."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 from zlib import crc32
 
 from pydantic import BaseModel
@@ -20,24 +16,28 @@ from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
 from cogitate.prompts.render import Templates
-from cogitate.tasks.job import Job, JobKey, Latency, Request
-from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
+from cogitate.tasks.job import Job, JobKey, Request
+from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.own.answer_example import example_of
 from cogitate.tasks.own.cadences import Cadence, is_now, next_tick
 from cogitate.tasks.own.choices import Choice
-from cogitate.tasks.own.method_faults import called, fault_of_method, written_at
+from cogitate.tasks.own.method_faults import called, fault_of_method
 from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import access_marks, long_term_context, share_of, template_entry
 from cogitate.tasks.registry import kinds, templates
 
 BUILT_IN_TEMPLATE = "own"  # asks a question of one text over memories
-METHODS = ("due", "wake", "heeds", "prompt", "effects", "heuristic", "halve")  # that the class may define itself
-ATTRIBUTES = ("params", "brief_keys", "needs_brief", "latency_least", "latency_most")  # likewise
+_SHORT = {"heuristic": "instead", "effects": "store"}  # what a host writes for these
 FIRST_ORDER, ORDERS = 1_000, 900_000  # of kinds that name none: after the built-in ones, by their names
 
 Made = str | Entry | tuple[Effect, ...] | None  # what a job leaves: a text or entry to remember, effects
 EFFECTS: tuple[type[Effect], ...] = get_args(Effect)
 RETURNS = "return a text, an Entry, an effect such as Tell, a tuple of effects, or None"
+
+
+def order_of(name: str) -> int:
+    """Return the place within a boundary of a kind that names none: after the built-in kinds, by its name."""
+    return FIRST_ORDER + crc32(name.encode(errors="replace")) % ORDERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,35 +56,17 @@ class Declaration:
     importance: int
 
 
-class DeclaredKind:
-    """One kind of job as the rest of the program sees it (`cogitate.tasks.kind.Kind`)."""
+class DeclaredKind(Kind):
+    """What a declared kind does unless the host's class, which goes before this one, does it otherwise."""
 
-    def __init__(
-        self,
-        declared: Declaration,
-        body: object,
-        *,
-        order: int | None,
-        latency: Latency,
-        on_denied: OnDenied,
-        prompt_cap: int,
-        output_cap: int,
-    ) -> None:
-        self.declared, self.name, self.latency, self.on_denied = declared, declared.name, latency, on_denied
-        self.order = FIRST_ORDER + crc32(str(declared.name).encode()) % ORDERS if order is None else order
-        asks = declared.answer is not None
-        self.prompt_cap, self.output_cap = (prompt_cap, output_cap) if asks else (0, 0)
-        self._body: Any = body
-        for name in (*METHODS, *ATTRIBUTES):
-            if hasattr(body, name):
-                setattr(self, name, getattr(body, name))
+    declared: ClassVar[Declaration]
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return one request at each due time of an owner that remembers something of what the kind reads."""
         cadence, owners = self.declared.due, self.declared.owners
         if cadence is None or moment.owner.partition(":")[0] not in owners or not is_now(cadence, moment):
             return ()
-        return (Request(kind=self.name, owner=moment.owner),) if self._read(_case_of(moment, self.name)) else ()
+        return (Request(kind=self.name, owner=moment.owner),) if _read(self, _case_of(moment, self.name)) else ()
 
     def wake(self, moment: Moment) -> int | None:
         """Return the tick of the next due time."""
@@ -93,11 +75,11 @@ class DeclaredKind:
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         """Return that no observation matters, unless the class says itself when it is due."""
-        return hasattr(self._body, "due")
+        return defines(self, "due")
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return the host's question over the chosen memories."""
-        declared, memories = self.declared, share_of(self._read(case), memory_share)
+        declared, memories = self.declared, share_of(_read(self, case), memory_share)
         assert declared.answer is not None  # a kind that asks no model is not asked for its prompt
         example = example_of(declared.answer)
         rendered = (declared.template or templates()).render(
@@ -118,87 +100,110 @@ class DeclaredKind:
         return Prompt.of(rendered._replace(version=version, built_in=False), declared.answer, memories)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """Return the effects of what the class's `store` makes of an answer, or of the answer's one text."""
+        """Return the effects of what `store` makes of an answer."""
         read = [entry for entry in case.entries if entry.number in set(used)]
-        if not hasattr(self._body, "store"):
-            return self._stored(case, _text_of(answer), read)
-        return self._stored(case, self._made("store", case, answer, read, passes=ValueError), read)
+        return _left(self, case, _made(self, "store", self.store, case, answer, read, passes=ValueError), read)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the effects of what the class's `instead` makes; none where it has no such method."""
-        if not hasattr(self._body, "instead"):
+        """Return the effects of what `instead` makes."""
+        if not defines(self, "instead"):
             return ()
-        read = list(self._read(case))
-        return self._stored(case, self._made("instead", case, read), read)
+        read = list(_read(self, case))
+        return _left(self, case, _made(self, "instead", self.instead, case, read), read)
 
-    def written(self, name: str) -> str:
-        """Return how an error names a method: the class's own, and where it is written."""
-        own = {"heuristic": "instead", "effects": "store"}.get(name, name)
-        method = getattr(self._body, name, None) or getattr(self._body, own, None)
-        where = written_at(method)
-        named = name if hasattr(self._body, name) else own
-        return f"{named} ({where})" if where else named
+    def store(self, case: Case, answer: Any, memories: list[Entry]) -> object:
+        """Return what an answer leaves: its one text."""
+        (name,) = texts_in(type(answer))
+        return str(getattr(answer, name))
 
-    def _read(self, case: Case) -> Sequence[Entry]:
-        """Return the memories that the kind's choice takes.
+    def instead(self, case: Case, memories: list[Entry]) -> object:
+        """Return what the job leaves without a model: nothing."""
+        return None
 
-        Raises:
-            MethodFault: when the host's own choice raises, or returns anything but entries.
-        """
-        reads = self.declared.reads
-        found = called(self.name, "reads", reads, case)
-        if not isinstance(found, Sequence) or not all(isinstance(one, Entry) for one in found):
-            what = f"returned {_named(found)}: return a list of entries out of case.entries"
-            raise fault_of_method(self.name, "reads", reads, what)
-        return found
 
-    def _made(self, name: str, *arguments: object, passes: type[BaseException] | None = None) -> Made:
-        """Return what a method of the class makes, effects as a tuple.
+# These are functions, not methods: no name of the host's class can hide them.
 
-        Args:
-            passes: class of the errors of the method that are left alone.
 
-        Raises:
-            MethodFault: when the method raises anything else, or returns nothing that a job may leave.
-        """
-        method = getattr(self._body, name)
+def _read(kind: DeclaredKind, case: Case) -> Sequence[Entry]:
+    """Return the memories that the kind's choice takes.
 
-        @wraps(method)
-        def whole(*given: object) -> object:
-            made = method(*given)
-            several = isinstance(made, Iterable) and not isinstance(made, str | bytes | Mapping)
-            return tuple(made) if several else made
+    Raises:
+        MethodFault: when the host's own choice raises, or returns anything but entries.
+    """
+    reads = kind.declared.reads
+    found = called(kind.name, "reads", reads, case)
+    if not isinstance(found, Sequence) or not all(isinstance(one, Entry) for one in found):
+        what = f"returned {_named(found)}: return a list of entries out of case.entries"
+        raise fault_of_method(kind.name, "reads", reads, what)
+    return found
 
-        made = called(self.name, name, whole, *arguments, passes=passes)
-        if made is None or isinstance(made, str | Entry):
-            return made
-        if isinstance(made, EFFECTS):
-            return (made,)
-        if not isinstance(made, tuple):
-            raise fault_of_method(self.name, name, method, f"returned {_named(made)}: {RETURNS}")
-        for one in made:
-            if not isinstance(one, EFFECTS):
-                what = f"returned {_named(one)} among its effects: {RETURNS}"
-                raise fault_of_method(self.name, name, method, what)
+
+def _made(
+    kind: DeclaredKind,
+    name: str,
+    method: Callable[..., object],
+    *arguments: object,
+    passes: type[BaseException] | None = None,
+) -> Made:
+    """Return what a method of the class makes, effects as a tuple.
+
+    Args:
+        passes: class of the errors of the method that are left alone.
+
+    Raises:
+        MethodFault: when the method raises anything else, or returns nothing that a job may leave.
+    """
+
+    @wraps(method)
+    def whole(*given: object) -> object:
+        made: Any = method(*given)
+        several = isinstance(made, Iterable) and not isinstance(made, str | bytes | Mapping)
+        return tuple(made) if several else made
+
+    made = called(kind.name, name, whole, *arguments, passes=passes)
+    if made is None or isinstance(made, str | Entry):
         return made
+    if isinstance(made, EFFECTS):
+        return (made,)
+    if not isinstance(made, tuple):
+        raise fault_of_method(kind.name, name, method, f"returned {_named(made)}: {RETURNS}")
+    for one in made:
+        if not isinstance(one, EFFECTS):
+            raise fault_of_method(kind.name, name, method, f"returned {_named(one)} among its effects: {RETURNS}")
+    return made
 
-    def _stored(self, case: Case, made: Made, read: Sequence[Entry]) -> tuple[Effect, ...]:
-        if made is None:
-            return ()
-        if isinstance(made, str):
-            made = Entry(
-                type="observation",
-                text=made,
-                minute=case.job.minute,
-                importance=self.declared.importance,
-                source="internal",
-                subjects=tuple(dict.fromkeys(subject for entry in read for subject in entry.subjects)),
-                evidence=tuple(sorted(entry.number for entry in read)),
-                tags=(self.name,),
-            )
-        if isinstance(made, tuple):
-            return made
-        return Append(case.job.key.owner, made), *access_marks(case, (entry.number for entry in read))
+
+def _left(kind: DeclaredKind, case: Case, made: Made, read: Sequence[Entry]) -> tuple[Effect, ...]:
+    """Return the effects of what a job leaves: a text becomes an entry that knows what it was made from."""
+    if made is None:
+        return ()
+    if isinstance(made, str):
+        made = Entry(
+            type="observation",
+            text=made,
+            minute=case.job.minute,
+            importance=kind.declared.importance,
+            source="internal",
+            subjects=tuple(dict.fromkeys(subject for entry in read for subject in entry.subjects)),
+            evidence=tuple(sorted(entry.number for entry in read)),
+            tags=(kind.name,),
+        )
+    if isinstance(made, tuple):
+        return made
+    return Append(case.job.key.owner, made), *access_marks(case, (entry.number for entry in read))
+
+
+def name_by_author(kind: Kind, method: str) -> str:
+    """Return the name of the method that the author of a kind wrote for one of its methods, as errors name it."""
+    if method == "halve" and type(kind).halve is Kind.halve:
+        method = "heuristic"
+    declared = isinstance(kind, DeclaredKind) and method in _SHORT and not defines(kind, method)
+    return _SHORT[method] if declared else method
+
+
+def defines(kind: DeclaredKind, method: str) -> bool:
+    """Return whether the host's class has a method itself."""
+    return getattr(getattr(kind, method), "__func__", None) is not getattr(DeclaredKind, method)
 
 
 def _named(value: object) -> str:
@@ -222,8 +227,3 @@ def declaring_modules() -> list[str]:
 def texts_in(answer: type[BaseModel]) -> list[str]:
     """Return the names of an answer's fields that are texts."""
     return [name for name, field in answer.model_fields.items() if field.annotation is str]
-
-
-def _text_of(answer: BaseModel) -> str:
-    (name,) = texts_in(type(answer))
-    return str(getattr(answer, name))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -16,15 +16,13 @@ from cogitate.memory.errors import quoted
 from cogitate.prompts.render import VALUES, TemplateError, Templates
 from cogitate.tasks.job import Latency
 from cogitate.tasks.kind import OnDenied
-from cogitate.tasks.kind_check import KindError, faults_of, is_out_of_order, takes
+from cogitate.tasks.kind_check import KindError, wrong_fields
 from cogitate.tasks.own.cadences import Cadence
 from cogitate.tasks.own.choices import Choice, newest
-from cogitate.tasks.own.declared_kind import BUILT_IN_TEMPLATE, Declaration, DeclaredKind, texts_in
+from cogitate.tasks.own.declared_kind import BUILT_IN_TEMPLATE, Declaration, DeclaredKind, defines, order_of, texts_in
 from cogitate.tasks.registry import register
 
 Declared = TypeVar("Declared", bound=type)
-
-_OWN_METHODS = {"store": ("case", "answer", "memories"), "instead": ("case", "memories")}
 
 
 def kind(
@@ -75,12 +73,6 @@ def kind(
 
     def declare(body: Declared) -> Declared:
         called = name if name is not None else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", body.__name__).lower()
-        wrong: list[str] = []
-        try:
-            made: object = body()
-        except Exception as error:
-            made = None
-            wrong.append(f"{body.__name__}() fails with {type(error).__name__}: {error}; it must take no arguments")
         templates, template_name, fault = _template(template, Path(file).parent)
         declared = Declaration(
             name=called,
@@ -94,24 +86,34 @@ def kind(
             answer=answer,
             importance=importance,
         )
-        own = DeclaredKind(
-            declared,
-            made,
-            order=order,
-            latency=latency,
-            on_denied=on_denied,
-            prompt_cap=prompt_cap,
-            output_cap=output_cap,
-        )
-        wrong += [*fault, *_wrong_with(declared, made, on_denied), *faults_of(own)]
-        at = f"{file}, line {line}: the kind {called!a} cannot be registered: "
+        fields: dict[str, object] = {
+            "name": called,
+            "order": order if order is not None else order_of(str(called)),
+            "latency": latency,
+            "on_denied": on_denied,
+            "prompt_cap": prompt_cap if answer is not None else 0,
+            "output_cap": output_cap if answer is not None else 0,
+            "declared": declared,
+            "__doc__": body.__doc__,
+            "__module__": body.__module__,
+            "__qualname__": body.__qualname__,
+        }
+        wrong = [*fault, *_wrong_values(declared)]
+        at = f"{file}, line {line}: "
+        made: Any = type(body.__name__, (body, DeclaredKind), fields)
+        try:
+            own = made()
+        except Exception as error:
+            wrong.insert(0, f"{body.__name__}() fails with {type(error).__name__}: {error}; it must take no arguments")
+            own = made.__new__(made)
+        wrong += [*_wrong_question(own), *_wrong_methods(own), *wrong_fields(own)]
         if wrong:
-            raise KindError(at + "; ".join(wrong))
+            raise KindError(f"{at}the kind {called!a} cannot be registered: {'; '.join(wrong)}")
         try:
             register(own)
         except KindError as error:
-            raise KindError(f"{file}, line {line}: {error}") from error
-        return body
+            raise KindError(f"{at}{error}") from error
+        return cast(Declared, made)
 
     return declare
 
@@ -131,7 +133,7 @@ def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]
         return None, BUILT_IN_TEMPLATE, []
     path = folder / file
     if path.suffix != ".j2":
-        return None, BUILT_IN_TEMPLATE, [f"template {file!r} is none: name a file {path.stem}.j2 beside the module"]
+        return None, BUILT_IN_TEMPLATE, [f"template {file!r} is invalid: name a file {path.stem}.j2 beside the module"]
     templates = Templates(path.parent)
     try:
         templates.check([path.stem])
@@ -144,37 +146,52 @@ def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]
     return templates, path.stem, []
 
 
-def _wrong_with(declared: Declaration, body: object, on_denied: str) -> Iterator[str]:
-    for field, value, example in (("due", declared.due, 'daily("02:00")'), ("reads", declared.reads, "newest(20)")):
-        usable = callable(value) if field == "reads" else value is None or hasattr(value, "next_after")
-        if not usable:
-            yield f"{field} {quoted(value)} is none: give one such as {example}"
-    if declared.due is not None and hasattr(body, "due"):
-        yield "it says twice when it is due: give due=… or the method due(moment), not both"
-    if hasattr(body, "due") and not hasattr(body, "wake"):
-        yield "it has a method due(moment) and no wake(moment), which returns the next tick at which to ask it"
+def _wrong_values(declared: Declaration) -> Iterator[str]:
+    """Yield what is wrong with the arguments of a declaration that no field of a kind holds."""
+    if declared.due is not None and not hasattr(declared.due, "next_after"):
+        yield f'due {quoted(declared.due)} is invalid: give one such as daily("02:00")'
+    reads: object = declared.reads  # what was given; nothing has checked it yet
+    if not callable(reads):
+        yield f"reads {quoted(reads)} is invalid: give one such as newest(20)"
     if type(declared.owners) is not tuple or not all(isinstance(one, str) for one in declared.owners):
         yield f'owners {quoted(declared.owners)} is no tuple of types of owners, such as ("agent", "npc")'
     if type(declared.importance) is not int or not 1 <= declared.importance <= 10:
         yield f"importance {quoted(declared.importance)} is not an integer from 1 to 10"
-    yield from _wrong_question(declared, body)
-    for method, arguments in _OWN_METHODS.items():
-        found = getattr(body, method, None)
-        call = f"{method}({', '.join(arguments)})"
-        if found is not None and (not callable(found) or not takes(found, len(arguments))):
-            yield f"{method} cannot be called as {call}"
-        elif found is not None and is_out_of_order(found, arguments):
-            yield f"{method} has its parameters in another order: write {call}"
-        elif found is not None and (inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found)):
-            yield f"{method} is async or yields: make it an ordinary method, {call}"
-    without_model = hasattr(body, "instead") or hasattr(body, "heuristic")
+
+
+def _wrong_methods(own: DeclaredKind) -> Iterator[str]:
+    """Yield the methods that cannot be called as a kind's are: no type checker compares the host's class with it."""
+    for name, usual in inspect.getmembers(DeclaredKind, inspect.isfunction):
+        if not defines(own, name):
+            continue
+        arguments = list(inspect.signature(usual).parameters)[1:]
+        call = f"{name}({', '.join(arguments)})"
+        try:
+            signature = inspect.signature(getattr(own, name))
+            signature.bind(*arguments)
+        except ValueError:  # a built-in function does not say how it is called
+            continue
+        except TypeError:
+            yield f"{name} cannot be called as {call}"
+            continue
+        if any(
+            found != one and found in arguments for found, one in zip(signature.parameters, arguments, strict=False)
+        ):
+            yield f"{name} has its parameters in another order: write {call}"
+
+
+def _wrong_question(own: DeclaredKind) -> Iterator[str]:
+    """Yield what a kind needs besides: when it is due, what it asks, what it remembers, and what it does without."""
+    declared = own.declared
+    if declared.due is not None and defines(own, "due"):
+        yield "it says twice when it is due: give due=… or the method due(moment), not both"
+    if defines(own, "due") and not defines(own, "wake"):
+        yield "it has a method due(moment) and no wake(moment), which returns the next tick at which to ask it"
+    without_model = defines(own, "instead") or defines(own, "heuristic")
     if not without_model and declared.answer is None:
         yield "it has neither answer=…, the class of a model's answer, nor a method instead(case, memories)"
-    elif not without_model and on_denied == "heuristic":
+    elif not without_model and own.on_denied == "heuristic":
         yield 'it has no method instead(case, memories), which answers without a model: add it, or on_denied="drop"'
-
-
-def _wrong_question(declared: Declaration, body: object) -> Iterator[str]:
     answer: object = declared.answer  # what was given; nothing has checked it yet
     asks = bool(declared.ask) or declared.template_name != BUILT_IN_TEMPLATE
     if answer is None:
@@ -184,11 +201,11 @@ def _wrong_question(declared: Declaration, body: object) -> Iterator[str]:
     if not isinstance(answer, type) or not issubclass(answer, BaseModel):
         yield f"answer {quoted(answer)} is no class of pydantic's BaseModel"
         return
-    if not isinstance(declared.ask, str) or (not asks and not hasattr(body, "prompt")):
+    if not isinstance(declared.ask, str) or (not asks and not defines(own, "prompt")):
         yield "it has an answer and nothing to ask: give ask=…, what a model is to write, or template=…"
     if declared.ask and declared.template_name != BUILT_IN_TEMPLATE:
         yield "it asks twice: give ask=… or template=…, not both"
-    if not hasattr(body, "store") and not hasattr(body, "effects") and len(texts := texts_in(answer)) != 1:
+    if not defines(own, "store") and not defines(own, "effects") and len(texts := texts_in(answer)) != 1:
         yield (
             f"{answer.__name__} has {len(texts)} texts, so it is not clear what to remember: "
             "add a method store(case, answer, memories)"

@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from types import CodeType
 
 from cogitate.memory.errors import CogitateError
+from cogitate.memory.host_code import Raised, captured
 
 _ROOT = Path(__file__).parents[2]
 _OURS = ("memory", "prompts", "tasks", "scheduler", "workers")  # in a wheel they lie among the libraries
@@ -35,9 +36,11 @@ class MethodFault(CogitateError, RuntimeError):
 
 
 def written_at(method: object) -> str:
-    """Return where a function is written, as "votes.py, line 12"; "" where that is not known."""
+    """Return where a host's function is written, as "votes.py, line 12"; "" for any other, or where it is not known."""
     code = _code_of(method)
-    return "" if code is None else _place(code.co_filename, code.co_firstlineno)
+    return (
+        "" if code is None or code.co_filename.startswith(_LIBRARIES) else _place(code.co_filename, code.co_firstlineno)
+    )
 
 
 def raised_at(error: BaseException) -> str:
@@ -78,16 +81,14 @@ def called(
         passes: class of the errors that mean something else and are left alone.
 
     Raises:
-        MethodFault: when it raises anything else.
+        MethodFault: when it raises anything else, but for an interrupt.
     """
-    try:
-        return method(*arguments)
-    except (KeyboardInterrupt, MethodFault):
-        raise
-    except BaseException as error:
-        if passes is not None and isinstance(error, passes):
-            raise
-        raise fault_of_method(kind, name, method, f"raised {told(error)}") from error
+    made = captured(method, *arguments)
+    if not isinstance(made, Raised):
+        return made
+    if isinstance(made.error, MethodFault if passes is None else (MethodFault, passes)):
+        raise made.error
+    raise fault_of_method(kind, name, method, f"raised {told(made.error)}") from made.error
 
 
 def _code_of(method: object) -> CodeType | None:

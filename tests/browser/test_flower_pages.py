@@ -63,7 +63,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             COGITATE_REFLECTION_INTERVAL="120",
             COGITATE_ACT_INTERVAL="6",
             COGITATE_LIMITS=json.dumps(LIMITS),
-            COGITATE_BREAKER_LONGEST_PAUSE="2",
+            COGITATE_TUNING='{"breaker_longest_pause": 2}',
         )
         with run as host:
             until(lambda: (data_dir / "server.json").exists() or host.poll() is not None, "the run to start")

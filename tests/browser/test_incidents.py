@@ -134,7 +134,7 @@ def incidents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incidents]:
             COGITATE_MORNING="60",
             COGITATE_REFLECTION_INTERVAL="120",
             COGITATE_ACT_INTERVAL="6",
-            COGITATE_BREAKER_LONGEST_PAUSE="2",
+            COGITATE_TUNING='{"breaker_longest_pause": 2}',
             COGITATE_LIMITS=json.dumps({}),
         )
         with run as host, flower(data_dir) as address:

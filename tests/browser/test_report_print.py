@@ -25,7 +25,7 @@ DAYS = 7
 def test_a_week_is_two_pages(browser: Any, tmp_path: Path) -> None:
     client, world = FakeRedis(), WorldChoice(agents=8, minutes_per_tick=10).open()
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path,
             minutes_per_tick=10,
             act_interval=12,

@@ -63,7 +63,7 @@ def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
         "job_deadline": 600.0,
         "latency": LATENCY,
     }
-    return Settings(**(chosen | more))
+    return Settings.tuned(**(chosen | more))
 
 
 def undisturbed(settings: Settings) -> str:

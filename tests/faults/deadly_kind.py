@@ -9,14 +9,15 @@ import time
 import urllib.request
 from collections.abc import Iterable
 
-from cogitate import Append, Case, Effect, Entry, Moment, Prompt, Request, register
+from cogitate.effects import Append, Effect, Entry
+from cogitate.kinds import Case, Kind, Moment, Prompt, Request, register
 
 TICK, OWNER = 18, "agent:isabella-rossi"  # the morning, when everybody plans
 STATS = os.environ.get("COGITATE_BASE_URL", "").removesuffix("/v1") + "/stats"
 ALONE = 1.0  # seconds after which it is
 
 
-class Doom:
+class Doom(Kind):
     """Due once; only a worker asks for its prompt."""
 
     name = "doom"

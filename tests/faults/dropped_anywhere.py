@@ -23,7 +23,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.faults.attacked import LATENCY
 
 TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
-SETTINGS = Settings(
+SETTINGS = Settings.tuned(
     minutes_per_tick=STEP,
     latency=LATENCY,
     limits={"tick.run.jobs": 3, "day.run.jobs": 12},  # they bind
@@ -88,7 +88,7 @@ class Visit:
             brief=self.town.brief,
             ticks=TICKS,
             start_minute=START,
-            resume=resume,
+            exist="resume" if resume else "create",
             inline=True,
             client=client,
         )
@@ -104,7 +104,7 @@ class Visit:
             for owner, entry in self.town.step(tick.number, tick.minute):
                 self.loop.observe(owner, entry)
             for effect in self.town.take_effects():
-                self.loop.ask(effect)
+                self.loop.apply(effect)
             if tick.number % 9 == 0:
                 self.loop.checkpoint(self.town.dump())
             if tick.number == until:

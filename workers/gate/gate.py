@@ -79,10 +79,10 @@ class Gate:
         """Create the gate; the event `stopping` is set when the process is about to end, and ends every wait."""
         self._client = client
         self._endpoints = settings.endpoint_table()
-        self._longest_pause = int(settings.breaker_longest_pause * SECOND)
+        self._longest_pause = int(settings.tuning.breaker_longest_pause * SECOND)
         self._enter = _script(client, "enter")
         self._probe = _script(client, "probe")
-        self._failures = settings.breaker_failures
+        self._failures = settings.tuning.breaker_failures
         self._reports = Reports(client, _script(client, "leave"), settings)
         self._called: set[str] = set()  # endpoints that this process has called
         self._lock = threading.Lock()

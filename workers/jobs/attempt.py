@@ -16,7 +16,8 @@ from pydantic import BaseModel
 from redis import Redis
 
 from cogitate.memory.effects import Effect
-from cogitate.memory.errors import ENDS_PROCESS, text_of
+from cogitate.memory.errors import text_of
+from cogitate.memory.host_code import ENDS_PROCESS
 from cogitate.prompts.render import Rendered, TemplateError, Templates
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.prices import room_for_answer
@@ -47,7 +48,8 @@ from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.registry import UnknownKind, kind_of
 from cogitate.tasks.shown import TooLong, effects_of
 from cogitate.workers.answer_faults.fault import fault_of
-from cogitate.workers.jobs.calls import ASKING_FAILED, Calls
+from cogitate.workers.jobs.call_layers import ASKING_FAILED
+from cogitate.workers.jobs.calls import Calls
 from cogitate.workers.jobs.capture import Capture
 from cogitate.workers.jobs.failover import (
     OF_ENDPOINTS,
@@ -114,6 +116,16 @@ class _Judged(NamedTuple):
     refusal: str = ""  # the fault of the kind's own code, which no other answer would mend
 
 
+class _Question(NamedTuple):
+    """What an attempt asks, and within which limits."""
+
+    kind: Kind
+    claim: Claim
+    candidates: Sequence[Candidate]  # the models that may be asked
+    deadline: float
+    adjustment: Adjustment
+
+
 class Attempts:
     """Makes attempts for one worker process, from any number of threads.
 
@@ -130,7 +142,7 @@ class Attempts:
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
     def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
-        """Make one attempt.
+        """Make one attempt: choose a model, fit the prompt, ask, judge the answer, and return what to settle.
 
         Args:
             deadline: the instant of `time.monotonic()` by which calls end.
@@ -149,11 +161,12 @@ class Attempts:
             endpoint = claim.model.endpoint if claim.model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._skip_call(kind, claim, "unknown_endpoint")
+        question = _Question(kind, claim, candidates, deadline, adjustment)
         named = (one for one in candidates if one.model.name == adjustment.model)
         candidate: Candidate | None = next(named, candidates[0])
         refusals: list[CallRefused] = []
         while candidate is not None:
-            made = self._ask(kind, claim, candidates, candidate, deadline, adjustment)
+            made = self._try(question, candidate)
             if isinstance(made, AttemptOutcome):
                 return made
             refusals.append(made)
@@ -168,58 +181,66 @@ class Attempts:
         """Close what reports calls to the gate."""
         self._calls.close()
 
-    def _ask(
-        self,
-        kind: Kind,
-        claim: Claim,
-        candidates: Sequence[Candidate],
-        candidate: Candidate,
-        deadline: float,
-        adjustment: Adjustment,
-    ) -> AttemptOutcome | CallRefused:
+    def _try(self, question: _Question, candidate: Candidate) -> AttemptOutcome | CallRefused:
         """Ask one model; return a refusal if another one may be asked instead."""
-        job, model = claim.job, candidate.model
+        fitted = self._fit(question, candidate)
+        if isinstance(fitted, AttemptOutcome):
+            return fitted
+        prompt, output_cap = fitted
+        claim, model = question.claim, candidate.model
+        try:
+            asked = self._calls.ask(claim, prompt, model.asked_by(question.kind.name), output_cap, question.deadline)
+        except Exception as error:  # a request may have been sent
+            return self.after_fault(claim, claim.job.reserved, error, unreported=True)
+        try:
+            if isinstance(asked, CallRefused):
+                return self._not_called(question, prompt, asked)
+            judged = self._judge(question, prompt, asked.answer)
+            if judged.failure == UNUSABLE and judged.cut is None and not asked.saved:
+                self._calls.count_unusable(model)
+            self._capture.keep(claim, prompt, asked, judged.failure, judged.fault)
+            if judged.effects is not None:
+                return AttemptOutcome(_result_of(model, prompt, asked, judged.effects), _spent(asked))
+            return self._failed(question, candidate, prompt, asked, judged)
+        except Exception as error:
+            if isinstance(asked, CallRefused):
+                return self.after_fault(claim, Cost(), error)
+            return self.after_fault(claim, _spent(asked), error, unreported=asked.answer.estimated)
+
+    def _fit(self, question: _Question, candidate: Candidate) -> tuple[Prompt, int] | AttemptOutcome:
+        """Return the prompt and the cap of its answer; the heuristic's result where there is no prompt to send."""
+        kind, claim, model = question.kind, question.claim, candidate.model
         try:
             learned = self._calls.context_of(model)
-            prompt, output_cap = _fit_prompt(kind, claim, within_context(candidate, learned), adjustment)
-            prompt = prompt if model.reasons else ask_no_reasons(prompt)
+            prompt, output_cap = _fit_prompt(kind, claim, within_context(candidate, learned), question.adjustment)
+            return prompt if model.reasons else ask_no_reasons(prompt), output_cap
         except PromptDoesNotFit as error:
-            log.error("job.prompt_too_long", job=job.id, error=str(error))
+            log.error("job.prompt_too_long", job=claim.job.id, error=str(error))
             return self._skip_call(kind, claim, "prompt_too_long")
         except ENDS_PROCESS:
             raise
         except BaseException as error:  # a host's own kind may raise anything; nothing is spent yet
             told = type(error) in (WrongPrompt, TemplateError, MethodFault)  # other texts may quote memories
             why = str(error) if told else fault_of_kind(kind.name, "prompt", error)
-            log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, why=why)
+            log.error("job.prompt_failed", job=claim.job.id, kind=kind.name, error=type(error).__name__, why=why)
             return self._skip_call(kind, claim, PROMPT_FAILED, refusal=why)
-        try:
-            asked = self._calls.ask(claim, prompt, model.asked_by(kind.name), output_cap, deadline)
-        except Exception as error:  # our own fault; an unsettled job would meet it with each claim
-            log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
-            return self._result_of_failed_call(kind, claim)
-        if isinstance(asked, CallRefused):  # the model must not be called now
-            self._capture.keep(claim, prompt, asked, asked.why)
-            if asked.why in REFUSED_THERE:
-                return asked
-            again = asked.why == "stopping" and not claim.last
-            return AttemptOutcome(None, Cost()) if again else self._skip_call(kind, claim, asked.why, asked.because)
-        judged = self._judge(kind, claim, prompt, asked.answer, adjustment.repairs)
-        if judged.failure == UNUSABLE and judged.cut is None and not asked.saved:
-            self._calls.count_unusable(model)
-        self._capture.keep(claim, prompt, asked, judged.failure, judged.fault)
-        if judged.effects is not None:
-            return AttemptOutcome(_result_of(model, prompt, asked, judged.effects), _spent(asked))
-        elsewhere = following(candidates, candidate, judged.failure) if judged.failure in OF_ENDPOINTS else None
-        return self._failed(kind, claim, model, elsewhere, prompt, asked, judged, deadline, adjustment)
 
-    def _judge(
-        self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer, repairs: Sequence[Rendered]
-    ) -> _Judged:
+    def _not_called(self, question: _Question, prompt: Prompt, refused: CallRefused) -> AttemptOutcome | CallRefused:
+        """Return what becomes of a call that must not be made now; the refusal if another endpoint may be asked."""
+        claim = question.claim
+        self._capture.keep(claim, prompt, refused, refused.why)
+        if refused.why in REFUSED_THERE:
+            return refused
+        if refused.why == "stopping" and not claim.last:
+            return AttemptOutcome(None, Cost())
+        return self._skip_call(question.kind, claim, refused.why, refused.because)
+
+    def _judge(self, question: _Question, prompt: Prompt, answer: ModelAnswer) -> _Judged:
         """Return the effects of an answer, or why it has none."""
+        kind, claim = question.kind, question.claim
         if answer.value is None:
             return _Judged(None, answer.failure.kind if answer.failure is not None else "empty")
-        value, asked = answer.value, without_repair(prompt, repairs)
+        value, asked = answer.value, without_repair(prompt, question.adjustment.repairs)
         try:
             if (fault := fault_of(value, asked)) is not None:
                 plain = without_reasons(value)
@@ -246,22 +267,12 @@ class Attempts:
             return _Judged(None, UNUSABLE, fault_text, cut, check=check, because=at if is_of_host(kind) else "")
 
     def _failed(
-        self,
-        kind: Kind,
-        claim: Claim,
-        model: Model,
-        elsewhere: Candidate | None,
-        prompt: Prompt,
-        asked: CallResult,
-        judged: _Judged,
-        deadline: float,
-        adjustment: Adjustment,
+        self, question: _Question, candidate: Candidate, prompt: Prompt, asked: CallResult, judged: _Judged
     ) -> AttemptOutcome:
-        """Return another attempt where it may help and deadline and claims allow it, else the heuristic.
-
-        Args:
-            elsewhere: the model to ask next, where the endpoint of this one failed.
-        """
+        """Return another attempt where it may help and deadline and claims allow it, else the heuristic."""
+        claim, model, adjustment = question.claim, candidate.model, question.adjustment
+        on_endpoint = judged.failure in OF_ENDPOINTS
+        elsewhere = following(question.candidates, candidate, judged.failure) if on_endpoint else None
         answer, failure, pause = asked.answer, judged.failure, 0.0
         if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
             again, adjustment = not adjustment.halved, adjustment._replace(halved=True)
@@ -278,11 +289,11 @@ class Attempts:
             again, pause = answer.retryable, _pause(answer, claim.number)
             adjustment = adjustment._replace(model="" if failure in OF_ENDPOINTS else model.name)
         named = named_failure(failure, judged.check)
-        if again and not claim.last and time.monotonic() + pause < deadline:
+        if again and not claim.last and time.monotonic() + pause < question.deadline:
             return AttemptOutcome(None, _spent(asked), pause, named, adjustment)
         if judged.cut is not None:
             return AttemptOutcome(_result_of(model, prompt, asked, judged.cut), _spent(asked))
-        made = self._without_model(kind, claim, named)
+        made = self._without_model(question.kind, claim, named)
         result = Result(
             effects=made.effects,
             source="heuristic",
@@ -313,9 +324,15 @@ class Attempts:
         )
         return AttemptOutcome(result, Cost(), failure=why)
 
-    def _result_of_failed_call(self, kind: Kind, claim: Claim) -> AttemptOutcome:
-        """Return the heuristic's result, and charge the full reservation: a request may have been sent."""
-        made, spent = self._without_model(kind, claim, ASKING_FAILED), claim.job.reserved
+    def after_fault(self, claim: Claim, spent: Cost, error: Exception, *, unreported: bool = False) -> AttemptOutcome:
+        """Return the heuristic's result after an unexpected exception: an unsettled job would meet it with each claim.
+
+        Args:
+            spent: what the attempt has cost, or the full reservation where that is unknown.
+            unreported: whether `spent` is not what the endpoint reported.
+        """
+        log.error("job.asking_failed", job=claim.job.id, error=type(error).__name__, at=place_of(error))
+        made = self._without_model(kind_of(claim.job.key.kind), claim, ASKING_FAILED)
         result = Result(
             effects=made.effects,
             source="heuristic",
@@ -324,7 +341,7 @@ class Attempts:
             model=claim.job.model,
             failure=ASKING_FAILED,
             refusal=made.refusal,
-            unreported=True,
+            unreported=unreported,
         )
         return AttemptOutcome(result, spent, failure=ASKING_FAILED)
 

@@ -1,6 +1,4 @@
-"""One call to a model, through everything in front of it: the response cache, identical calls in flight, the limit of
-the real day, and the endpoint's gate.
-"""
+"""One call to a model, through the layers in front of it, which `Calls` lists in their order."""
 
 from __future__ import annotations
 
@@ -9,26 +7,20 @@ import threading
 import time
 from functools import partial
 
-import structlog
 from redis import Redis
 
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.intake.kind_effects import place_of
 from cogitate.scheduler.ledger.claims import Claim
-from cogitate.scheduler.ledger.real_day import Held, RealDay
-from cogitate.tasks.job import Cost, Job
+from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.gate.gate import Gate, Refused
-from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
+from cogitate.workers.gate.gate import Gate
+from cogitate.workers.jobs.call_layers import Ask, Caching, Call, Gating, Layer, Preparing, RealDayLimit, Sharing
+from cogitate.workers.jobs.response_cache import ResponseCache
 from cogitate.workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
 
-ASKING_FAILED = "asking_failed"
 PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe
-
-log = structlog.get_logger()
 
 
 class Calls:
@@ -42,10 +34,13 @@ class Calls:
     def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
         self._models = models
         self._gate = Gate(client, settings, stopping)
-        self._day = RealDay(client, settings)
-        self._cache = ResponseCache(client, settings)
-        self._shared = SharedCalls()
-        self._unusable: set[str] = set()  # endpoints that are logged already
+        self._layers: tuple[Layer, ...] = (
+            Caching(ResponseCache(client, settings)),
+            Sharing(SharedCalls()),
+            Preparing(models),
+            RealDayLimit(RealDay(client, settings)),
+            Gating(self._gate),
+        )
 
     def ask(
         self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
@@ -55,18 +50,10 @@ class Calls:
         Args:
             output_cap: the most tokens that the answer may have, reasoning included.
         """
-        job, question = claim.job, CachedQuestion.of(prompt, model, output_cap)
-        known = self._cache.find(job, question, prompt) if claim.response_cache else None
-        if known is not None:
-            return CallResult(known, saved=True)
-        asked = self._shared.ask(
-            (job.run, claim.incarnation, question),
-            deadline,
-            lambda: self._call(job, prompt, model, output_cap, deadline),
-        )
-        if claim.response_cache and isinstance(asked, CallResult):
-            self._cache.keep(job, question, asked.answer)
-        return asked
+        ask: Ask = self._ask_model
+        for layer in reversed(self._layers):
+            ask = partial(layer.ask, following=ask)
+        return ask(Call(claim, prompt, model, output_cap, deadline))
 
     def context_of(self, model: Model) -> int:
         """Return the tokens that prompt and answer may have together, as learned from an overflow; 0: not known."""
@@ -89,38 +76,8 @@ class Calls:
         """Send the reports that the gate has not received yet."""
         self._gate.close()
 
-    def _call(
-        self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float
-    ) -> ModelAnswer | CallRefused:
-        try:
-            self._models.get_ready(prompt, model=model)  # before the gate counts the call: the first one takes a while
-        except (ConfigurationError, KeyError) as error:  # such as a missing key, which other workers may have
-            if model.endpoint not in self._unusable:
-                self._unusable.add(model.endpoint)
-                log.error("job.unknown_endpoint", job=job.id, model=model.name, endpoint=model.endpoint, why=str(error))
-            return CallRefused("unknown_endpoint")
-        except Exception as error:  # our own fault, or that of a kind's answer model; nothing was sent
-            log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
-            return CallRefused(ASKING_FAILED)
-        held = self._day.reserve(job.reserved, priced=model.priced)
-        if not isinstance(held, Held):
-            return CallRefused(held)
-        entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)
-        if isinstance(entered, Refused):
-            self._day.settle(held, Cost())
-            return CallRefused(entered.why, entered.because)
-        answer: ModelAnswer | None = None
-        try:
-            answer = self._models.ask(prompt, model=model, max_output_tokens=output_cap, deadline=deadline)
-            self._day.settle(held, answer.usage)
-            if answer.usage.tokens > job.reserved.tokens:
-                log.warning(
-                    "job.overran",
-                    job=job.id,
-                    model=model.name,
-                    tokens=answer.usage.tokens,
-                    reserved=job.reserved.tokens,
-                )
-            return answer
-        finally:
-            self._gate.leave(entered, answer)
+    def _ask_model(self, call: Call) -> CallResult | CallRefused:
+        answer = self._models.ask(
+            call.prompt, model=call.model, max_output_tokens=call.output_cap, deadline=call.deadline
+        )
+        return CallResult(answer, saved=False)

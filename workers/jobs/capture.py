@@ -73,7 +73,9 @@ def captured_of(store: RunStore, settings: Settings, key: JobKey) -> list[Captur
 
 
 def _texts(client: Redis, settings: Settings) -> KeptTexts:
-    return KeptTexts(client, "prompt", most_bytes=settings.capture_bytes, seconds=settings.capture_hours * 3_600)
+    return KeptTexts(
+        client, "prompt", most_bytes=settings.tuning.capture_bytes, seconds=settings.tuning.capture_hours * 3_600
+    )
 
 
 def _field(key: JobKey, attempt: int) -> str:

@@ -11,7 +11,7 @@ from copy import copy
 from typing import Any
 
 from redis import Redis
-from redis.exceptions import ResponseError
+from redis.exceptions import ConnectionError, ResponseError
 from redis.typing import EncodableT
 
 
@@ -21,7 +21,7 @@ class _Command:
     def __init__(self, words: tuple[EncodableT, ...]) -> None:
         self.words = words
         self.answer: object = None
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
         self.sent = False
         self.turn = threading.Lock()  # held until the command was sent, or its thread has to send those that wait
         self.turn.acquire()
@@ -64,9 +64,11 @@ class CombinedRedis(Redis):
     def _send_waiting(self) -> None:
         with self._guard:
             commands, self._waiting = self._waiting, []
+        for command in commands:
+            command.error = ConnectionError("the thread that sent this command was interrupted")
         try:
             self._exchange(commands)
-        except BaseException as error:
+        except Exception as error:
             for command in commands:
                 command.error = copy(error)  # each thread raises its own
         finally:

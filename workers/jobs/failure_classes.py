@@ -8,7 +8,7 @@ from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, PROMPT_FAILE
 from cogitate.scheduler.ledger.claims import UNUSABLE, split_failure
 from cogitate.scheduler.ledger.real_day import Refused as DayRefused
 from cogitate.workers.gate.gate import Why
-from cogitate.workers.jobs.calls import ASKING_FAILED
+from cogitate.workers.jobs.call_layers import ASKING_FAILED
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 
 UNMET = "unmet"  # the precondition of a result did not hold at its boundary

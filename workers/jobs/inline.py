@@ -21,7 +21,7 @@ class InlinePublisher:
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         claims = Claims(client, worker="inline")
-        self._runner = Runner(client, claims, Heartbeat(claims.beat, settings.lease / 5), settings)
+        self._runner = Runner(client, claims, Heartbeat(claims.beat, settings.tuning.lease / 5), settings)
 
     def publish(self, jobs: Sequence[Job]) -> int:
         """Run the jobs in order and return their number."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from celery import signals
@@ -62,11 +63,11 @@ class ModelLane(Generic[T]):
         return outcome
 
     def _run_in_place(self, job_id: str) -> T:
-        try:
-            return self._run(job_id)
-        except BaseException:
-            self._leave()
-            raise
+        with ExitStack() as undo:
+            undo.callback(self._leave)
+            outcome = self._run(job_id)
+            undo.pop_all()
+        return outcome
 
     def room(self) -> int:
         """Return how many further jobs that ask a model may come: to a free place, or to be next at one."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ValidationError
 
-from cogitate.memory.errors import ENDS_PROCESS
+from cogitate.memory.host_code import Raised, captured
 from cogitate.prompts.render import Rendered, Templates
 from cogitate.scheduler.ledger.claims import UNUSABLE
 from cogitate.tasks.kind import Prompt
@@ -65,12 +65,9 @@ def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -
     if failure == "truncated":
         return f"it was cut off at {cap} tokens; say it in fewer words"
     for candidate in json_objects(text):
-        try:
-            answer.model_validate(candidate)
-        except ENDS_PROCESS:
-            raise
-        except BaseException as error:  # a host's own validator may raise anything
-            return _describe(error)
+        made = captured(answer.model_validate, candidate)
+        if isinstance(made, Raised):  # a host's own validator may raise anything
+            return _describe(made.error)
     return "there is no complete JSON object in it"
 
 

@@ -86,8 +86,8 @@ class ResponseCache:
         self._texts = KeptTexts(
             client,
             "response",
-            most_bytes=settings.response_cache_bytes,
-            seconds=settings.response_cache_days * 86_400,
+            most_bytes=settings.tuning.response_cache_bytes,
+            seconds=settings.tuning.response_cache_days * 86_400,
         )
 
     def find(self, job: Job, question: CachedQuestion, prompt: Prompt) -> ModelAnswer | None:

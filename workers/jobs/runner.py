@@ -9,7 +9,6 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Literal, NamedTuple
@@ -29,9 +28,7 @@ from cogitate.scheduler.ledger.keys import new_nonce
 from cogitate.scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
 from cogitate.tasks.job import Cost, JobKey, split_job_id
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Attempts
-from cogitate.workers.jobs.batches import Batches
 from cogitate.workers.jobs.combined import CombinedRedis
-from cogitate.workers.jobs.fallbacks import FallbackStaging
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.metrics import attempted
@@ -83,10 +80,8 @@ class Runner:
         heartbeat: Heartbeat,
         settings: Settings,
         kept: KeptResults | None = None,
-        fallbacks: FallbackStaging | None = None,
     ) -> None:
         self._kept = kept
-        self._fallbacks = fallbacks
         self._claims = claims
         self._heartbeat = heartbeat
         self._settings = settings
@@ -98,7 +93,7 @@ class Runner:
                 self._models.prepare(name)
         self._stopping = threading.Event()
         self._attempts = Attempts(client, settings, self._models, self._stopping)
-        self._newer: set[str] = set()  # runs of a newer version that are logged already
+        self._other: set[str] = set()  # runs of another version that are logged already
 
     def stop(self) -> None:
         """End every wait: this process is about to end, and another may take the jobs that wait for an attempt."""
@@ -109,8 +104,6 @@ class Runner:
         self._models.close()
         self._attempts.close()
         self._heartbeat.close()
-        if self._fallbacks is not None:
-            self._fallbacks.close()
 
     def run(self, job_id: str) -> Outcome:
         """Run a job until an attempt succeeds or no other attempt can help, within its deadline."""
@@ -125,13 +118,12 @@ class Runner:
             claim = self._claim(job_id)
             if not isinstance(claim, Claim):
                 log.debug("job.refused", job=job_id, why=claim)
-                if claim == "newer":
-                    self._warn_of_newer(job_id)
+                if claim in ("newer", "older"):
+                    self._warn_of_version(job_id, claim)
                 return Outcome(claim)
             began = time.monotonic()
             where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
-            staging = self._fallbacks.of(claim) if self._fallbacks is not None else contextlib.nullcontext()
-            with where, self._heartbeat.of(claim.job.run, claim.incarnation), staging:
+            with where, self._heartbeat.of(claim.job.run, claim.incarnation):
                 asked = adjustment.model or claim.job.model
                 result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
                 asked = result.model if result is not None and result.model else asked
@@ -167,6 +159,8 @@ class Runner:
             raise
         if isinstance(claim, Claim):
             BEFORE_CLAIM.claimed()
+        elif claim == "older":
+            BEFORE_CLAIM.failed(f"a run is of an older version than this worker (schema {SCHEMA}): finish it with that")
         elif claim == "newer":
             BEFORE_CLAIM.failed(f"a run is of a newer version than this worker (schema {SCHEMA}): upgrade it")
         return claim
@@ -183,11 +177,14 @@ class Runner:
         if self._kept is not None:
             self._kept.keep(claim, result, used)
 
-    def _warn_of_newer(self, job_id: str) -> None:
+    def _warn_of_version(self, job_id: str, found: str) -> None:
         run, _ = split_job_id(job_id)
-        if run not in self._newer:
-            self._newer.add(run)
-            log.warning("run.newer_schema", run=run, known=SCHEMA)
+        if run not in self._other:
+            self._other.add(run)
+            if found == "newer":
+                log.warning("run.newer_schema", run=run, known=SCHEMA)
+            else:
+                log.warning("run.older_schema", run=run, known=SCHEMA)
 
     def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
         """Settle, and try again while the ledger is away: spending must be accounted for."""
@@ -197,6 +194,12 @@ class Runner:
             except RedisError as error:
                 log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
                 time.sleep(backoff)
+            except Exception as error:  # the result cannot be written: settle the heuristic's in its place
+                if result is None:
+                    raise
+                made = self._attempts.after_fault(claim, used, error, unreported=result.unreported)
+                result, failure = made.result, made.failure
+                return self._claims.settle(claim, result, used, failure)
         return self._claims.settle(claim, result, used, failure)
 
 
@@ -213,10 +216,9 @@ def _lane(pid: int) -> ModelLane[Outcome]:
     client = connect(settings.state_url(), settings.socket_timeout, client=CombinedRedis)
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
     claims = Claims(client, worker=worker)
-    beat_every = settings.lease / 5
+    beat_every = settings.tuning.lease / 5
     heartbeat, kept = Heartbeat(claims.beat, beat_every), KeptResults(claims, beat_every)
-    staging = FallbackStaging(claims) if settings.stage_fallbacks else None
-    runner = Runner(client, claims, heartbeat, settings, kept, staging)
+    runner = Runner(client, claims, heartbeat, settings, kept)
     lane = ModelLane(slots_of_worker(settings.concurrency + SPARE), claims.asks_model, runner.run)
 
     def stop(**_: object) -> None:
@@ -227,14 +229,6 @@ def _lane(pid: int) -> ModelLane[Outcome]:
     signals.worker_shutting_down.connect(stop, weak=False)
     signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # Celery sends it when no job runs any more
     return lane
-
-
-@cache
-def _batches(pid: int) -> Batches:
-    """Return the batches of this process; a forked child creates its own."""
-    batches = Batches(slots_of_worker(Settings().concurrency + SPARE), run_job)
-    signals.worker_shutting_down.connect(lambda **_: batches.close(), weak=False)
-    return batches
 
 
 _lock = threading.Lock()
@@ -267,12 +261,3 @@ def run_job(job_id: str) -> str:
         raise
     outcome = lane.run(job_id)
     return outcome.words() if outcome is not None else ASIDE
-
-
-def run_jobs(job_ids: Sequence[str]) -> str:
-    """Run the jobs of a Celery task's message, and return in words what came of them."""
-    if len(job_ids) == 1:
-        return run_job(job_ids[0])
-    with _lock:
-        batches = _batches(os.getpid())
-    return ", ".join(f"{count} {words}" for words, count in batches.run(job_ids).most_common())

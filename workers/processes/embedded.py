@@ -34,6 +34,7 @@ from redis.retry import Retry
 
 from cogitate.scheduler.config.redis_urls import SERVER_FILE
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.journal.private_files import open_private_log
 from cogitate.scheduler.ledger.connect import SILENT, ServerSilent
 from cogitate.workers.processes import server_guard
 from cogitate.workers.processes.log_tail import log_tail
@@ -215,7 +216,7 @@ class EmbeddedServer:
             *("--zset-max-listpack-entries", COMPACT),
             *("--list-max-listpack-size", LARGE_NODES),
         ]
-        with (self.data_dir / LOG_FILE).open("ab") as out:
+        with open_private_log(self.data_dir / LOG_FILE) as out:
             start = out.tell()
             process = subprocess.Popen(
                 command,
@@ -228,13 +229,12 @@ class EmbeddedServer:
                 umask=0o077,
                 env=os.environ | {"MALLOC_MMAP_THRESHOLD_": OWN_PAGES},
             )
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(process.wait)
+            undo.callback(process.kill)  # first
             self._await_answer(process, log_start=start)
             self._guard()
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
+            undo.pop_all()
         _children[self.data_dir] = process
 
     def _guard(self) -> None:

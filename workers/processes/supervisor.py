@@ -21,7 +21,9 @@ from pathlib import Path
 import structlog
 from pydantic import SecretStr
 
+from cogitate.scheduler.config import tuning
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.journal.private_files import open_private_log
 from cogitate.workers.processes import import_paths
 from cogitate.workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE, USELESS
 from cogitate.workers.processes.log_tail import log_tail, redact_secrets
@@ -56,6 +58,7 @@ def worker_environment(settings: Settings) -> dict[str, str]:
             environment.pop(f"COGITATE_{name.upper()}", None)
         else:
             environment[f"COGITATE_{name.upper()}"] = _as_variable(value)
+    environment[tuning.VARIABLE] = json.dumps(settings.tuning.changed())
     environment[import_paths.VARIABLE] = import_paths.handed_on()
     return environment
 
@@ -150,17 +153,17 @@ class WorkerPool:
         for process in running:
             process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + (HURRY if hurry else self._settings.job_deadline + MARGIN)
-        for process in running:
-            try:
-                process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                log.warning("worker.killed", pid=process.pid)
-                process.kill()
-                process.wait()
-            except BaseException:  # interrupted: do not wait any longer
-                for left in running:
-                    left.kill()
-                raise
+        with contextlib.ExitStack() as undo:  # an interrupt waits no longer
+            for process in running:
+                undo.callback(process.kill)
+            for process in running:
+                try:
+                    process.wait(max(0.0, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    log.warning("worker.killed", pid=process.pid)
+                    process.kill()
+                    process.wait()
+            undo.pop_all()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()
@@ -214,7 +217,7 @@ class WorkerPool:
         with self._lock, contextlib.ExitStack() as files:
             if self._stopping:
                 return None
-            out = None if self._shown else files.enter_context(self.log_file(number).open("ab"))
+            out = None if self._shown else files.enter_context(open_private_log(self.log_file(number)))
             self._log_begins[number] = out.tell() if out is not None else 0
             self._processes[number] = subprocess.Popen(
                 [*worker_command(f"worker{number}.{os.getpid()}@%h"), *self._arguments],

@@ -8,12 +8,12 @@ message without an id takes down Celery's connection, returns to the queue, and 
 from __future__ import annotations
 
 import binascii
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
 from cogitate.memory.errors import CogitateError
-from cogitate.scheduler.config.settings import MAX_BATCH, check_run_name
+from cogitate.scheduler.config.settings import check_run_name
 from cogitate.tasks.job import split_job_id
 
 MAX_JOB_ID = 512  # characters; longer than any run name, kind and owner
@@ -68,31 +68,29 @@ class _Embedded(msgspec.Struct):
     chord: None = None
 
 
-_JobIds = Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=MAX_BATCH)]
-_BODY = msgspec.json.Decoder(tuple[_JobIds, dict[str, None], _Embedded])
+_BODY = msgspec.json.Decoder(tuple[tuple[str], dict[str, None], _Embedded])
 
 
 class MessageRefused(CogitateError, ValueError):
     """A message on the broker is not a hint for a job of its kind; the worker drops it and logs why."""
 
 
-def check_hint(message: object, kind: str) -> tuple[str, ...]:
-    """Return the ids of the jobs that a message in this kind's queue hints at, usually one.
+def check_hint(message: object, kind: str) -> str:
+    """Return the id of the job that a message in this kind's queue hints at.
 
     Raises:
-        MessageRefused: when the message is not a hint for jobs of this kind.
+        MessageRefused: when the message is not a hint for a job of this kind.
     """
     try:
         found = msgspec.convert(message, _Message)
         body = binascii.a2b_base64(found.body, strict_mode=True)
-        job_ids, keywords, _ = _BODY.decode(body)
-        kinds = {_kind_of(job_id) for job_id in job_ids}
+        (job_id,), keywords, _ = _BODY.decode(body)
+        hinted = _kind_of(job_id)
     except (ValueError, RecursionError) as error:  # msgspec's, binascii's and our own
         raise MessageRefused(str(error)) from None
-    if keywords or found.headers.task != kind or kinds != {kind}:
-        others = " and ".join(map(repr, sorted(kinds)))
-        raise MessageRefused(f"expected a job of kind {kind!r}, found {found.headers.task!r} for {others}")
-    return job_ids
+    if keywords or found.headers.task != kind or hinted != kind:
+        raise MessageRefused(f"expected a job of kind {kind!r}, found {found.headers.task!r} for {hinted!r}")
+    return job_id
 
 
 def _kind_of(job_id: str) -> str:

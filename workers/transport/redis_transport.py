@@ -97,7 +97,6 @@ class Transport(kombu_redis.Transport):
 
     Channel = Channel
     reader: Any  # the channel that has read what is delivered
-    _jobs_in_hint = 1  # in the last one
 
     def _deliver(self, message: Any, queue: str) -> None:
         if isinstance(message, str) and message in DRAWN and is_kind(queue):
@@ -111,12 +110,12 @@ class Transport(kombu_redis.Transport):
         """Return how many hints to take with one ticket: those of a part of the jobs for which there is room."""
         slots = self.reader.qos.can_consume_max_estimate()  # None: without a limit
         room = _room() if slots is None else min(_room(), slots)
-        return max(1, min(AT_ONCE, room // (SHARE_OF_ROOM * self._jobs_in_hint)))
+        return max(1, min(AT_ONCE, room // SHARE_OF_ROOM))
 
     def _deliver_checked(self, message: Any, queue: str) -> None:
         try:
             if is_kind(queue):
-                self._jobs_in_hint = len(check_hint(message, queue))
+                check_hint(message, queue)
             else:
                 check_envelope(message)
         except MessageRefused as refusal:

@@ -8,6 +8,7 @@ silent.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 from cogitate.memory.language.text import stem
@@ -95,18 +96,20 @@ identity gender transgender gay lgbtq pride acceptance
 """
 
 
-def _read(themes: str) -> Mapping[str, tuple[str, ...]]:
+def _read(text: str) -> Mapping[str, tuple[str, ...]]:
     """Return the themes of each stem, as terms that no word can equal."""
     found: dict[str, list[str]] = {}
-    for line in themes.replace("\n  ", " ").strip().splitlines():
+    for line in text.replace("\n  ", " ").strip().splitlines():
         members = line.split()
         for member in dict.fromkeys(stem(word) for word in members):
             found.setdefault(member, []).append(f"#{members[0]}")
     return MappingProxyType({word: tuple(names) for word, names in found.items()})
 
 
-#: Stem of a word -> the themes it belongs to, each marked with "#".
-THEMES: Mapping[str, tuple[str, ...]] = _read(_THEMES)
+@cache
+def themes() -> Mapping[str, tuple[str, ...]]:
+    """Return the themes of each stem that has some, each marked with "#"."""
+    return _read(_THEMES)
 
 
 def is_theme(term: str) -> bool:

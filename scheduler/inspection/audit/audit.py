@@ -17,6 +17,7 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
 from cogitate.scheduler.budget.limit_history import LimitHistory
 from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.engine.run_data import LoopState
 from cogitate.scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
 from cogitate.scheduler.inspection.audit.corrections import wrong_corrections
 from cogitate.scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
@@ -32,7 +33,6 @@ from cogitate.scheduler.journal.lines import JournalError, ReadLine
 from cogitate.scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
-from cogitate.scheduler.tick.restore import LoopState
 from cogitate.tasks.job import JobKey
 
 
@@ -51,7 +51,7 @@ def audit(client: Redis, run: str) -> list[str]:
 
     Raises:
         RunMissing: when there is no such run.
-        NewerSchema: when a newer version wrote it.
+        NewerSchema, OlderSchema: when another version wrote it.
         TimeoutError: when the run advances faster than it can be read.
     """
     store = RunStore.open(client, run)

@@ -1,20 +1,19 @@
 -- A host commits one tick: ends, effects, observations, admissions, journal, checkpoint and the next tick's
 -- number. Either all of it happened or none of it.
---   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, rows.lua, late.lua,
---            corrections.lua, and
+--   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, rows.lua,
+--            parts.lua, and
 --   jobs         set   keys of all open jobs
 --   journal      list  one line a tick
 --   windows      set   windows that exist
 -- and whatever the writes name (entries:<owner>, archive:<owner>, head:<owner>, view, …), always under the prefix.
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 journal line  8 digest  9 chain
---       10 'due' or 'ready'  11 number of newly awaited jobs  then for each: key, JSON for the host
---       then the number of closed jobs that admission counts in full  then for each: key, JSON for the host
+--       10 'due' or 'ready'  11 number of hashes that remember closed jobs, see parts.lua
+--       then for each: name, number of jobs  then for each of these: key, JSON for the host
 --       then the number of closed jobs, these included  then their keys
 --       then the number of windows to delete  then for each: window, first and last enqueue tick that may name it
 --       then the writes: command, key without prefix, number of arguments, arguments…
 --       or command, key without prefix, 'numbers', all arguments as one text
--- Answers {'ok', rows due at the next tick, windows deleted, asked as in rows.lua, offered as in late.lua, corrections as
--- in corrections.lua, timed as in rows.lua, retries as in retries.lua} or an answer of fence.lua.
+-- Answers {'ok', rows due at the next tick, windows deleted, shown as in parts.lua} or an answer of fence.lua.
 
 local run, epoch, holder, seq, step, number, line, digest, chain, mode = unpack(ARGV, 1, 10)
 local tick = tonumber(number)
@@ -31,29 +30,14 @@ if stop then return stop end
 local at = tonumber(redis.call('HGET', run .. 'state', 'tick'))
 if at ~= tick - 1 then return {'fenced', epoch, tostring(at)} end
 
-local awaited = tonumber(take(1))
-for _ = 1, awaited do
-  local key, record = take(2)
-  redis.call('HSET', run .. 'awaited', key, record)
-  local result = redis.call('HGET', run .. 'job:' .. key, 'result')
-  if result then offer(run, key, result) end  -- it came after the host had looked
-end
-
-local charged = tonumber(take(1))
-for _ = 1, charged do
-  local key, record = take(2)
-  redis.call('HSET', run .. 'charged', key, record)
-  local claims, latest, usage, state, result =
-    unpack(redis.call('HMGET', run .. 'job:' .. key, 'claims', 'latest', 'last', 'state', 'result'))
-  latest = latest or ''
-  local readable, last = pcall(cjson.decode, usage or '')
-  if tonumber(claims or '') == 0 then
-    correct(run, key, {0, 0, 0}, '', tick)
-  elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or redis.call('HEXISTS', run .. 'lost', latest) == 1 then
-    redis.call('HSET', run .. 'unsettled', key, latest)
-  elseif readable and type(last) == 'table' then
-    correct(run, key, last, state == 'staged' and result or '', tick)
-  end  -- otherwise somebody has removed or changed its record
+local kinds = tonumber(take(1))
+for _ = 1, kinds do
+  local name, records = take(2)
+  for _ = 1, tonumber(records) do
+    local key, record = take(2)
+    redis.call('HSET', run .. name, key, record)
+    remember[name](run, key, tick)
+  end
 end
 
 local closed = tonumber(take(1))
@@ -125,5 +109,4 @@ end
 
 redis.call('RPUSH', run .. 'journal', line)
 redis.call('HSET', run .. 'state', 'tick', number, 'digest', digest, 'chain', chain)
-return {'ok', rows_due(run, string.format('%d', tick + 1), mode), deleted, asked(run), offered(run),
-  corrections(run), timed(run), retries(run)}
+return {'ok', rows_due(run, string.format('%d', tick + 1), mode), deleted, shown(run)}

@@ -7,10 +7,10 @@
 --   entries:<o>   hash    number -> JSON of a live entry
 --   archive:<o>   hash    number -> JSON of an archived entry
 --   archived:<o>  zset    number, scored by the tick that archived it
--- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 newest schema that the worker knows
+-- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 schema that the worker knows
 -- Answers {'ok', incarnation, attempt number, cap on claims, job JSON, profile JSON, {owner, {entry JSON, …}, …},
 --      committed tick}
---      or {reason}: gone, paused, newer, closed, claimed, late, dead, alone.
+--      or {reason}: gone, paused, newer, older, closed, claimed, late, dead, alone.
 --
 -- A job that has lost so many workers may be what kills them. From then on it runs alone in its worker, so that it takes
 -- nobody else's attempt along: whoever shares a worker with such a job loses that many claims to it, and no more.
@@ -28,6 +28,7 @@ local committed, status, run_schema = unpack(redis.call('HMGET', run .. 'state',
 if not committed then return {'gone'} end
 if status ~= 'running' then return {'paused'} end
 if tonumber(run_schema) > known then return {'newer'} end
+if tonumber(run_schema) < known then return {'older'} end
 
 local name = run .. 'job:' .. key
 local state, running, claimed, due, tick, job_schema, losses =
@@ -35,7 +36,7 @@ local state, running, claimed, due, tick, job_schema, losses =
 local job, owner, reads, calls, tokens, usd_micros, booked, pools, usage, latest = unpack(redis.call(
   'HMGET', name, 'job', 'owner', 'reads', 'calls', 'tokens', 'usd_micros', 'cells', 'pools', 'last', 'latest'))
 if state ~= 'open' then return {'closed'} end
-if tonumber(job_schema or '1') > known then return {'newer'} end  -- a job from before schemas names none
+if tonumber(job_schema) > known then return {'newer'} end
 if tonumber(due) <= tonumber(committed) then return {'late'} end
 local claims, cap = tonumber(claimed), claim_cap(run)
 local suspect = tonumber(losses or 0) >= math.max(1, math.min(SUSPECT, cap - 1))

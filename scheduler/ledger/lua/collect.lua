@@ -1,18 +1,16 @@
 -- A host reads the results that have arrived, and expires the leases that it has seen run out.
---   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, late.lua, corrections.lua, and
+--   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, parts.lua, and
 --   due:<tick>   set   keys of jobs due at that tick
 --   staged       set   keys of jobs whose result is staged
 --   beats        hash  worker -> heartbeat counter
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 'due' or 'ready'
---       8 '1' if the host passes the boundary after this look, '' if it may look again
---       9… tokens whose lease has run out
--- Answers {'ok', rows, attempts, beats, unclaimed, asked, offered, corrections, timed, retries}:
+--       8… tokens whose lease has run out
+-- Answers {'ok', rows, attempts, beats, unclaimed, shown as in parts.lua}:
 -- rows = {key, state, result JSON or '', claims, arrival, …} for the jobs wanted; attempts = {token, record JSON, …} of
--- all unsettled ones; beats = {worker, counter, …}; asked and timed as in rows.lua, offered as in late.lua,
--- corrections as in corrections.lua, retries as in retries.lua.
+-- all unsettled ones; beats = {worker, counter, …}.
 
-local run, epoch, holder, seq, step, tick, mode, passes = unpack(ARGV, 1, 8)
-local TOKENS = 9  -- where those whose lease has run out begin
+local run, epoch, holder, seq, step, tick, mode = unpack(ARGV, 1, 7)
+local TOKENS = 8  -- where those whose lease has run out begin
 
 local stop = fence(run, epoch, holder, seq, step)
 local already = stop and stop[1] == 'already'
@@ -40,6 +38,5 @@ if not already then
   end
 end
 
-return {'ok', rows_due(run, tick, mode, passes == '1'), redis.call('HGETALL', run .. 'attempts'),
-  redis.call('HGETALL', run .. 'beats'), redis.call('SMEMBERS', run .. 'unclaimed'), asked(run), offered(run),
-  corrections(run), timed(run), retries(run)}
+return {'ok', rows_due(run, tick, mode), redis.call('HGETALL', run .. 'attempts'),
+  redis.call('HGETALL', run .. 'beats'), redis.call('SMEMBERS', run .. 'unclaimed'), shown(run)}

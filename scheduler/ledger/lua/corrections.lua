@@ -19,3 +19,18 @@ end
 
 -- {key, JSON, …}
 local function corrections(run) return redis.call('HGETALL', run .. 'corrections') end
+
+-- Remembers a job that ends now without a result: its final usage is known, or will be once its attempt settles.
+local function charge(run, key, tick)
+  local claims, latest, usage, state, result =
+    unpack(redis.call('HMGET', run .. 'job:' .. key, 'claims', 'latest', 'last', 'state', 'result'))
+  latest = latest or ''
+  local readable, last = pcall(cjson.decode, usage or '')
+  if tonumber(claims or '') == 0 then
+    correct(run, key, {0, 0, 0}, '', tick)
+  elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or redis.call('HEXISTS', run .. 'lost', latest) == 1 then
+    redis.call('HSET', run .. 'unsettled', key, latest)
+  elseif readable and type(last) == 'table' then
+    correct(run, key, last, state == 'staged' and result or '', tick)
+  end  -- otherwise somebody has removed or changed its record
+end

@@ -2,21 +2,17 @@
 --   <run>controls    list  JSON requests of operators that no host has applied yet, the oldest first
 --   <run>due:<tick>  set   keys of jobs due at that tick
 --   <run>staged      set   keys of jobs whose result is staged
---   <run>job:<key>   hash  an open job; at: tick before which the host does not want its result; fallback: as in
---                          fallback.lua
+--   <run>job:<key>   hash  an open job; at: tick before which the host does not want its result
 --   <run>timed       list  arrival times of answers, as settle.lua notes them, the oldest first
 
 -- {key, state, result JSON or '', claims, arrival, class of the last attempt's failure or '', cell whose retry pool had no
--- room for another or '', fallback or '', …} of the jobs due at `tick`, and in mode 'ready' of all staged ones. A fallback
--- is told of a dead job, and of an open one only if the boundary `passes` now: most open ones get their answer.
-local function rows_due(run, tick, mode, passes)
+-- room for another or '', …} of the jobs due at `tick`, and in mode 'ready' of all staged ones.
+local function rows_due(run, tick, mode)
   local rows = {}
   local function add(key)
     local state, result, claims, arrival, failure, empty =
       unpack(redis.call('HMGET', run .. 'job:' .. key, 'state', 'result', 'claims', 'arrival', 'failure', 'empty'))
-    local needed = state == 'dead' or (passes and state == 'open')
-    local fallback = needed and redis.call('HGET', run .. 'job:' .. key, 'fallback')
-    local row = {key, state or '', result or '', claims or '0', arrival or '0', failure or '', empty or '', fallback or ''}
+    local row = {key, state or '', result or '', claims or '0', arrival or '0', failure or '', empty or ''}
     for _, value in ipairs(row) do rows[#rows + 1] = value end
   end
   for _, key in ipairs(redis.call('SMEMBERS', run .. 'due:' .. tick)) do add(key) end

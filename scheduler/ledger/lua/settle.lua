@@ -72,7 +72,6 @@ redis.call('SETNX', run .. 'arrivals', redis.call('HGET', run .. 'state', 'arriv
 -- The newest attempt counts even if its lease has run out: nobody has claimed the job since.
 redis.call('HSET', name, 'state', 'staged', 'token', '', 'result', result,
   'arrival', redis.call('INCR', run .. 'arrivals'))
-redis.call('HDEL', name, 'fallback')  -- nobody needs it any more
 redis.call('SREM', run .. 'unclaimed', key)
 redis.call('SADD', run .. 'staged', key)
 note_time()

@@ -53,7 +53,7 @@ def test_a_cancelled_wait_for_results_leaves_a_run_that_goes_on(
     store = loop.ledger.store
     assert client.hmget(store.key("state"), "status", "tick") == [b"stopped", str(DUE).encode()]
 
-    with TickLoop(run="village", owners={}, settings=given.model_copy(update={"wait": 0.0}), resume=True) as resumed:
+    with TickLoop(run="village", owners={}, settings=given.model_copy(update={"wait": 0.0}), exist="resume") as resumed:
         for tick in resumed:
             if tick.number == DUE + 2:
                 break

@@ -13,7 +13,8 @@ from tests.integration.command import left_behind
 
 HOST = """
 import json, os, sys
-from cogitate import CogitateError, Profile, Settings, TickLoop, UsageError
+from cogitate import CogitateError, Profile, Settings, TickLoop
+from cogitate.errors import UsageError
 
 def child(loop, tick, way):
     if way == "observes":

@@ -99,8 +99,7 @@ def watched(tmp_path: Path, eventually: Callable[..., None]) -> Iterator[Watched
             "COGITATE_REFLECTION_INTERVAL": "120",
             "COGITATE_ACT_INTERVAL": "6",
             "COGITATE_SOCKET_TIMEOUT": "0.3",
-            "COGITATE_BREAKER_FAILURES": "4",
-            "COGITATE_BREAKER_PAUSE": "1",
+            "COGITATE_TUNING": '{"breaker_failures": 4, "breaker_pause": 1}',
             "COGITATE_OUTAGE_WAIT": "600",
             "COGITATE_LIMITS": json.dumps({}),
         }

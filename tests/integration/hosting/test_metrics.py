@@ -341,7 +341,7 @@ def scraped(port: int) -> dict[str, float]:
 def test_what_the_alerts_need_is_exported(tmp_path: Path, client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(InlinePublisher, "publish", lambda publisher, jobs: len(jobs))  # nobody takes them
     owners = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
         base_url="http://127.0.0.1:9/v1",

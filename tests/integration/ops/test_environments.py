@@ -54,7 +54,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     ],
 )
 def test_a_command_works(script: str, environment: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "cogitate.toml").write_text('model = "modèle"\nworkers = 1\n', encoding="utf-8")
+    (tmp_path / "cogitate.toml").write_text('[model]\nmodel = "modèle"\n[workers]\nworkers = 1\n', encoding="utf-8")
     done = run(script, tmp_path, **environment)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -89,7 +89,7 @@ def test_a_reader_that_has_enough_is_no_error_to_report(tmp_path: Path) -> None:
 
 def test_a_file_of_settings_may_begin_with_a_byte_order_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("cogitate.toml").write_bytes(b"\xef\xbb\xbfworkers = 3\r\n")
+    Path("cogitate.toml").write_bytes(b"\xef\xbb\xbf[workers]\r\nworkers = 3\r\n")
     assert Settings().workers == 3
 
 

@@ -21,7 +21,7 @@ AGENTS, DAY = 6, 1_440
 def test_what_repairs_and_other_attempts_cost_is_in_the_next_estimate(tmp_path: Path) -> None:
     client, town = FakeRedis(), Town(AGENTS, start_minute=0)
     with FakeEndpoint(faults={"not_json": 0.5}) as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path,
             llm="openai",
             base_url=endpoint.url,

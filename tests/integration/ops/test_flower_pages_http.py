@@ -21,7 +21,6 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.flower.readings import Readings
 from cogitate.scheduler.config.controls import ControlRequest, Retry, SetLimit, SetMode, read_asked
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
 from cogitate.scheduler.inspection.recent import recent_ticks
@@ -256,7 +255,7 @@ def test_charts_add_up_to_what_the_status_says_the_run_spent(server: EmbeddedSer
         line["unit"]: line["spent"] for line in status["budget"] if (line["window"], line["scope"]) == ("run:0", "run")
     }
     with server.client() as client:  # no tick was left to journal what came after the last one
-        unsaid = [one.cost for one in spending(unjournalled(RunStore.open(client, "town-1")), SCHEMA)]
+        unsaid = [one.cost for one in spending(unjournalled(RunStore.open(client, "town-1")))]
     for span in ("day", "run"):
         found = reading(address, "charts", f"?run=town-1&span={span}")
         charts = {chart["name"]: chart for chart in found["charts"]}

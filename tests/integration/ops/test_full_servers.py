@@ -185,7 +185,9 @@ def test_a_host_and_readers_whose_run_was_evicted_are_told_of_the_policy(url: st
     with Redis.from_url(url) as client:
         with (  # noqa: PT012 — the policy changes while a host lives
             pytest.raises(Fenced, match=r"maxmemory-policy allkeys-lru, [1-9]"),
-            TickLoop(run="r", owners={}, settings=settings, resume=True, ticks=900, inline=True, client=client) as loop,
+            TickLoop(
+                run="r", owners={}, settings=settings, exist="resume", ticks=900, inline=True, client=client
+            ) as loop,
         ):
             for tick in loop:
                 if tick.number == 402:
@@ -205,7 +207,7 @@ def test_a_server_that_comes_back_empty_says_why(url: str, tmp_path: Path) -> No
     with (  # noqa: PT012 — the server changes while a host lives
         Redis.from_url(url) as client,
         pytest.raises(Fenced, match="no append-only file"),
-        TickLoop(run="r", owners={}, settings=settings, resume=True, ticks=900, inline=True, client=client) as loop,
+        TickLoop(run="r", owners={}, settings=settings, exist="resume", ticks=900, inline=True, client=client) as loop,
     ):
         for tick in loop:
             if tick.number == 402:

@@ -72,12 +72,13 @@ def test_an_import_is_a_run_like_any_other_and_goes_on(data_dir: Path) -> None:
     done("import", data_dir.parent / "village-exported.jsonl", "--run", "again", data_dir=data_dir)
     assert exported("again", data_dir) == before
 
-    with TickLoop(run="village", owners={}, settings=Settings(data_dir=data_dir, workers=0), resume=True) as loop:
-        loop.tells = False
+    with TickLoop(
+        run="village", owners={}, settings=Settings(data_dir=data_dir, workers=0), exist="resume", log_warnings=False
+    ) as loop:
         assert [one.entry.text for one in loop.memory(BEN).recall("What happened to the mill?", limit=1)] == [
             "The mill wheel broke."
         ]
-        with loop.tick() as tick:
+        with loop.next_tick() as tick:
             loop.observe(ADA, {"text": "Ben paid.", "minute": tick.minute})
         assert tick.number == 2
     assert typed("audit", "village", data_dir=data_dir).returncode == 0
@@ -173,14 +174,22 @@ def test_a_run_that_no_import_began_is_not_replaced(data_dir: Path) -> None:
 
 def test_profiles_go_out_and_come_in_with_the_memories(data_dir: Path) -> None:
     ada = Profile(name="Ada Smith", age=34, occupation="smith", traits=("stubborn",))
-    with TickLoop(run="people", owners={ADA: ada}, settings=Settings(data_dir=data_dir, workers=0)) as loop:
-        loop.tells = False
-        with loop.tick() as tick:
-            loop.observe(ADA, {"text": "The mill stopped.", "minute": tick.minute, "importance": 5})
+    with (
+        TickLoop(
+            run="people", owners={ADA: ada}, settings=Settings(data_dir=data_dir, workers=0), log_warnings=False
+        ) as loop,
+        loop.next_tick() as tick,
+    ):
+        loop.observe(ADA, {"text": "The mill stopped.", "minute": tick.minute, "importance": 5})
     exported("people", data_dir)
     done("import", data_dir.parent / "people-exported.jsonl", "--run", "same-people", data_dir=data_dir)
-    with TickLoop(run="same-people", owners={}, settings=Settings(data_dir=data_dir, workers=0), resume=True) as loop:
-        loop.tells = False
+    with TickLoop(
+        run="same-people",
+        owners={},
+        settings=Settings(data_dir=data_dir, workers=0),
+        exist="resume",
+        log_warnings=False,
+    ) as loop:
         assert loop.restored is not None
         assert json.loads(loop.restored)["owners"] == {ADA: json.loads(msgspec.json.encode(ada))}
 

@@ -126,10 +126,9 @@ def test_a_run_of_ones_own_is_a_profile(tmp_path: Path) -> None:
 
 
 def test_a_search_runs_each_load_with_the_controller_and_without_it(tmp_path: Path) -> None:
-    out = tmp_path / "find.html"
+    out = tmp_path / "capacity.html"
     done = typed(
-        "load",
-        "--find",
+        "capacity",
         "--agents",
         3,
         "--up-to",
@@ -172,15 +171,14 @@ def test_the_story_has_people_of_its_own(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--assert", "lateness<1"), "'lateness'; there are agents, behind_most"),
-        (("--profile", "outage", "--against", "http://localhost:1/v1"), "may cost money"),
-        (("--find", "--story"), "--profile, --story, --data-dir: --find raises the load of a town"),
-        (("--raise", "latency"), "--raise: this is for --find"),
+        (("--against", "http://localhost:1/v1"), "may cost money"),
+        (("--find", "--up-to", "20"), "cogitate capacity"),
     ],
 )
 def test_what_cannot_be_tested_is_refused_before_anything_starts(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    done = typed("load", "--profile", "outage", *arguments[-2:], data_dir=tmp_path / "data")
+    done = typed("load", "--profile", "outage", *arguments, data_dir=tmp_path / "data")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert message in done.stderr
     assert not (tmp_path / "data").exists()

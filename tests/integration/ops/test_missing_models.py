@@ -16,7 +16,7 @@ def warned(url: str, **more: Any) -> list[Any]:
     models = {name: {"endpoint": "here", "model": name} for name in ("stand-in", "huge")}
     given = {"llm": "openai", "endpoints": endpoints, "models": models, "tiers": {"routine": "stand-in"}} | more
     with capture_logs() as logs:
-        warn_of_missing_models(Settings(**given))
+        warn_of_missing_models(Settings.tuned(**given))
     return [entry for entry in logs if entry["event"] == "model.missing"]
 
 

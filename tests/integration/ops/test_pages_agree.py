@@ -51,7 +51,7 @@ class Journalled:
         self.tokens_of_owners: Counter[str] = Counter()
         self.usd_micros = 0
         for line in read_journal(store, 1, store.tick()):
-            for one in spending(line.notes, line.schema):
+            for one in spending(line.notes):
                 self.tokens_of_kinds[one.key.kind] += one.cost.tokens
                 self.tokens_of_owners[one.key.owner] += one.cost.tokens
                 self.usd_micros += one.cost.usd_micros
@@ -97,7 +97,7 @@ def compare(address: str, data_dir: Path, endpoint: FakeEndpoint, store: RunStor
 def test_three_moments(tmp_path: Path, eventually: Eventually) -> None:
     data_dir = tmp_path / "data"
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=data_dir,
             workers=1,
             llm="openai",

@@ -130,7 +130,7 @@ def test_names_are_escaped_and_no_memory_is_told(tmp_path: Path) -> None:
     client = FakeRedis()
     owners = {ODD: Profile(name="<b>Odd</b>"), "agent:ada": Profile(name="Ada")}
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path,
             minutes_per_tick=10,
             reflection_interval=60,

@@ -152,7 +152,7 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
     assert "resume it with" not in again.stderr
     with server.client() as client, pytest.raises(LedgerError, match="is cancelled: nothing resumes it"):
         TickLoop(
-            run=RUN, owners={}, settings=Settings(data_dir=server.data_dir), resume=True, inline=True, client=client
+            run=RUN, owners={}, settings=Settings(data_dir=server.data_dir), exist="resume", inline=True, client=client
         )
     assert facts(server, "status", RUN)["status"] == "cancelled"
     assert facts(server, "audit", RUN)["findings"] == []

@@ -13,9 +13,11 @@ from redis import Redis
 from rich.table import Table
 from rich.text import Text
 
-from cogitate import Append, Case, Effect, Entry, Moment, Profile, Prompt, Request, Settings, TickLoop
+from cogitate import Profile, Settings, TickLoop
+from cogitate.effects import Append, Effect, Entry
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible, visible_json
+from cogitate.kinds import Case, Kind
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks import registry
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -30,27 +32,12 @@ OWNER = "agent:\u202eada\x9b"
 OWNER_SHOWN = r"agent:\u202eada\x9b"
 
 
-class Shout:
+class Shout(Kind):
     """A kind that plans, and remembers, what would steer a terminal."""
 
     name = "shout"
     order = 91
     latency = 1
-    on_denied = "heuristic"
-    prompt_cap = 0
-    output_cap = 0
-
-    def due(self, moment: Moment) -> tuple[Request, ...]:
-        return ()
-
-    def wake(self, moment: Moment) -> int | None:
-        return None
-
-    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        raise LookupError("this kind asks no model")
-
-    def effects(self, case: Case, answer: object, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        raise LookupError("this kind asks no model")
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         return (Append(OWNER, Entry(type="reflection", text=TEXT, minute=case.job.minute, importance=4)),)

@@ -64,13 +64,15 @@ def test_the_host_of_the_readme_runs_and_sees_plans(tmp_path: Path) -> None:
 
 def test_the_test_of_the_readme_passes_in_a_project_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(next(body for body in blocks("python") if "cogitate_loop" in body))
-    (tmp_path / "cogitate.toml").write_text('llm = "openai"\nlimit_usd = 1.0\n')  # which is for runs, not for tests
+    (tmp_path / "cogitate.toml").write_text(
+        '[model]\nllm = "openai"\n[budget]\nlimit_usd = 1.0\n'
+    )  # which is for runs, not for tests
     assert "1 passed" in run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
 
 
 def test_the_configuration_file_of_the_readme_can_be_read() -> None:
     for body in blocks("toml"):
-        assert Settings(**tomllib.loads(body)).workers == 4
+        assert Settings.tuned(**tomllib.loads(body)).workers == 4
 
 
 PLOTTING = "docs/how-to/plotting.md"  # whose example reads what its commands have written
@@ -153,21 +155,25 @@ def test_every_command_and_option_that_is_shown_exists() -> None:
                 assert [option for option in re.findall(r"--[a-z-]+", line) if option not in known.output] == [], line
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_variable_that_is_shown_is_a_setting(page: str) -> None:
-    shown = {name.partition("__")[0].lower() for name in re.findall(r"\bCOGITATE_([A-Z]\w*)", PAGES[page])}
-    assert shown - {"recordings", "require_system"} <= set(Settings.model_fields)
+def test_every_variable_that_is_shown_is_a_setting(subtests: pytest.Subtests) -> None:
+    for page in PAGES:
+        with subtests.test(page=page):
+            shown = {name.partition("__")[0].lower() for name in re.findall(r"\bCOGITATE_([A-Z]\w*)", PAGES[page])}
+            assert shown - {"recordings", "require_system"} <= set(Settings.model_fields)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_that_is_linked_exists(page: str) -> None:
-    for target in re.findall(r"\]\(((?!https?:)[^)]+)", PAGES[page]):
-        file, _, heading = target.partition("#")
-        linked = (ROOT / page).parent / file if file else ROOT / page
-        assert linked.is_file(), target
-        if heading:
-            headings = re.findall(r"^#+ (.+)$", linked.read_text(), flags=re.MULTILINE)
-            assert heading in {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}, target
+def test_every_page_that_is_linked_exists(subtests: pytest.Subtests) -> None:
+    for page in PAGES:
+        with subtests.test(page=page):
+            for target in re.findall(r"\]\(((?!https?:)[^)]+)", PAGES[page]):
+                file, _, heading = target.partition("#")
+                linked = (ROOT / page).parent / file if file else ROOT / page
+                assert linked.is_file(), target
+                if heading:
+                    headings = re.findall(r"^#+ (.+)$", linked.read_text(), flags=re.MULTILINE)
+                    assert heading in {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}, (
+                        target
+                    )
 
 
 def test_the_readme_leads_to_every_page_by_the_index() -> None:

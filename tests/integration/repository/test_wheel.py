@@ -243,16 +243,6 @@ def test_celery_finds_worker_and_flower_in_the_package(
     assert "village" in get(f"{workers_and_flower}/budgets")
 
 
-def test_the_version_of_a_kinds_code_is_that_of_the_package_whatever_a_host_has(
-    bin_folder: Path, host: Path, tmp_path: Path
-) -> None:
-    found = "from cogitate.tasks.own.code_version import code_version\nfrom cogitate.tasks.registry import kinds\n"
-    found += "print({code_version(kind) for kind in kinds()})"
-    beside, alone = (ran(bin_folder / "python", "-c", found, cwd=folder) for folder in (host, tmp_path))
-    assert beside == alone
-    assert len(beside.strip()) == len("{''}") + 16, "one for all kinds, and not an empty one"
-
-
 def test_the_wheel_has_the_files_that_its_record_names(bin_folder: Path) -> None:
     code = (
         "import importlib.metadata, json\n"

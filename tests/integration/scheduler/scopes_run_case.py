@@ -40,9 +40,9 @@ def opened(client: FakeRedis, *, ticks: int, resume: bool = False, **settings: A
     return TickLoop(
         run="story",
         owners=OWNERS,
-        settings=Settings(latency=LATENCY, **settings),
+        settings=Settings.tuned(latency=LATENCY, **settings),
         ticks=ticks,
-        resume=resume,
+        exist="resume" if resume else "create",
         inline=True,
         client=client,
         event_types={"quest_found": "integrate"},

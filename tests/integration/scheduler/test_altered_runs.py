@@ -27,7 +27,13 @@ def live(client: Redis, ticks: int, *, resume: bool = False) -> TickLoop:
     """Ada and Ben see something every twenty minutes, and the same thing again."""
     settings = Settings(max_observations=12)
     with TickLoop(
-        run="town", owners=OWNERS, settings=settings, ticks=ticks, inline=True, client=client, resume=resume
+        run="town",
+        owners=OWNERS,
+        settings=settings,
+        ticks=ticks,
+        inline=True,
+        client=client,
+        exist="resume" if resume else "create",
     ) as loop:
         for tick in loop:
             if tick.number % 20 == 0:

@@ -83,7 +83,7 @@ class Lived(NamedTuple):
 def lived(tmp_path_factory: pytest.TempPathFactory, eventually: Eventually) -> Iterator[Lived]:
     data_dir = tmp_path_factory.mktemp("charged") / "data"
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=data_dir,
             workers=1,
             llm="openai",

@@ -39,7 +39,7 @@ def live(
     loop = TickLoop(
         run="town",
         owners=world.owners(),
-        settings=Settings(data_dir=data_dir, **chosen),
+        settings=Settings.tuned(data_dir=data_dir, **chosen),
         locations=world.locations,
         brief=world.brief,
         ticks=ticks,

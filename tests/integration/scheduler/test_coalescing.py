@@ -40,8 +40,8 @@ def live(
         run="seen",
         owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")},
         ticks=until,
-        resume=resume,
-        settings=Settings(data_dir=tmp_path, minutes_per_tick=LONG, **settings),
+        exist="resume" if resume else "create",
+        settings=Settings.tuned(data_dir=tmp_path, minutes_per_tick=LONG, **settings),
         inline=True,
         client=client,
     )

@@ -27,7 +27,7 @@ TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans
 def new_home(folder: Path) -> Path:
     """A data folder for runs whose ticks are two minutes."""
     folder.mkdir(exist_ok=True)
-    (folder / "cogitate.toml").write_text("minutes_per_tick = 2\n")
+    (folder / "cogitate.toml").write_text("[time]\nminutes_per_tick = 2\n")
     return folder / "data"
 
 
@@ -112,7 +112,7 @@ def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventua
     with FakeEndpoint(latency=0.3, jitter=0.2) as endpoint, EmbeddedServer(data_dir) as server:
         host = subprocess.Popen(
             command(*TOWN, "--llm", "openai", "--limit-tokens", 10_000_000, "--workers", 2, data_dir=data_dir),
-            env={**os.environ, "COGITATE_BASE_URL": endpoint.url, "COGITATE_LEASE": "2"},
+            env={**os.environ, "COGITATE_BASE_URL": endpoint.url, "COGITATE_TUNING": '{"lease": 2}'},
             stdout=subprocess.DEVNULL,
             cwd=tmp_path,
         )

@@ -24,25 +24,27 @@ RATES = SLOW | USABLE | dict.fromkeys(OTHERS, (0.3 - sum(SLOW.values())) / len(O
 WHOLE_RUN = ("run:0", "run")
 KINDS = [kind.name for kind in kinds()]
 SETTINGS = f"""
+[time]
 minutes_per_tick = 3
-tiers = {{ routine = "plan" }}
-job_deadline = {DEADLINE}
+[budget]
 limit_tokens = 300000
 limits = {{ "day.kind:reflect.calls" = 150, "day.run.tokens" = 250000, "tick.run.calls" = 6 }}
+[memory]
 reflection_interval = 20
-throttle_auto = false
 policy = "tokens"
 token_limit = 800
-breaker_pause = 0.2
-breaker_longest_pause = 0.5
+[model]
+tiers = {{ routine = "plan" }}
+job_deadline = {DEADLINE}
 """
+TUNING = '{"throttle_auto": false, "breaker_pause": 0.2, "breaker_longest_pause": 0.5}'
 
 
 def configured(url: str) -> str:
     """Each kind has an endpoint of its own, so that what one is told to wait holds up no other."""
     tables = [
-        f'[endpoints.{kind}]\nbase_url = "{url}"\napi_key = "any"\n'
-        f'[models.{kind}]\nendpoint = "{kind}"\nmodel = "{kind}"\n[kind_tiers.{kind}]\nroutine = "{kind}"\n'
+        f'[model.endpoints.{kind}]\nbase_url = "{url}"\napi_key = "any"\n'
+        f'[model.models.{kind}]\nendpoint = "{kind}"\nmodel = "{kind}"\n[model.kind_tiers.{kind}]\nroutine = "{kind}"\n'
         for kind in KINDS
     ]
     return SETTINGS + "".join(tables)
@@ -84,6 +86,7 @@ def live(recordings: Path, folder: Path, seed: int) -> tuple[Stats, dict[str, in
             "--llm",
             "openai",
             data_dir=data_dir,
+            COGITATE_TUNING=TUNING,
         )
         served = endpoint.stats()
     with EmbeddedServer(data_dir) as server, server.client() as client:

@@ -73,7 +73,7 @@ def live(
     client: Redis, model: FakeEndpoint, data_dir: Path, run: str = "town", *, until: int = TICKS, resume: bool = False
 ) -> tuple[TickLoop, list[tuple[int, str, str]]]:
     """The run, and the plans that the world was handed: when, whose, by whom."""
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=data_dir,
         llm="openai",
         base_url=model.url,
@@ -94,7 +94,7 @@ def live(
         client=client,
         start_minute=START,
         ticks=TICKS,
-        resume=resume,
+        exist="resume" if resume else "create",
     ) as loop:
         for tick in loop:
             handed += [(tick.number, c.owner, c.source) for c in tick.applied if c.kind == "plan" and c.entry]

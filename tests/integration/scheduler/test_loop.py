@@ -43,12 +43,14 @@ class Visit:
         self.loop = TickLoop(
             run="town",
             owners=self.town.owners(),
-            settings=Settings(minutes_per_tick=10, latency=LATENCY, limits=LIMITS, max_observations=40, **settings),
+            settings=Settings.tuned(
+                minutes_per_tick=10, latency=LATENCY, limits=LIMITS, max_observations=40, **settings
+            ),
             locations=self.town.locations,
             brief=self.town.brief,
             ticks=ticks,
             start_minute=START,
-            resume=resume,
+            exist="resume" if resume else "create",
             inline=True,
             client=client,
         )
@@ -62,7 +64,7 @@ class Visit:
         for owner, entry in self.town.step(tick.number, tick.minute):
             self.loop.observe(owner, entry)
         for effect in self.town.take_effects():
-            self.loop.ask(effect)
+            self.loop.apply(effect)
         if tick.number % 7 == 0:
             self.loop.request("reflect", sorted(self.town.owners())[tick.number % 4], priority=1)
         if tick.number % 30 == 0:
@@ -268,8 +270,8 @@ def test_what_a_world_asks_for_keeps_the_limits(client: FakeRedis) -> None:
     host = Host(client)
     host.turn()
     for i in range(60):
-        host.loop.calls.ask(Append(owner=OWNER, entry=Entry(type="reflection", text=f"thought {i}", minute=60)))
-    host.loop.calls.ask(SetPlanStatus(owner=OWNER, item="1-0", status="active", expects="pending"))
+        host.loop.calls.apply(Append(owner=OWNER, entry=Entry(type="reflection", text=f"thought {i}", minute=60)))
+    host.loop.calls.apply(SetPlanStatus(owner=OWNER, item="1-0", status="active", expects="pending"))
     host.turn()
     assert host.loop.state.streams[OWNER].count("reflection") <= host.loop.state.facts.limits.max_reflections
     assert summarise_run(client, "r").warnings == {"world.effect_refused": 1}
@@ -309,7 +311,7 @@ def test_bad_input_changes_nothing(client: FakeRedis) -> None:
         with pytest.raises(InputError):
             host.loop.calls.observe(OWNER, entry)
     with pytest.raises(InputError):
-        host.loop.calls.ask(Archive(owner=OWNER, numbers=("one",)))  # type: ignore[arg-type]
+        host.loop.calls.apply(Archive(owner=OWNER, numbers=("one",)))  # type: ignore[arg-type]
     host.turn()
     last = next(iter(read_journal(host.ledger.store, 2, 2))).core
     assert (last.observed, last.world_effects, last.decided) == ((), (), ())

@@ -29,7 +29,7 @@ OWNERS = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob", tra
 
 
 def settings_of(tmp_path: Path, near: FakeEndpoint, far: FakeEndpoint, **more: Any) -> Settings:
-    return Settings(
+    return Settings.tuned(
         **{
             "data_dir": tmp_path,
             "llm": "openai",
@@ -62,7 +62,7 @@ def lived(settings: Settings, client: Redis, *, resume: bool = False, ticks: int
         start_minute=500,
         inline=True,
         client=client,
-        resume=resume,
+        exist="resume" if resume else "create",
         **more,
     ) as loop:
         for _ in loop:

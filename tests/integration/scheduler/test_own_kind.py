@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from cogitate import Change, ConfigurationError, Observation, Profile, Settings, TickLoop
+from cogitate import Change, Observation, Profile, Settings, TickLoop
+from cogitate.errors import ConfigurationError
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -75,7 +76,7 @@ def test_a_declared_kind_from_its_file_to_flower(tmp_path: Path, dreams: str, mo
         FakeEndpoint() as endpoint,
         flower(data_dir, COGITATE_KINDS='["dreams"]', FLOWER_UNAUTHENTICATED_API="true") as address,
     ):
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=data_dir,
             redis_url=SecretStr(server.url),
             kinds=(dreams,),
@@ -147,23 +148,18 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
 
 
 DREAMING = """
-from cogitate import Append, Entry, Request, register
+from cogitate.effects import Append, Entry
+from cogitate.kinds import Kind, Request, register
 
 
-class Dream:
-    name, order, latency, on_denied, prompt_cap, output_cap = "dream", 91, 2, "heuristic", 0, 0
+class Dream(Kind):
+    name, order, latency = "dream", 91, 2
 
     def due(self, moment):
         return [Request(kind=self.name, owner=moment.owner)]
 
     def wake(self, moment):
         return moment.tick + 1
-
-    def prompt(self, case, memory_share=1.0):
-        raise LookupError("this kind asks no model")
-
-    def effects(self, case, answer, used):
-        raise LookupError("this kind asks no model")
 
     def heuristic(self, case):
         if case.job.key.tick % 3 == 0:
@@ -182,7 +178,7 @@ def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(tmp_path: Path, m
     settings = Settings(data_dir=data_dir, kinds=("dreaming",), workers=1)
     with TickLoop(run="night", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=12) as loop:
         assert [change for tick in loop for change in tick.applied] == []
-    with TickLoop(run="night", owners={}, settings=settings, ticks=20, resume=True) as loop:
+    with TickLoop(run="night", owners={}, settings=settings, ticks=20, exist="resume") as loop:
         assert {tick.number for tick in loop if not tick.replayed} == {*range(13, 21)}
     commands: list[tuple[object, ...]] = [
         ("memory", "night", "agent:ada"),
@@ -204,6 +200,7 @@ def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(tmp_path: Path, m
         }
         assert {job.refusal.partition(" in ")[0].partition(" - ")[0] for job in ends} == {
             "kind 'dream': heuristic raised ZeroDivisionError",
-            "heuristic: effect for 'agent:ada' (Append): Invalid enum value 'dream'",
+            "kind 'dream': heuristic (dreaming.py, line 14): effect for 'agent:ada' (Append): "
+            "Invalid enum value 'dream'",
         }
     sys.modules.pop("dreaming", None)

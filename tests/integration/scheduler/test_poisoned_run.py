@@ -12,7 +12,8 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from cogitate import Profile, Settings, TickLoop, register
+from cogitate import Profile, Settings, TickLoop
+from cogitate.kinds import Kind, register
 from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed, Rate, SetCounter, SetPlanStatus
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -29,15 +30,12 @@ OWNERS = {ADA: Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
 TICKS, ALL = 8, 14
 
 
-class Dream:
+class Dream(Kind):
     """Due at every tick for Ada; never asks a model."""
 
     name = "dream"
     order = 90
     latency = 1
-    on_denied = "heuristic"
-    prompt_cap = 0
-    output_cap = 0
     wrong = True
 
     def due(self, moment: Any) -> Any:
@@ -45,12 +43,6 @@ class Dream:
 
     def wake(self, moment: Any) -> int:
         return int(moment.tick) + 1
-
-    def prompt(self, case: Any, memory_share: float = 1.0) -> Any:
-        raise AssertionError("no model is asked")
-
-    def effects(self, case: Any, answer: Any, used: Any) -> Any:
-        raise AssertionError("no model is asked")
 
     def heuristic(self, case: Any) -> Any:
         tick, minute = case.job.key.tick, case.job.minute
@@ -90,7 +82,7 @@ def live(client: Redis, data_dir: Path, kind: Dream, ticks: int, *, resume: bool
         ticks=ticks,
         inline=True,
         client=client,
-        resume=resume,
+        exist="resume" if resume else "create",
     ) as loop:
         for _ in loop:
             pass

@@ -13,7 +13,9 @@ import pytest
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from cogitate import Character, InputError, Profile, SetCharacter, Settings, TickLoop
+from cogitate import Profile, Settings, TickLoop
+from cogitate.effects import Character, SetCharacter
+from cogitate.errors import InputError
 from cogitate.memory.entry import INTO_SUMMARY
 from cogitate.memory.policies.cells import cells, most_waiting
 from cogitate.memory.policies.window import total_tokens
@@ -46,19 +48,27 @@ def seen(owner: str, tick: int) -> Iterator[dict[str, Any]]:
 
 
 def settings(tmp_path: Path, **more: Any) -> Settings:
-    return Settings(data_dir=tmp_path, act_interval=0, **more)
+    return Settings.tuned(data_dir=tmp_path, act_interval=0, **more)
 
 
 def run(client: FakeRedis, chosen: Settings, ticks: int, *, stop: int | None = None, resume: bool = False) -> TickLoop:
     """Run a synthetic world, and look at the limits as they were after each of its ticks."""
-    loop = TickLoop(run="heath", owners=OWNERS, settings=chosen, ticks=ticks, inline=True, client=client, resume=resume)
+    loop = TickLoop(
+        run="heath",
+        owners=OWNERS,
+        settings=chosen,
+        ticks=ticks,
+        inline=True,
+        client=client,
+        exist="resume" if resume else "create",
+    )
     with loop:
         for tick in loop:
             for owner in OWNERS:
                 for observation in seen(owner, tick.number):
                     loop.observe(owner, observation)
             if tick.number == 5:
-                loop.ask(SetCharacter(OGILVY, KNOWN))
+                loop.apply(SetCharacter(OGILVY, KNOWN))
             if tick.number == stop:
                 loop.stop()
     check_ticks(client, "heath", loop)
@@ -284,7 +294,7 @@ def test_more_than_can_be_kept_of_a_character_is_refused_at_the_edge(tmp_path: P
     with TickLoop(run="heath", owners=OWNERS, settings=settings(tmp_path), ticks=1, inline=True) as loop:
         for _ in loop:
             with pytest.raises(InputError, match="at most 4000 fit"):
-                loop.ask(SetCharacter(OGILVY, Character(inventory=("a lantern",) * 1_000)))
+                loop.apply(SetCharacter(OGILVY, Character(inventory=("a lantern",) * 1_000)))
 
 
 def test_an_owner_that_leaves_takes_along_what_waits(tmp_path: Path) -> None:
@@ -311,7 +321,7 @@ def test_an_owner_that_leaves_takes_along_what_waits(tmp_path: Path) -> None:
 def test_a_resumed_world_says_again_what_waited(tmp_path: Path) -> None:
     chosen, client = settings(tmp_path, policy="cells", cells=1, latency={"summarise": 9}), FakeRedis()
     run(client, chosen, 30, stop=6)
-    loop = TickLoop(run="heath", owners={}, settings=chosen, ticks=30, inline=True, client=client, resume=True)
+    loop = TickLoop(run="heath", owners={}, settings=chosen, ticks=30, inline=True, client=client, exist="resume")
     waited = 0
     with loop:
         for tick in islice(loop, 6):
@@ -320,6 +330,6 @@ def test_a_resumed_world_says_again_what_waited(tmp_path: Path) -> None:
                 for observation in seen(owner, tick.number):
                     loop.observe(owner, observation)
             if tick.number == 5:
-                loop.ask(SetCharacter(OGILVY, KNOWN))
+                loop.apply(SetCharacter(OGILVY, KNOWN))
             waited += 1
     assert waited == 6

@@ -38,7 +38,7 @@ def lived(tmp_path: Path, client: Redis, endpoint: FakeEndpoint, **given: Any) -
     with TickLoop(
         run="town",
         owners=OWNERS,
-        settings=Settings(**usual | given),
+        settings=Settings.tuned(**usual | given),
         ticks=10,
         start_minute=500,
         inline=True,

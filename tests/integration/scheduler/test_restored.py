@@ -92,7 +92,7 @@ def live(
     tmp_path: Path, client: FakeRedis, url: str, until: int, *, lost: list[bool], resume: bool = False
 ) -> TickLoop:
     """A crowded hour: a model and limits that bind, owners that leave and join, a cadence that operators slow down."""
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
         base_url=url,
@@ -116,7 +116,7 @@ def live(
         start_minute=480,
         inline=True,
         client=client,
-        resume=resume,
+        exist="resume" if resume else "create",
     ) as loop:
         for tick in loop if until else ():
             if tick.number == until:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cogitate import InputError, Tick, TickLoop
+from cogitate import Tick, TickLoop
+from cogitate.errors import InputError
 from cogitate.memory.routing.scopes import WORLD
 from tests.integration.scheduler.scopes_run_case import BOB, INN, ROAD, memories, played, recounts, say
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import Event, InputError, Tick, TickLoop
+from cogitate import Event, Tick, TickLoop
+from cogitate.errors import InputError
 from cogitate.memory.routing.scopes import CURSOR, WORLD
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.inspection.audit.audit import audit

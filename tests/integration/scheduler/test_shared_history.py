@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from cogitate import ConfigurationError, Event, InputError, Tick, TickLoop
+from cogitate import Event, Tick, TickLoop
+from cogitate.errors import ConfigurationError, InputError
 from cogitate.memory.routing.scopes import WORLD
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.client import ModelClient
 from cogitate.workers.llm.replies.failures import Failure
-from tests.integration.scheduler.scopes_run_case import ALICE, BOB, EVE, GROUP, opened, played
+from tests.integration.scheduler.scopes_run_case import ALICE, BOB, EVE, GROUP, played
 
 
 def debate(loop: TickLoop, tick: Tick) -> None:
@@ -190,23 +190,3 @@ def test_equal_votes_are_memories_of_their_own_and_what_is_seen_again_is_counted
         "The hall is full.",
         "Voting confirmed by Bob.",
     ]
-
-
-def test_an_older_run_repeats_its_ticks_with_the_names_it_was_told() -> None:
-    """Version 0.1.0 called a speaker by its id; its journal's ticks run again as they were."""
-
-    def script(loop: TickLoop, tick: Tick) -> None:
-        if tick.number == 2:
-            loop.event(ALICE, Event(kind="voting_initiated", speaker=BOB, name="" if named else "bob"))
-
-    named, client = False, FakeRedis()
-    with opened(client, ticks=6) as loop:
-        for tick in loop:
-            script(loop, tick)
-            if tick.number == 4:
-                break
-    named = True
-    with opened(client, ticks=6, resume=True) as loop:
-        for tick in loop:
-            script(loop, tick)
-    assert [e.text for e in loop.state.streams[ALICE].live()] == ["Voting initiated by bob."]

@@ -6,7 +6,6 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from redis import Redis
 from structlog.testing import capture_logs
@@ -20,9 +19,6 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
-from cogitate.scheduler.journal.history import read_journal
-from cogitate.scheduler.journal.run_totals import RunTotals, same_figures
-from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.llm.requests.address import servers_of
 from tests.integration.command import cogitate
 from tests.ports import free_ports
@@ -52,7 +48,7 @@ def live(
         "models": {"small": {"endpoint": "home", "model": "m"}},
         "tiers": {"routine": "small"},
     }
-    settings = Settings(**(given | more))
+    settings = Settings.tuned(**(given | more))
     with (
         capture_logs() as logs,
         TickLoop(run="town", owners=OWNERS, settings=settings, ticks=40, inline=True, client=client) as loop,
@@ -160,22 +156,6 @@ def test_answers_of_no_use_are_the_models(client: Redis, tmp_path: Path) -> None
     assert {one.failure for one in summary.shortfalls} == {"not_json"}
     assert any(line.startswith("Model small gave no usable answer") and "(not_json 8)" in line for line in lines)
     assert warned == []
-
-
-def test_a_checkpoint_of_before_counts_no_shortfalls_and_is_still_right(
-    client: Redis, tmp_path: Path, nobody: str
-) -> None:
-    live(client, tmp_path, nobody)
-    now = RunTotals()
-    for line in read_journal(RunStore.open(client, "town"), 1, 40):
-        now.add(line)
-    assert now.all_shortfalls
-    assert now.shortfalls
-    kept = msgspec.json.decode(msgspec.json.encode(now), type=RunTotals)
-    assert same_figures(kept, now)
-    of_before = msgspec.structs.replace(kept, shortfalls={}, all_shortfalls=False)
-    assert same_figures(of_before, now)
-    assert not same_figures(msgspec.structs.replace(kept, shortfalls={}), now)
 
 
 def test_the_command_says_it_at_the_end_meanwhile_and_in_status(tmp_path: Path, nobody: str) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cogitate import InputError, Observation, Profile, Settings, TickLoop
+from cogitate import Observation, Profile, Settings, TickLoop
+from cogitate.errors import InputError
 
 
 def test_what_is_longer_is_refused_and_changes_nothing(cogitate_loop: Callable[..., TickLoop], tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, llm="heuristic", max_text=100)
+    settings = Settings.tuned(data_dir=tmp_path, llm="heuristic", max_text=100)
     loop = cogitate_loop(owners={"agent:ada": Profile(name="Ada Smith")}, ticks=2, settings=settings)
     for tick in loop:
         loop.observe("agent:ada", Observation(text=f"{tick.number}" * 100, minute=tick.minute))
@@ -23,4 +24,4 @@ def test_what_is_longer_is_refused_and_changes_nothing(cogitate_loop: Callable[.
 @pytest.mark.parametrize("length", [99, 4_001])
 def test_bounds_of_the_bound(length: int) -> None:
     with pytest.raises(ValueError, match="max_text"):
-        Settings(max_text=length)
+        Settings.tuned(max_text=length)

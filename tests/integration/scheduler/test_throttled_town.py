@@ -32,7 +32,7 @@ def live(folder: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = 
     """A town with a host that does not wait, and no worker from `BEGIN` to `END`: what is due then is late."""
     world, away = Town(AGENTS, seed=5, minutes_per_tick=LONG), False
     published = InlinePublisher.publish
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=folder,
         minutes_per_tick=LONG,
         limits={},
@@ -59,7 +59,7 @@ def live(folder: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = 
             ticks=until,
             inline=True,
             client=client,
-            resume=resume,
+            exist="resume" if resume else "create",
         ) as loop:
             drive(loop, world, on_tick=outage)
     return loop

@@ -55,7 +55,7 @@ class Lived(NamedTuple):
 def settings_of(folder: Path, keep: int | None, **more: Any) -> Settings:
     """Small memories, so that there is much to cut."""
     chosen: dict[str, Any] = {"minutes_per_tick": STEP, "data_dir": folder, "max_observations": 15}
-    return Settings(**(chosen | {"journal_keep": keep} | more))
+    return Settings.tuned(**(chosen | {"journal_keep": keep} | more))
 
 
 def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: int = TICKS) -> Lived:
@@ -70,7 +70,7 @@ def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: 
         ticks=TICKS,
         inline=True,
         client=client,
-        resume=bool(client.exists(f"cogitate:{{{RUN}}}:incarnation")),
+        exist="resume" if bool(client.exists(f"cogitate:{{{RUN}}}:incarnation")) else "create",
     ) as loop:
         drive(
             loop,
@@ -252,7 +252,7 @@ def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
             ticks=TICKS,
             inline=True,
             client=client,
-            resume=True,
+            exist="resume",
         )
         for _ in range(2)
     ]

@@ -21,7 +21,7 @@ def gate_of(client: Redis) -> Iterator[MakeGate]:
     made: list[Gate] = []
 
     def make(breaker: dict[str, Any] | None = None, stopping: threading.Event | None = None, **limits: Any) -> Gate:
-        settings = Settings(endpoints={NAME: Endpoint(**limits)}, **{"breaker_pause": 0.02, **(breaker or {})})
+        settings = Settings.tuned(endpoints={NAME: Endpoint(**limits)}, **{"breaker_pause": 0.02, **(breaker or {})})
         made.append(Gate(client, settings, stopping or threading.Event()))
         return made[-1]
 

@@ -66,7 +66,7 @@ class Outcome(NamedTuple):
 
 def think(tmp_path: Path, client: Redis, url: str, *, deadline: float = 60.0) -> dict[str, Outcome]:
     """Run it; the outcomes by kind. The auditor finds nothing, and a replay comes to the same."""
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
         limits=_limits(),

@@ -29,11 +29,14 @@ from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import EndNote
+from cogitate.scheduler.ledger.claims import Claim, Claims, Result, Settled
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.capture import Captured, captured_of
+from cogitate.workers.jobs.capture import Capture, Captured, captured_of
+from cogitate.workers.jobs.inline import InlinePublisher
+from cogitate.workers.jobs.response_cache import ResponseCache
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
 
@@ -42,7 +45,7 @@ SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # w
 
 
 def settings_of(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
-    return Settings(
+    return Settings.tuned(
         **{
             "data_dir": tmp_path,
             "llm": "openai",
@@ -301,3 +304,41 @@ def test_the_command_shows_what_a_job_asked_and_was_told(
         for part in ("attempt 1 (default): user", "attempt 2 (default): answer", "failed\nwrong_schema", "<answer>"):
             assert part in shown
     assert [one["attempt"] for one in json.loads(told.out)["texts"]] == [1, 2]
+
+
+@pytest.mark.parametrize("layer", ["capture", "cache", "settle"])
+def test_a_fault_of_the_worker_after_a_paid_call_is_paid_for_once_and_the_job_is_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("somewhere")
+
+    settle = Claims.settle
+
+    def fail_to_write(self: Claims, claim: Claim, result: Result | None, used: Cost, failure: str = "") -> Settled:
+        if result is not None and result.source == "llm":
+            raise UnicodeError("somewhere")
+        return settle(self, claim, result, used, failure)
+
+    broken: dict[str, tuple[type, str, Any]] = {
+        "capture": (Capture, "keep", fail),
+        "cache": (ResponseCache, "keep", fail),
+        "settle": (Claims, "settle", fail_to_write),
+    }
+    with FakeEndpoint() as endpoint, EmbeddedServer(tmp_path / "server") as server:
+        settings = settings_of(tmp_path, endpoint, redis_url=server.url, workers=0, response_cache=layer == "cache")
+        client = Redis.from_url(server.url)
+        publisher = InlinePublisher(client, settings)
+        monkeypatch.setattr(*broken[layer])
+        owners = {"agent:ann": Profile(name="Ann")}
+        with TickLoop(run="faults", owners=owners, settings=settings) as loop:
+            loop._loop.collector._publish = publisher.publish
+            with loop.next_tick():
+                loop.request("plan", "agent:ann")
+            for _ in range(4):  # hints that are repeated
+                publisher.publish([item.job for item in loop.state.open.values()])
+            store = loop.ledger.store
+            states = {client.hget(store.job_key(key.decode()), "state") for key in client.smembers(store.key("jobs"))}
+        publisher.close()
+        client.close()
+        assert (states, endpoint.stats().requests) == ({b"staged"}, 1)

@@ -35,7 +35,7 @@ OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben",
 
 def think(tmp_path: Path, client: Redis, run: str, url: str, **settings: object) -> Counter[tuple[str, str, int]]:
     """Ask for a plan of everybody, in one process; the ends by source, failure and attempts' calls."""
-    kept = Settings(
+    kept = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
         limit_tokens=10_000_000,
@@ -95,7 +95,7 @@ def test_the_next_run_finds_a_server_that_was_down(
     """Real workers, a real server process: down in the first run and in the second, up in the third."""
     monkeypatch.setattr(readiness, "OWN", 120.0)
     port = free_ports()
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=tmp_path,
         redis_url=valkey.url,
         workers=2,

@@ -40,7 +40,7 @@ def test_every_behaviour_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("one", ALL.values(), ids=[*ALL])
 def test_a_job_comes_to_what_its_endpoint_deserves(one: Behaviour, endpoint: ManyWays, tmp_path: Path) -> None:
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
         base_url=endpoint.url(one.name),

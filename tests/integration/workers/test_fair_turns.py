@@ -27,7 +27,7 @@ def jobs(run: str, count: int, kind: str = "reflect") -> list[Job]:
 
 
 def publish(settings: Settings, run: str, count: int, share: int = 1) -> None:
-    publisher = Publisher(settings.model_copy(update={"worker_share": share}))
+    publisher = Publisher(settings.changed(worker_share=share))
     assert publisher.publish(jobs(run, count)) == count
     publisher.close()
 

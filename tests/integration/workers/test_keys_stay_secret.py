@@ -97,23 +97,27 @@ def configured(port: int) -> str:
     """One key comes from the file, one from the environment, and one is user and password of a URL."""
     address = f"127.0.0.1:{port}/v1"
     return f"""
-        tiers = {{ routine = "plan" }}
+        [budget]
         limit_tokens = 1000000
+        [memory]
         reflection_interval = 60
+        [jobs]
         act_interval = 20
+        [model]
+        tiers = {{ routine = "plan" }}
         capture = true
-        [endpoints.of_file]
+        [model.endpoints.of_file]
         base_url = "http://{address}"
         api_key = "{BY_FILE}"
-        [endpoints.of_environment]
+        [model.endpoints.of_environment]
         base_url = "http://{address}"
-        [endpoints.of_url]
+        [model.endpoints.of_url]
         base_url = "http://someone:{PASSWORD}@{address}"
-        [models]
+        [model.models]
         plan = {{ endpoint = "of_file", model = "plan" }}
         act = {{ endpoint = "of_url", model = "act" }}
         reflect = {{ endpoint = "of_environment", model = "reflect" }}
-        [kind_tiers]
+        [model.kind_tiers]
         act = {{ routine = "act" }}
         reflect = {{ routine = "reflect" }}
     """.replace("\n        ", "\n")

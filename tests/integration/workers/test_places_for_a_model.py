@@ -23,7 +23,7 @@ RUN = "town"
 def test_waiting_for_a_rate_limit_takes_no_slot_from_what_asks_no_model(tmp_path: Path, eventually: Eventually) -> None:
     """Two places for a model, and six plans for an endpoint that takes one in half a minute."""
     with FakeEndpoint() as endpoint:
-        settings = Settings(
+        settings = Settings.tuned(
             data_dir=tmp_path / "data",
             workers=1,
             concurrency=2,

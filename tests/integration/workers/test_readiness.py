@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cogitate import ConfigurationError, Profile, Settings, TickLoop
+from cogitate import Profile, Settings, TickLoop
+from cogitate.errors import ConfigurationError
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.ledger.trial_hints import trial_hints
 from cogitate.tasks import registry
@@ -34,7 +35,7 @@ class Dream(Prune):
     order = 91
     latency = 3
 
-cogitate.register(Dream())
+cogitate.kinds.register(Dream())
 """
 SCRIPT = """
 from pathlib import Path

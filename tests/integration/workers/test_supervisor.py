@@ -58,6 +58,10 @@ def ready(valkey: EmbeddedServer, eventually: Callable[..., None]) -> Callable[[
 def test_a_dead_worker_is_replaced_and_all_end_with_the_pool(
     settings: Settings, eventually: Callable[..., None], ready: Callable[[], None]
 ) -> None:
+    before = settings.data_dir / "worker-1.log"
+    before.parent.mkdir(parents=True, exist_ok=True)
+    before.touch(mode=0o644)
+    before.chmod(0o644)
     with capture_logs() as logs, WorkerPool(settings, 2) as pool:
         eventually(lambda: len(pool.pids()) == 2, "two workers")
         ready()
@@ -68,7 +72,7 @@ def test_a_dead_worker_is_replaced_and_all_end_with_the_pool(
         last = pool.pids()
     assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["worker.restarted"]
     assert not any(alive(pid) for pid in [*first, *last])
-    assert pool.log_file(1).exists()
+    assert [pool.log_file(number).stat().st_mode & 0o777 for number in (1, 2)] == [0o600, 0o600]
 
 
 def test_a_worker_that_keeps_dying_is_given_up(

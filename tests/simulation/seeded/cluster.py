@@ -49,7 +49,6 @@ class Cluster:
         self.tokens: dict[str, dict[str, int]] = {}  # of each job: token -> the number of its attempt
         self.over: set[str] = set()  # tokens of attempts that settle or whose lease has run out
         self.staged: set[str] = set()  # jobs
-        self.fallbacks = 0  # of workers that hosts have taken
         self._states = JobStates(server.plain)
         self._hosts: list[HostProcess] = []
         self._workers: list[WorkerProcess] = []
@@ -161,14 +160,6 @@ class Cluster:
     def heuristic_seconds(self) -> float:
         """Return how long a heuristic takes that a host computes in its idle time."""
         return self._draw.choice((0.0, 0.1, 0.7))
-
-    def fallback_seconds(self) -> float:
-        """Return how long after its claim a worker stages a job's fallback."""
-        return self._draw.choice((0.0, 0.1, 1.0))
-
-    def is_of_other_code(self) -> bool:
-        """Return whether a worker that begins makes other fallbacks than hosts would."""
-        return self._draw.random() < 0.15
 
     def _is_calm(self) -> bool:
         if self._over:

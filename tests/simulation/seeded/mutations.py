@@ -6,7 +6,6 @@ One is a text that takes the place of another in a script, or a function that ta
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -29,27 +28,24 @@ import cogitate.tasks.kind
 import cogitate.tasks.long_term
 import cogitate.tasks.recount
 import tests.simulation.seeded.model
-from cogitate.memory.effects import Effect
 from cogitate.memory.policies.window import buffer
 from cogitate.memory.seal import Seal
+from cogitate.scheduler.engine.admitting import Admitting
+from cogitate.scheduler.engine.answer_times import AnswerTimes
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.corrections import Corrections
-from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.late_answers import LateAnswers
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.retention import Retention
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.intake.fallbacks import Fallbacks
-from cogitate.scheduler.intake.kind_effects import KindEffects
 from cogitate.scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
 from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.ledger.answers import Advanced
-from cogitate.scheduler.ledger.claims import Result
 from cogitate.scheduler.ledger.ledger import Commit, HostLedger
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.loop import RunLoop
 from cogitate.scheduler.tick.result_collector import Hints
-from cogitate.tasks.job import Cost, Job
+from cogitate.tasks.job import Cost
 from cogitate.tasks.shown import everything
 from cogitate.tasks.summarise import Summarise
 from tests.simulation.seeded.actors import current
@@ -160,20 +156,20 @@ def retries_seen_by_admission() -> AbstractContextManager[Any]:
 
 def reservation_shrunk_at_settle() -> AbstractContextManager[Any]:
     """Admission sees what the ledger holds now, not what the journal says."""
-    decide = RunEngine._decide
+    decide = Admitting._decide
 
-    def changed(self: RunEngine, *rest: Any, **more: Any) -> Any:
+    def changed(self: Admitting, *rest: Any, **more: Any) -> Any:
         actor = current()
         if actor is not None:
             client = actor.process._cluster.server.plain  # type: ignore[attr-defined]
-            store = RunStore.open(client, self.state.run)
-            for field in list(self.state.view.held):
+            store = RunStore.open(client, self._state.run)
+            for field in list(self._state.view.held):
                 window, scope, unit = field.split("|")
                 told = client.hmget(store.window_key(window), f"{scope}|{unit}|reserved", f"{scope}|{unit}|spent")
-                self.state.view.held[field] = sum(int(amount or 0) for amount in told)
+                self._state.view.held[field] = sum(int(amount or 0) for amount in told)
         return decide(self, *rest, **more)
 
-    return patch.object(RunEngine, "_decide", changed)
+    return patch.object(Admitting, "_decide", changed)
 
 
 def leases_by_wall_clock() -> AbstractContextManager[Any]:
@@ -273,13 +269,13 @@ def answers_forgotten() -> AbstractContextManager[Any]:
 
 def guesses_unjournalled() -> AbstractContextManager[Any]:
     """A job that ends late counts as slow at once, and the journal has nothing of it."""
-    learn = RunEngine._learn_overdue
+    learn = AnswerTimes._learn_overdue
 
-    def changed(self: RunEngine, *facts: Any) -> tuple[()]:
+    def changed(self: AnswerTimes, *facts: Any) -> tuple[()]:
         learn(self, *facts)
         return ()
 
-    return patch.object(RunEngine, "_learn_overdue", changed)
+    return patch.object(AnswerTimes, "_learn_overdue", changed)
 
 
 def times_taken_again() -> AbstractContextManager[Any]:
@@ -301,7 +297,7 @@ def idle_heuristics_of_later_entries() -> AbstractContextManager[Any]:
     return patch.object(RunState, "without_model", changed)
 
 
-def fallbacks_before_answers() -> AbstractContextManager[Any]:
+def heuristics_before_answers() -> AbstractContextManager[Any]:
     """A heuristic that was computed in idle time is applied although an answer has come since."""
     close = cogitate.scheduler.engine.boundary.close_due
 
@@ -313,59 +309,6 @@ def fallbacks_before_answers() -> AbstractContextManager[Any]:
         return close(chosen, *rest, made_ahead=made_ahead, **more)
 
     return patch.object(cogitate.scheduler.engine.engine, "close_due", changed)
-
-
-def fallbacks_as_answers() -> AbstractContextManager[Any]:
-    """A fallback that a worker has staged counts as its job's answer, as if nothing had gone wrong."""
-    close = cogitate.scheduler.engine.boundary.close_due
-
-    def changed(rows: Any, *rest: Any, made_ahead: Any, **more: Any) -> Any:
-        fallbacks = {row.key: made_ahead(row) for row in rows if row.fallback}
-        chosen = [
-            row._replace(state="staged", result=Result(effects=made.effects, source="heuristic"))
-            if (made := fallbacks.get(row.key)) is not None
-            else row
-            for row in rows
-        ]
-        return close(chosen, *rest, made_ahead=made_ahead, **more)
-
-    return patch.object(cogitate.scheduler.engine.engine, "close_due", changed)
-
-
-def fallbacks_of_other_code() -> AbstractContextManager[Any]:
-    """A host applies what a worker of other code has staged."""
-
-    def changed(self: Fallbacks, key: Any, raw: bytes) -> Any:
-        return KindEffects(msgspec.json.decode(raw, type=StagedEffects).effects) if raw else None
-
-    return patch.object(Fallbacks, "read", changed)
-
-
-class StagedEffects(msgspec.Struct):
-    """A fallback, whoever made it."""
-
-    effects: tuple[Effect, ...]
-
-
-@contextmanager
-def fallbacks_of_later_entries() -> Iterator[None]:
-    """A worker computes fallbacks from what there is at its claim, not from what its job read at admission."""
-    build, make = cogitate.tasks.kind.build_case, Fallbacks.make
-    found: dict[str, Any] = {}
-
-    def building(job: Job, *rest: Any) -> Any:
-        reads = tuple(msgspec.structs.replace(one, upto=sys.maxsize) for one in job.reads)
-        found[job.id] = build(msgspec.structs.replace(job, reads=reads), *rest)
-        return build(job, *rest)
-
-    def making(self: Fallbacks, kind: Any, case: Any) -> bytes:
-        return make(self, kind, found[case.job.id])
-
-    with (
-        patch.object(cogitate.scheduler.ledger.claims, "build_case", building),
-        patch.object(Fallbacks, "make", making),
-    ):
-        yield
 
 
 def replies_unread() -> AbstractContextManager[Any]:
@@ -458,11 +401,7 @@ MUTATIONS: dict[str, Mutation] = {
     "an answer is timed again": times_taken_again,
     "a guess is not journalled": guesses_unjournalled,
     "an idle heuristic reads later entries": idle_heuristics_of_later_entries,
-    "a fallback replaces an answer": fallbacks_before_answers,
-    "a staged fallback counts as the answer": fallbacks_as_answers,
-    "a fallback of other code is applied": fallbacks_of_other_code,
-    "a staged fallback reads later entries": fallbacks_of_later_entries,
-    "a fallback outlives its job": script("fallback", ("if state ~= 'open' or running ~= token then return 0 end", "")),
+    "an idle heuristic replaces an answer": heuristics_before_answers,
     "an unread reply counts as read": replies_unread,
     "a seal is of more than there is": seals_that_only_grow,
     "what was not shown is archived": unseen_entries_archived,
@@ -489,8 +428,6 @@ FOCUS: dict[str, tuple[str, ...]] = {
     "a guess is not journalled": ("request slow",),
     "host steps have no sequence": ("server restarted", "broker wiped"),
     "an idle heuristic reads later entries": ("request slow",),
-    "a staged fallback reads later entries": ("request slow", "message delayed"),
-    "a fallback of other code is applied": ("request slow",),
     "leases follow the wall clock": ("wall clock jumped",),
     "a fenced host gives signs of life": ("host stopped", "second host"),
     "any attempt may settle": ("worker stopped",),
@@ -511,11 +448,6 @@ def _paced(scene: Scene) -> bool:
     return scene.settings.tick_rate is not None
 
 
-def _stages(scene: Scene) -> bool:
-    """Return whether the workers of a scene stage fallbacks."""
-    return scene.settings.stage_fallbacks and scene.settings.llm == "openai"
-
-
 #: Bugs that not every scene can show, and the scenes that can.
 WANTED: dict[str, Callable[[Scene], bool]] = {
     "latencies are forgotten on resume": _adapts,
@@ -523,8 +455,4 @@ WANTED: dict[str, Callable[[Scene], bool]] = {
     "a guess is not journalled": _adapts,
     "what an answer used is forgotten on resume": _adapts,  # answers seldom wait for fixed due ticks
     "an idle heuristic reads later entries": _paced,
-    "a staged fallback counts as the answer": _stages,
-    "a fallback of other code is applied": _stages,
-    "a staged fallback reads later entries": _stages,
-    "a fallback outlives its job": _stages,
 }

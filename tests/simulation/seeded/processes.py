@@ -12,7 +12,6 @@ from redis.exceptions import RedisError
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.open_jobs import OpenJob
-from cogitate.scheduler.intake.fallbacks import Fallbacks
 from cogitate.scheduler.intake.kind_effects import KindEffects
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.answers import Collected
@@ -22,10 +21,7 @@ from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.presence import SIGNS_A_LEASE
 from cogitate.scheduler.tick.result_collector import Leases, ResultCollector
-from cogitate.tasks.job import Cost, JobKey
-from cogitate.tasks.kind import Case, Kind
-from cogitate.tasks.registry import kinds
-from cogitate.workers.jobs.fallbacks import FallbackStaging, needs_fallback
+from cogitate.tasks.job import Cost
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.runner import Runner
 from tests.simulation.seeded.actors import NEVER, Actor, Process, current
@@ -93,7 +89,7 @@ class HostProcess(Process):
             ticks=scene.ticks,
             start_minute=scene.start,
             event_types=world.event_types,
-            resume=resume,
+            exist="resume" if resume else "create",
             inline=True,
             client=cluster.client,
         )
@@ -103,14 +99,13 @@ class HostProcess(Process):
             apply=settings.apply,
             wait=settings.wait_seconds(),
             lease=LEASE,
-            hint_interval=settings.hint_interval,
+            hint_interval=settings.tuning.hint_interval,
             pace=loop._loop.pace,
             awaited=loop.state.latencies.awaited,
             clock=cluster.clock,
         )
         waiting._leases = WatchedLeases(cluster)
         loop._loop.collector = waiting
-        loop._loop.engine._fallbacks = CountedFallbacks(cluster)
         self._take_time_for_heuristics(loop)
         if settings.tick_rate is not None:
             loop._loop._send_commit = lambda commit: Meanwhile(self, commit)
@@ -254,8 +249,7 @@ class WorkerProcess(Process):
         self._claims.cluster = cluster
         beat = SimulatedHeartbeat(self, self._claims, cluster)
         settings = cluster.scene.settings
-        staging = SimulatedStaging(self, self._claims, cluster) if settings.stage_fallbacks else None
-        self._runner = Runner(cluster.client, self._claims, beat, settings, fallbacks=staging)
+        self._runner = Runner(cluster.client, self._claims, beat, settings)
         for _ in range(2):
             self.spawn(self._work)
 
@@ -276,49 +270,6 @@ class WorkerProcess(Process):
                     continue  # its message is gone; the host repeats it
         except Exception as error:
             self._cluster.broken = error
-
-
-class SimulatedStaging(FallbackStaging):
-    """Stages the fallbacks of one worker at any time after its claims, also when the job is settled or over."""
-
-    def __init__(self, process: WorkerProcess, claims: Claims, cluster: Cluster) -> None:
-        super().__init__(claims)
-        self._process = process
-        self._cluster = cluster
-        if cluster.is_of_other_code():
-            self._fallbacks = OtherCode(kinds())
-
-    @contextmanager
-    def of(self, claim: Claim) -> Iterator[None]:
-        if needs_fallback(claim):
-            self._process.spawn(lambda: self._stage_later(claim))
-        yield
-
-    def _stage_later(self, claim: Claim) -> None:
-        actor = current()
-        assert actor is not None
-        actor.sleep(self._cluster.fallback_seconds())
-        self.stage(claim)
-
-
-class CountedFallbacks(Fallbacks):
-    """The fallbacks that hosts take, counted."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        super().__init__(kinds())
-        self._cluster = cluster
-
-    def read(self, key: JobKey, raw: bytes) -> KindEffects | None:
-        found = super().read(key, raw)
-        self._cluster.fallbacks += found is not None
-        return found
-
-
-class OtherCode(Fallbacks):
-    """Makes other fallbacks than the hosts would."""
-
-    def make(self, kind: Kind, case: Case) -> bytes:
-        return b'{"code": "other", "effects": []}'
 
 
 class SimulatedHeartbeat(Heartbeat):

@@ -63,7 +63,7 @@ def story_scene(number: int) -> Scene:
     """Return an evening and a night of the story, under the settings of one of the scenes."""
     usual = scene_of(number)
     changed = {"policies": dict(sorted(POLICIES.items())), "cells": 3, "token_limit": 300, "max_observations": 30}
-    settings = Settings(**(usual.settings.model_dump(exclude_unset=True) | changed))
+    settings = usual.settings.changed(**changed)
     return replace(usual, settings=settings, story=True, start=STORY_START)
 
 
@@ -121,7 +121,6 @@ def scene_of(number: int) -> Scene:
         "hint_interval": HINTS,
         "tick_rate": None if number % 2 else PACE,
         "collect_garbage": "python",  # idle time is simulated, and a collection of all that tests have left is not
-        "stage_fallbacks": number % 3 != 1,
     }
     if chosen["tick_rate"] is not None:
         chosen["adaptive_latency"] = False
@@ -131,6 +130,6 @@ def scene_of(number: int) -> Scene:
     return Scene(
         number=number,
         ticks=_ticks(asks=asks, wait=chosen["wait"], apply=chosen["apply"]) + (MORE if adapts else 0),
-        settings=Settings(**chosen),
+        settings=Settings.tuned(**chosen),
         patient=patient,
     )

@@ -42,7 +42,6 @@ class Trial(NamedTuple):
     steps: int
     coverage: Coverage
     forced: int  # jobs that ended dead, failed or late
-    fallbacks: int  # of workers that hosts have taken
 
 
 def any_scene(scene: Scene) -> bool:
@@ -98,7 +97,7 @@ class Trials:
                 raise Broken(f"the digest is {digest}, of the undisturbed run {expected}")
         self._check_size(cluster, lines)
         forced = sum(end.reason in FORCED for _, end in ends)
-        return Trial(seed, digest, cluster.steps, cluster.coverage, forced, cluster.fallbacks)
+        return Trial(seed, digest, cluster.steps, cluster.coverage, forced)
 
     def _undisturbed(self, cluster: Cluster, ends: Ends, times: Times) -> str:
         key = (cluster.scene.number, cluster.scene.story, ends, times)

@@ -78,7 +78,7 @@ def times_of(lines: Iterable[ReadLine]) -> Times:
 def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = ()) -> str:
     """Return the digest of that run. `client` is of an empty database."""
     world = world_of(scene)
-    settings = scene.settings.model_copy(update={"wait": 0.0, "lease": 1e9, "tick_rate": None})
+    settings = scene.settings.changed(wait=0.0, lease=1e9, tick_rate=None)
     loop = TickLoop(
         run=RUN,
         owners=world.owners(),

@@ -81,7 +81,7 @@ class World:
             loop.request(draw.choice(("prune", "summarise")), draw.choice(AGENTS))
         if self._plans and draw.random() < 0.5:
             owner, item = self._plans.pop(0)
-            loop.ask(SetPlanStatus(owner=owner, item=item, status="active", expects="pending"))
+            loop.apply(SetPlanStatus(owner=owner, item=item, status="active", expects="pending"))
         if tick.number % 6 == 0:
             loop.checkpoint(self.dump())
 
@@ -146,7 +146,7 @@ class StoryWorld(Story):
                 SimulatedTime.sleep(TURN)
             hand_on(loop, report)
         for effect in self.take_effects():
-            loop.ask(effect)
+            loop.apply(effect)
         if told is not None or tick.number % 3 == 0:
             loop.checkpoint(self.dump())
 

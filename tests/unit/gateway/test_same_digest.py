@@ -39,7 +39,7 @@ def straight() -> tuple[str, list[Any]]:
 def test_a_block_of_the_hosts_own(straight: tuple[str, list[Any]]) -> None:
     with opened() as loop:
         while not loop.over:
-            with loop.tick() as tick:
+            with loop.next_tick() as tick:
                 live(loop, tick)
     assert loop.digest == straight[0]
 

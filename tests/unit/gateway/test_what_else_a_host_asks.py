@@ -15,7 +15,8 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import MemoryView, Scored
+from cogitate import MemoryView
+from cogitate.memory import Scored
 from cogitate.scheduler.inspection.audit.audit import audit
 from tests.gateway_client import Client, Served, serving
 from tests.unit.gateway.village_case import ADA, BEN, OPEN, STATEMENT, turn

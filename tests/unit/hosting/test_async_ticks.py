@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from cogitate import LedgerError, TickLoop
+from cogitate import TickLoop
+from cogitate.errors import LedgerError
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.steering.operators import ask
@@ -22,7 +23,7 @@ def ours() -> list[str]:
 
 def resumed_digest(loops: Loops, left: TickLoop) -> str:
     """The digest of a run that another host takes to its end."""
-    with opened(loops, client=left.ledger.client, owners={}, resume=True) as loop:
+    with opened(loops, client=left.ledger.client, owners={}, exist="resume") as loop:
         for tick in loop:
             live(loop, tick)
     assert audit(loop.ledger.client, "test") == []

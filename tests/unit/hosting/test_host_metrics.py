@@ -35,7 +35,7 @@ def test_the_failure_of_a_job_is_one_of_few_words(end: Any, failure: str, label:
     key = JobKey(1, "plan", "agent:ada", 0, 0)
     core = SimpleNamespace(ended=[Ended(key=key, end=end)], decided=[])
     notes = [EndNote(key=key, source="heuristic", failure=failure)]
-    outcome: Any = SimpleNamespace(core=core, notes=notes)
+    outcome: Any = SimpleNamespace(core=core, notes=SimpleNamespace(ended=notes))
     metrics.committed(1, outcome, 0.001)
     labels = {
         sample.labels["failure"]

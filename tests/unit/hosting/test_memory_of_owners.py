@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import Character, Event, InputError, MemoryView, Profile, SetCharacter, TickLoop, UsageError
+from cogitate import Event, MemoryView, Profile, TickLoop
+from cogitate.effects import Character, SetCharacter
+from cogitate.errors import InputError, UsageError
 from cogitate.memory.effects import Append
 from cogitate.memory.entry import Entry
 from cogitate.memory.retrieval.profiles import ProfileChoice
@@ -71,7 +73,7 @@ def test_ticks_that_are_handed_over_again_show_the_last_committed_one(cogitate_l
         return shown
 
     live(cogitate_loop(owners=OWNERS, ticks=3, client=client))
-    assert live(cogitate_loop(owners={}, ticks=4, client=client, resume=True)) == [
+    assert live(cogitate_loop(owners={}, ticks=4, client=client, exist="resume")) == [
         (True, 3, 3),
         (True, 3, 3),
         (False, 4, 3),
@@ -93,7 +95,7 @@ def village_day(loop: TickLoop, read: Callable[[TickLoop], object]) -> str:
     with loop:
         for tick in loop:
             if tick.number == 1:
-                loop.ask(SetCharacter(ADA, Character(names=("Ben",), relationships={"Ben Cole": "a friend"})))
+                loop.apply(SetCharacter(ADA, Character(names=("Ben",), relationships={"Ben Cole": "a friend"})))
             if tick.minute // 60 % 4 == 2:  # an hour's talk, then three hours of silence
                 speaker, text = (ADA, BEN)[tick.number % 2], f"I counted {tick.minute} sheep at the market today."
                 for owner in (ADA, BEN):
@@ -203,7 +205,7 @@ def quoting() -> list[str]:
 def test_worker_and_host_recall_by_the_profile_of_the_run(
     cogitate_loop: Loops, quoting: list[str], settings: dict[str, Any], found: str
 ) -> None:
-    loop = cogitate_loop(owners=OWNERS, ticks=60, settings=PinnedSettings(**settings))
+    loop = cogitate_loop(owners=OWNERS, ticks=60, settings=PinnedSettings.tuned(**settings))
     for tick in loop:
         for number, (text, rating) in enumerate((("I baked bread.", 1), ("A wolf came.", 10), ("Rain.", 1))):
             if tick.number == 10 + number:
@@ -224,13 +226,15 @@ def test_a_run_keeps_its_profile(cogitate_loop: Loops) -> None:
         owners=OWNERS,
         ticks=5,
         client=client,
-        settings=PinnedSettings(retrieval=choice, kind_retrieval={"plan": "spec"}),
+        settings=PinnedSettings.tuned(retrieval=choice, kind_retrieval={"plan": "spec"}),
     )
     for _ in first:
         first.checkpoint(b"")
-    resumed = cogitate_loop(owners={}, ticks=9, client=client, resume=True, settings=PinnedSettings(retrieval="spec"))
+    resumed = cogitate_loop(
+        owners={}, ticks=9, client=client, exist="resume", settings=PinnedSettings(retrieval="spec")
+    )
     for _ in resumed:
         resumed.event(ADA, Event(kind="discussion_statement", text="It rains.", speaker=BEN))
     assert resumed.settings.retrieval == resumed.state.facts.retrieval == choice
-    assert resumed.settings.kind_retrieval == resumed.state.facts.kind_retrieval == {"plan": "spec"}
+    assert resumed.settings.tuning.kind_retrieval == resumed.state.facts.kind_retrieval == {"plan": "spec"}
     assert [part.name for part in resumed.memory(ADA).recall("rain")[0].parts] == ["importance", "recency"]

@@ -17,8 +17,10 @@ from mesa.examples.advanced.epstein_civil_violence.model import EpsteinCivilViol
 from mesa.examples.basic.boltzmann_wealth_model.model import BoltzmannWealth
 from mesa.examples.basic.schelling.model import Schelling
 
-from cogitate import ConfigurationError, InputError, Observation, Profile, TickLoop, UsageError, register
+from cogitate import Observation, Profile, TickLoop
+from cogitate.errors import ConfigurationError, InputError, UsageError
 from cogitate.hosting import open_loop
+from cogitate.kinds import register
 from cogitate.memory.effects import Tell
 from cogitate.mesa import Minds, think
 from cogitate.scheduler.config.settings import PinnedSettings

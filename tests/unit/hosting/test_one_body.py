@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cogitate import Location, Observation, Profile, TickLoop, UsageError
+from cogitate import Location, Observation, Profile, TickLoop
+from cogitate.errors import UsageError
 from cogitate.scheduler.config.settings import PinnedSettings
 from tests.unit.hosting.short_loop_case import LAST, Loops, opened
 
@@ -23,13 +24,13 @@ def nested(loop: TickLoop) -> None:
 
 
 def in_a_block(loop: TickLoop) -> None:
-    with loop.tick():
+    with loop.next_tick():
         next(iter(loop))
 
 
 def block_in_a_body(loop: TickLoop) -> None:
     for _ in loop:
-        with loop.tick():
+        with loop.next_tick():
             pass
 
 
@@ -45,7 +46,7 @@ def test_whoever_has_broken_off_goes_on_with_any_other_iterator(cogitate_loop: L
         seen.append(tick.number)
         break
     seen += [next(iter(loop)).number, next(iter(loop)).number]
-    with loop.tick() as tick:
+    with loop.next_tick() as tick:
         seen.append(tick.number)
     seen += [tick.number for tick in loop]
     assert seen == list(range(1, LAST + 1))

@@ -45,7 +45,7 @@ def plain(loop: TickLoop) -> None:
 def blocks(loop: TickLoop) -> None:
     with loop:
         while not loop.over:
-            with loop.tick() as tick:
+            with loop.next_tick() as tick:
                 live(loop, tick)
 
 
@@ -74,7 +74,7 @@ def all_three(loop: TickLoop) -> None:
                 break
         asyncio.run(some())
         while not loop.over:
-            with loop.tick() as tick:
+            with loop.next_tick() as tick:
                 live(loop, tick)
 
 

@@ -10,7 +10,8 @@ import pytest
 from fakeredis import FakeRedis
 
 import cogitate
-from cogitate import ConfigurationError, Profile, RunExists, TickLoop
+from cogitate import Profile, TickLoop
+from cogitate.errors import ConfigurationError, RunExists
 from cogitate.hosting import open_loop
 from cogitate.scheduler.config.settings import PinnedSettings
 
@@ -31,7 +32,7 @@ def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeRedis:
 
 def test_a_run_is_created_refused_resumed_and_replaced(redis: FakeRedis, tmp_path: Path) -> None:
     settings = PinnedSettings(data_dir=tmp_path)
-    with cogitate.open("village", OWNERS, settings=settings) as loop, loop.tick():
+    with cogitate.open("village", OWNERS, settings=settings) as loop, loop.next_tick():
         pass
     with pytest.raises(RunExists, match="village"):
         cogitate.open("village", OWNERS, settings=settings)
@@ -62,5 +63,5 @@ def test_seconds_that_no_tick_has_are_refused(seconds: Any) -> None:
 
 @pytest.mark.parametrize("exist", ["refuse", "", None])
 def test_ways_that_do_not_exist_are_refused_with_those_that_do(exist: Any) -> None:
-    with pytest.raises(ConfigurationError, match='"create", "resume" and "replace"'):
+    with pytest.raises(ConfigurationError, match='"create", "resume" or "replace"'):
         cogitate.open("village", OWNERS, exist=exist)

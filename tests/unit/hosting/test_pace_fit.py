@@ -16,7 +16,7 @@ MODEL = "default"
 
 
 def settings_of(**changed: Any) -> Settings:
-    return Settings(**({"llm": "openai", "limit_tokens": 1_000, "tick_rate": 20.0} | changed))
+    return Settings.tuned(**({"llm": "openai", "limit_tokens": 1_000, "tick_rate": 20.0} | changed))
 
 
 def fits(settings: Settings, seconds: float | None, rate: float = 20.0, agents: int = 25) -> dict[str, KindFit]:

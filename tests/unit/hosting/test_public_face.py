@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
@@ -14,107 +15,92 @@ import pytest
 import structlog
 
 import cogitate
-from cogitate import InputError, Profile, Settings, TickLoop
+from cogitate import Profile, Settings, TickLoop
+from cogitate.errors import InputError
 from tests.repository import ROOT
 
 NAMES = [
-    "AdvanceCursor",
-    "Append",
-    "Archive",
-    "Case",
     "Change",
-    "Character",
     "CogitateError",
-    "ConfigurationError",
-    "Constraint",
-    "Conversation",
-    "CurrentPlan",
-    "MemoryView",
-    "Relationship",
-    "ScorePart",
-    "Scored",
-    "Effect",
-    "Entry",
     "Event",
     "EventRule",
-    "Fenced",
-    "InputError",
     "JobEnd",
-    "JournalError",
-    "Kind",
-    "KindError",
-    "LedgerError",
-    "LedgerUnavailable",
     "Location",
-    "MarkAccessed",
-    "Meter",
-    "Moment",
-    "NewerSchema",
+    "MemoryView",
     "Observation",
-    "PlanItem",
     "Profile",
-    "Prompt",
-    "ReplaceSummary",
-    "Request",
-    "RunAltered",
-    "RunExists",
-    "RunHeld",
-    "RunMissing",
-    "RunRolledBack",
-    "RunUnreadable",
-    "SetCharacter",
-    "SetCounter",
-    "SetPlanStatus",
     "Settings",
-    "Tell",
-    "TemplateError",
     "Tick",
     "TickLoop",
-    "UnknownKind",
-    "UsageError",
-    "WorldDiverged",
+    "__version__",
     "daily",
     "drawn",
     "every",
     "kind",
     "newest",
     "open",
-    "register",
 ]
+MODULES = (cogitate.effects, cogitate.errors, cogitate.kinds, cogitate.memory)
+PLACES = {name: cogitate for name in NAMES if name != "__version__"}
+PLACES |= {name: module for module in MODULES for name in module.__all__ if name not in NAMES}
 
 
-def test_hosts_may_import_these_names_and_no_others() -> None:
+def test_the_root_has_these_names_and_no_others() -> None:
     assert sorted(cogitate.__all__) == sorted(NAMES)
     assert all(hasattr(cogitate, name) for name in NAMES)
     modules = {name for name, value in vars(cogitate).items() if isinstance(value, ModuleType)}  # such as `mesa`
     public = {name for name in vars(cogitate) if not name.startswith(("_", "@"))}  # "@…": pytest's own, at times
-    assert public - modules == set(NAMES)
+    assert public - modules <= {*NAMES, "app"}
+
+
+@pytest.mark.parametrize("name", [name for name, module in PLACES.items() if module is not cogitate])
+def test_the_root_says_where_a_name_of_another_module_is(name: str) -> None:
+    place = PLACES[name].__name__
+    with pytest.raises(ImportError, match=f"cogitate has no {name}: import it from {re.escape(place)}$"):
+        getattr(cogitate, name)
+
+
+def test_an_import_of_a_moved_name_says_where_it_is() -> None:
+    with pytest.raises(ImportError, match=r"import it from cogitate\.effects$"):
+        exec("from cogitate import Profile, Entry")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    for module in (cogitate, cogitate.memory):
+        assert not hasattr(module, "Entrance")
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert cogitate.__version__ == version("cogitate")
 
 
 def test_the_reference_describes_each_of_them_once() -> None:
     page = ROOT / "docs" / "reference" / "api.md"
-    assert sorted(re.findall(r"^::: cogitate\.(\w+)$", page.read_text(), flags=re.MULTILINE)) == sorted(NAMES)
+    described = re.findall(
+        r"^::: (cogitate(?:\.(?:effects|errors|kinds|memory))?\.\w+)$", page.read_text(), re.MULTILINE
+    )
+    assert sorted(described) == sorted(f"{module.__name__}.{name}" for name, module in PLACES.items())
 
 
 def test_the_package_is_marked_as_typed() -> None:
     assert (Path(cogitate.__file__).parent / "py.typed").is_file()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("Effect",)])
+@pytest.mark.parametrize("name", [name for name in PLACES if name != "Effect"])
 def test_every_name_says_what_it_is(name: str) -> None:
-    assert getattr(cogitate, name).__doc__
+    assert getattr(PLACES[name], name).__doc__
 
 
 def test_every_error_is_a_cogitate_error_and_what_it_was_before() -> None:
-    errors = {name: value for name in NAMES if isinstance(value := getattr(cogitate, name), type)}
-    errors = {name: error for name, error in errors.items() if issubclass(error, Exception)}
-    assert len(errors) >= 10
-    assert [name for name, error in errors.items() if not issubclass(error, cogitate.CogitateError)] == []
-    assert issubclass(cogitate.InputError, ValueError)
-    assert issubclass(cogitate.ConfigurationError, ValueError)
-    assert issubclass(cogitate.JournalError, ValueError)
-    assert issubclass(cogitate.LedgerError, RuntimeError)
-    assert issubclass(cogitate.WorldDiverged, RuntimeError)
+    found = [value for name, module in PLACES.items() if isinstance(value := getattr(module, name), type)]
+    listed = {getattr(cogitate.errors, name) for name in cogitate.errors.__all__}
+    assert {one for one in found if issubclass(one, Exception)} == listed
+    assert [error for error in listed if not issubclass(error, cogitate.CogitateError)] == []
+    assert issubclass(cogitate.errors.InputError, ValueError)
+    assert issubclass(cogitate.errors.ConfigurationError, ValueError)
+    assert issubclass(cogitate.errors.JournalError, ValueError)
+    assert issubclass(cogitate.errors.LedgerError, RuntimeError)
+    assert issubclass(cogitate.errors.WorldDiverged, RuntimeError)
 
 
 def test_the_reference_shows_the_errors_as_they_descend_from_each_other() -> None:
@@ -138,22 +124,35 @@ def test_the_reference_shows_the_errors_as_they_descend_from_each_other() -> Non
             parent,
             *_above(documented, parent),
         }
-    errors = {name for name in NAMES if name in known}
-    assert errors | {"NoSuchOwner", "SettingsRefused"} <= set(documented)
+    assert set(documented) == set(cogitate.errors.__all__)
+    drawn = re.findall(r"^[^\w\n]*((?:[A-Z]\w+, )*[A-Z]\w+)(?: +| \(.*|$)", cogitate.errors.__doc__ or "", re.MULTILINE)
+    assert set(cogitate.errors.__all__) <= {name for names in drawn for name in names.split(", ")}
 
 
 def _above(documented: dict[str, str], name: str) -> set[str]:
     return set() if documented[name] == name else {documented[name], *_above(documented, documented[name])}
 
 
-def test_importing_the_face_loads_no_celery_and_configures_no_logging() -> None:
+@pytest.mark.parametrize(
+    ("used", "unused"),
+    [
+        ("import cogitate", ("asyncio", "jinja2", "pydantic", "redis", "snowballstemmer", "structlog")),
+        (
+            "from cogitate import TickLoop",
+            ("celery", "flower", "openai", "snowballstemmer", "typer", "cogitate.simulation"),
+        ),
+    ],
+)
+def test_an_import_loads_nothing_that_a_host_does_not_use(used: str, unused: tuple[str, ...]) -> None:
     code = (
-        "import sys, structlog, cogitate;"
-        "loaded = [name for name in ('celery', 'flower', 'openai', 'cogitate.simulation.town.town', 'typer')"
-        " if name in sys.modules];"
-        "assert not loaded, loaded;"
-        "assert not structlog.is_configured()"
+        f"import sys; {used}; loaded = [name for name in {unused!r} if name in sys.modules]; assert not loaded, loaded"
     )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_a_loop_configures_no_logging() -> None:
+    code = "import structlog; from cogitate import TickLoop; assert not structlog.is_configured()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -196,7 +195,7 @@ def test_the_fixture_asks_no_model_whatever_file_and_environment_say(
         endpoint.setblocking(False)
         url = f"http://127.0.0.1:{endpoint.getsockname()[1]}/v1"
         (tmp_path / "cogitate.toml").write_text(
-            f'llm = "openai"\nlimit_tokens = 100000\nbase_url = "{url}"\nmorning = 60\n'
+            f'[model]\nllm = "openai"\nbase_url = "{url}"\n[budget]\nlimit_tokens = 100000\n[time]\nmorning = 60\n'
         )
         monkeypatch.chdir(tmp_path)
         for name, value in {"COGITATE_LLM": "openai", "COGITATE_LIMIT_USD": "1", "COGITATE_API_KEY": "key"}.items():
@@ -225,7 +224,7 @@ def test_a_loop_leaves_the_logging_of_its_host_alone(cogitate_loop: Callable[...
 
 
 def test_a_loop_refuses_a_name_that_no_run_can_have(cogitate_loop: Callable[..., TickLoop]) -> None:
-    with pytest.raises(cogitate.ConfigurationError, match="'a b' is not a run name"):
+    with pytest.raises(cogitate.errors.ConfigurationError, match="'a b' is not a run name"):
         cogitate_loop(run="a b")
 
 
@@ -245,7 +244,7 @@ def test_stop_commits_the_present_tick_and_leaves_a_run_that_goes_on(cogitate_lo
     assert loop.tick == 7
     client = loop.ledger.client
     assert client.hget(loop.ledger.store.key("state"), "status") == b"stopped"
-    resumed = cogitate_loop(owners={}, ticks=20, resume=True, client=client)
+    resumed = cogitate_loop(owners={}, ticks=20, exist="resume", client=client)
     for _ in resumed:
         pass
     straight = cogitate_loop(owners=owners, ticks=20)
@@ -271,5 +270,5 @@ def test_unknown_owners_and_kinds_are_named_and_nothing_is_lost(cogitate_loop: C
 def test_a_missing_template_folder_stops_a_run_at_its_start(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path
 ) -> None:
-    with pytest.raises(cogitate.TemplateError, match="nowhere"):
+    with pytest.raises(cogitate.errors.TemplateError, match="nowhere"):
         cogitate_loop(settings=Settings(prompts=tmp_path / "nowhere"))

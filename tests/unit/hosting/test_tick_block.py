@@ -8,7 +8,8 @@ import pickle
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from cogitate import CogitateError, LedgerError, TickLoop, UsageError
+from cogitate import CogitateError, TickLoop
+from cogitate.errors import LedgerError, UsageError
 from cogitate.scheduler.inspection.audit.audit import audit
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened
 
@@ -22,7 +23,7 @@ def test_what_a_block_did_is_committed_at_its_end_the_last_one_too(cogitate_loop
     with opened(cogitate_loop) as loop:
         while not loop.over:
             before = loop.tick
-            with loop.tick() as tick:
+            with loop.next_tick() as tick:
                 assert tick.number == before + 1
                 assert committed(loop) == before
                 live(loop, tick)
@@ -36,17 +37,17 @@ def test_what_a_block_did_is_committed_at_its_end_the_last_one_too(cogitate_loop
 
 def test_a_block_that_fails_never_happened_and_the_run_goes_on_elsewhere(cogitate_loop: Loops) -> None:
     loop = opened(cogitate_loop)
-    with loop.tick() as tick:
+    with loop.next_tick() as tick:
         live(loop, tick)
-    with pytest.raises(ZeroDivisionError), loop.tick() as tick:
+    with pytest.raises(ZeroDivisionError), loop.next_tick() as tick:
         live(loop, tick._replace(minute=tick.minute // 0))
     assert loop.over
     assert committed(loop) == 1
-    with pytest.raises(LedgerError), loop.tick():
+    with pytest.raises(LedgerError), loop.next_tick():
         raise AssertionError("a loop that has failed opened a tick")
     loop.close()
     client = loop.ledger.client
-    with opened(cogitate_loop, client=client, owners={}, resume=True) as resumed:
+    with opened(cogitate_loop, client=client, owners={}, exist="resume") as resumed:
         for tick in resumed:
             if not tick.replayed or tick.number == 1:
                 live(resumed, tick)
@@ -61,17 +62,17 @@ def test_a_tick_that_cannot_be_committed_ends_the_loop(cogitate_loop: Loops, mon
         raise RedisConnectionError("gone")
 
     monkeypatch.setattr(loop.ledger, "advance", refuse)
-    with pytest.raises(RedisConnectionError), loop.tick() as tick:
+    with pytest.raises(RedisConnectionError), loop.next_tick() as tick:
         live(loop, tick)
     assert loop.over
-    with pytest.raises(LedgerError), loop.tick():
+    with pytest.raises(LedgerError), loop.next_tick():
         raise AssertionError("a loop that has failed opened a tick")
 
 
 def test_a_block_within_a_block_is_refused(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop) as loop:
-        with loop.tick() as tick:
-            with pytest.raises(UsageError, match="tick 1 is open"), loop.tick():
+        with loop.next_tick() as tick:
+            with pytest.raises(UsageError, match="tick 1 is open"), loop.next_tick():
                 raise AssertionError("a second tick was opened")
             live(loop, tick)
         assert loop.tick == 1
@@ -81,17 +82,17 @@ def test_a_run_that_is_over_is_told_before_and_refuses_another_tick(cogitate_loo
     with opened(cogitate_loop, ticks=2) as loop:
         for _ in range(2):
             assert not loop.over
-            with loop.tick():
+            with loop.next_tick():
                 pass
         assert loop.over
-        with pytest.raises(UsageError, match=r"over at tick 2: ask `loop\.over`"), loop.tick():
+        with pytest.raises(UsageError, match=r"over at tick 2: ask `loop\.over`"), loop.next_tick():
             raise AssertionError("a tick after the last one was opened")
 
 
 def test_stop_in_a_block_ends_the_run_with_it(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop) as loop:
         while not loop.over:
-            with loop.tick() as tick:
+            with loop.next_tick() as tick:
                 if tick.number == 3:
                     loop.stop()
     assert committed(loop) == 3
@@ -100,7 +101,7 @@ def test_stop_in_a_block_ends_the_run_with_it(cogitate_loop: Loops) -> None:
 
 def test_calls_between_two_blocks_are_refused(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop) as loop:
-        with loop.tick() as tick:
+        with loop.next_tick() as tick:
             live(loop, tick)
         with pytest.raises(UsageError):
             live(loop, tick)
@@ -109,15 +110,15 @@ def test_calls_between_two_blocks_are_refused(cogitate_loop: Loops) -> None:
 def test_a_resumed_host_gets_the_ticks_since_its_checkpoint_again(cogitate_loop: Loops) -> None:
     first = opened(cogitate_loop)
     for _ in range(3):
-        with first.tick() as tick:
+        with first.next_tick() as tick:
             live(first, tick)
             if tick.number == 1:
                 first.checkpoint(b"1")
     first.close()
-    with opened(cogitate_loop, client=first.ledger.client, owners={}, resume=True) as resumed:
+    with opened(cogitate_loop, client=first.ledger.client, owners={}, exist="resume") as resumed:
         seen = []
         while not resumed.over:
-            with resumed.tick() as tick:
+            with resumed.next_tick() as tick:
                 live(resumed, tick)
                 seen.append((tick.number, tick.replayed))
             with pytest.raises(CogitateError):
@@ -128,7 +129,7 @@ def test_a_resumed_host_gets_the_ticks_since_its_checkpoint_again(cogitate_loop:
 
 def test_the_number_of_a_tick_is_a_number_for_everybody_else(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop, ticks=2) as loop:
-        with loop.tick():
+        with loop.next_tick():
             pass
         assert json.dumps({"tick": loop.tick}) == '{"tick": 1}'
         assert type(pickle.loads(pickle.dumps(loop.tick))) is int  # noqa: S301

@@ -7,7 +7,8 @@ import random
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import ConfigurationError, TickLoop, WorldDiverged
+from cogitate import TickLoop
+from cogitate.errors import ConfigurationError, WorldDiverged
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from tests.unit.hosting.short_loop_case import LAST, Loops, opened
@@ -55,11 +56,11 @@ def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> Non
         if tick.number == 4:
             break
     loop.close()
-    resumed = opened(cogitate_loop, client=client, resume=True)
+    resumed = opened(cogitate_loop, client=client, exist="resume")
     with pytest.raises(WorldDiverged, match=r'world="present" to go on at tick 5 .* checkpoint of tick 2'):
         for _ in resumed:
             pass
-    again = opened(cogitate_loop, client=client, resume=True, world="present")
+    again = opened(cogitate_loop, client=client, exist="resume", world="present")
     assert (again.restored, again.checkpoint_tick) == (b"two", 2)
     assert drift(again, 1) == [5]
 
@@ -67,8 +68,8 @@ def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> Non
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"world": "past"}, "world='past' is none of"),
-        ({"world": "present"}, 'world="present" says how a run'),
+        ({"world": "past"}, "world='past' is invalid: give"),
+        ({"world": "present"}, 'world="present" is about a resumed run'),
         ({"world": "present", "exist": "replace"}, 'give exist="resume"'),
     ],
 )

@@ -27,9 +27,8 @@ def found(text: str, minute: int = 600, start: int = DAY, end: int = 2 * DAY) ->
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
+def test_what_is_to_be_done_is_told_as_a_plan(subtests: pytest.Subtests) -> None:
+    for text, what in [
         ("Party at 5 pm.", "Attend the party"),
         ("Party from 5 to 7 pm", "Attend the party"),
         ("On February 14th, 2023 a party at 5 pm", "Attend the party"),
@@ -59,10 +58,9 @@ def found(text: str, minute: int = 600, start: int = DAY, end: int = 2 * DAY) ->
         ("Come to the game at 5 pm", "Attend the game"),
         ("Встретить Анну в 17:00", "Встретить Анну"),
         ("Meet a b c d e f g h i j k l m n o p at 5 pm", "Meet a b c d e f g h i j k l m"),
-    ],
-)
-def test_what_is_to_be_done_is_told_as_a_plan(text: str, what: str) -> None:
-    assert found(text) == [("17:00", what, None)]
+    ]:
+        with subtests.test(text=text, what=what):
+            assert found(text) == [("17:00", what, None)]
 
 
 @pytest.mark.parametrize(

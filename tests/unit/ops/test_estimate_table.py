@@ -15,7 +15,7 @@ from cogitate.tasks.registry import kinds
 
 
 def estimated(agents: int, days: int, **over: object) -> tuple[RunEstimate, Settings]:
-    settings = Settings(**{"llm": "openai", "limit_usd": 1000.0, "limits": {}, **over})
+    settings = Settings.tuned(**{"llm": "openai", "limit_usd": 1000.0, "limits": {}, **over})
     return estimate(settings, kinds(), DEFAULTS, agents=agents, days=days), settings
 
 

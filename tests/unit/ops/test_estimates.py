@@ -14,7 +14,7 @@ from cogitate.tasks.registry import kinds
 
 
 def estimated(agents: int = 25, days: int = 1, **settings: Any) -> RunEstimate:
-    return estimate(Settings(**settings), kinds(), DEFAULTS, agents=agents, days=days)
+    return estimate(Settings.tuned(**settings), kinds(), DEFAULTS, agents=agents, days=days)
 
 
 def kind_of(rows: tuple[KindDay, ...], name: str) -> KindDay:

@@ -56,13 +56,14 @@ def saved(tmp_path: Path) -> tuple[Path, Saved, dict[str, Stream]]:
     """A save of a run, what was told of it, and the streams of the run."""
     client = FakeRedis()
     places = (Location(id="forge", name="Ada's forge: old"),)
-    with TickLoop(run="r", owners=OWNERS, settings=Settings(), locations=places, inline=True, client=client) as loop:
-        loop.tells = False
-        with loop.tick():
+    with TickLoop(
+        run="r", owners=OWNERS, settings=Settings(), locations=places, inline=True, client=client, log_warnings=False
+    ) as loop:
+        with loop.next_tick():
             for owner, entries in MEMORIES.items():
                 for entry in entries:
-                    loop.ask(Append(owner, entry))
-            loop.ask(Archive(ADA, (1,)))
+                    loop.apply(Append(owner, entry))
+            loop.apply(Archive(ADA, (1,)))
         streams = dict(loop.state.streams)
         told = write_save(client, "r", streams.values(), tmp_path / "save")
     return tmp_path / "save", told, streams
@@ -179,10 +180,13 @@ def test_a_kept_memory_that_cannot_be_read_is_told_and_its_node_counts(
 
 def test_a_folder_that_holds_anything_is_not_written_to(tmp_path: Path) -> None:
     client = FakeRedis()
-    with TickLoop(run="r", owners={PUB: OWNERS[PUB]}, settings=Settings(), inline=True, client=client) as loop:
-        loop.tells = False
-        with loop.tick():
-            pass
+    with (
+        TickLoop(
+            run="r", owners={PUB: OWNERS[PUB]}, settings=Settings(), inline=True, client=client, log_warnings=False
+        ) as loop,
+        loop.next_tick(),
+    ):
+        pass
     (tmp_path / "mine").write_text("")
     with pytest.raises(InputError, match="it exists and is not an empty folder"):
         write_save(client, "r", (), tmp_path)
@@ -192,11 +196,12 @@ def test_a_folder_that_holds_anything_is_not_written_to(tmp_path: Path) -> None:
 
 def test_a_memory_of_the_far_future_has_no_date_and_is_left_out(tmp_path: Path) -> None:
     client = FakeRedis()
-    with TickLoop(run="r", owners={ADA: OWNERS[ADA]}, settings=Settings(), inline=True, client=client) as loop:
-        loop.tells = False
-        with loop.tick():
+    with TickLoop(
+        run="r", owners={ADA: OWNERS[ADA]}, settings=Settings(), inline=True, client=client, log_warnings=False
+    ) as loop:
+        with loop.next_tick():
             for minute in (LATEST, LATEST + 1):
-                loop.ask(Append(ADA, Entry(type="reflection", text="At last.", minute=minute, importance=5)))
+                loop.apply(Append(ADA, Entry(type="reflection", text="At last.", minute=minute, importance=5)))
         told = write_save(client, "r", loop.state.streams.values(), tmp_path / "save")
     assert (told.nodes, told.left_out) == (1, {"memory of a time beyond the year 9999": 1})
     assert rows(read_save(tmp_path / "save").memories[ADA]) == [("At last.", LATEST, 5, "reflection")]

@@ -329,7 +329,7 @@ def test_nobody_misses_workers_whose_signs_of_life_redis_refuses() -> None:
 
 def test_a_host_that_is_gone_says_what_to_do() -> None:
     assert host_card(run(held=False)).lines == [
-        "no host is at work: start the program that hosts it again, with resume=True",
+        'no host is at work: start the program that hosts it again, with exist="resume"',
         "the last was vm:7",
     ]
 

@@ -47,13 +47,12 @@ def test_a_run_of_another_program_has_no_world_here() -> None:
         WorldChoice.of_description("mine", {"minutes_per_tick": "1"})
 
 
-def test_the_cooldown_of_what_is_unchanged_is_a_setting_that_a_run_keeps() -> None:
+def test_a_run_keeps_the_cooldown_of_what_is_unchanged() -> None:
     usual, often = WorldChoice(agents=2).open(), WorldChoice(agents=2, unchanged=10).open()
     assert isinstance(usual, Town)
     assert isinstance(often, Town)
     assert usual._setting.perception == Perception()
     assert often._setting.perception == Perception(unchanged=10)
-    assert Settings().perceive_unchanged_after == Perception.unchanged
     assert "unchanged" not in WorldChoice(agents=2).describe(), "as runs of older versions are described"
 
 

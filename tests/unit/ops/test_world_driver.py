@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
-from cogitate import InputError, Tick, TickLoop
+from cogitate import Tick, TickLoop
+from cogitate.errors import InputError
 from cogitate.ops.world_driver import drive
 from cogitate.simulation.town.town import Town
 
@@ -43,7 +44,7 @@ def open_loop(loops: Loops, world: Town, client: Redis | None = None, resume: bo
         brief=world.brief,
         ticks=TICKS,
         start_minute=START,
-        resume=resume,
+        exist="resume" if resume else "create",
         **given,
     )
 

@@ -11,12 +11,12 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from cogitate.memory.entry import MAX_TEXT
-from cogitate.memory.language.truncation import LEAST
 from cogitate.scheduler.budget.rules import check_limits, check_spending
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.kept_settings import KEPT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.settings_faults import read_tables
+from cogitate.scheduler.config.tables import TABLE_OF
 from cogitate.tasks.registry import kinds
 from tests.repository import ROOT
 
@@ -50,6 +50,16 @@ def test_every_setting_has_a_row_in_the_order_of_the_class() -> None:
     assert len(ROWS) == len(DOCUMENTED)
 
 
+def test_each_row_stands_under_the_name_of_its_table() -> None:
+    table, found = "", {}
+    for line in PAGE.splitlines():
+        if named := re.fullmatch(r"In `cogitate\.toml`: `\[(\w+)\]`\.", line):
+            table = named[1]
+        elif row := re.match(r"\| `(\w+)` \| `COGITATE_", line):
+            found[row[1]] = table
+    assert found == TABLE_OF
+
+
 @pytest.mark.parametrize("name", list(Settings.model_fields))
 def test_a_row_says_what_the_class_says(name: str) -> None:
     _, variable, default, _, meaning, kept = DOCUMENTED[name]
@@ -59,25 +69,18 @@ def test_a_row_says_what_the_class_says(name: str) -> None:
         assert default == "not set"
     else:
         documented = tomllib.loads(f"{name} = {default.strip('`')}")
-        assert getattr(Settings(**documented), name) == value
+        assert getattr(Settings.tuned(**documented), name) == value
     assert meaning
     if get_origin(Settings.model_fields[name].annotation) is not dict:
         assert all(f'`"{choice}"`' in meaning for choice in choices(Settings.model_fields[name].annotation))
     assert kept == ("kept" if name in KEPT else "")
 
 
-def test_bounds_that_the_page_names_are_those_of_the_class() -> None:
-    assert (LEAST, MAX_TEXT) == (10, 4000)
-    assert f"{LEAST} to {MAX_TEXT:,}" in DOCUMENTED["statement_max_length"][4]
-    assert f"100 to {MAX_TEXT:,}" in DOCUMENTED["max_text"][4]
-    assert f"at least {MAX_TEXT:,}" in DOCUMENTED["public_history_max_length"][4]
-
-
 def used(example: str) -> Settings:
     """The settings of an example, which a run could be started with."""
     Path("cogitate.toml").write_text(example)
     settings = Settings()
-    assert set(tomllib.loads(example)) == settings.model_fields_set
+    assert read_tables().keys() == settings.model_fields_set
     check_limits(settings, kinds())
     check_spending(settings)
     return settings

@@ -59,12 +59,13 @@ def test_tests_that_the_specifications_list_have_their_names() -> None:
     assert listed > 35
 
 
-@pytest.mark.parametrize("page", [str(page.relative_to(ROOT)) for page in pages(ROOT)])
-def test_every_test_that_a_document_names_exists(page: str) -> None:
-    for name in sorted(set(NAME.findall((ROOT / page).read_text()))):
-        file, _, test = name.partition("::")
-        assert (ROOT / file).is_file(), name
-        assert not test or test in defined(ROOT / file), name
+def test_every_test_that_a_document_names_exists(subtests: pytest.Subtests) -> None:
+    for page in [str(page.relative_to(ROOT)) for page in pages(ROOT)]:
+        with subtests.test(page=page):
+            for name in sorted(set(NAME.findall((ROOT / page).read_text()))):
+                file, _, test = name.partition("::")
+                assert (ROOT / file).is_file(), name
+                assert not test or test in defined(ROOT / file), name
 
 
 def test_no_document_names_tests_in_another_way() -> None:

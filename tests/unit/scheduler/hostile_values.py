@@ -10,7 +10,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from cogitate import Entry, Profile
+from cogitate import Profile
+from cogitate.effects import Entry
 from cogitate.tasks.job import Reads
 
 ADA, BEN, START = "agent:ada", "agent:ben", 357

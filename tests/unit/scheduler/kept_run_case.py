@@ -19,6 +19,7 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.kept_settings import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.run_data import LoopState
 from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, content_hash, packed, write_checkpoint
 from cogitate.scheduler.journal.exported import ExportedJournal, exported_entry
 from cogitate.scheduler.journal.history import redo
@@ -36,7 +37,6 @@ from cogitate.scheduler.journal.lines import (
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import write_streams
-from cogitate.scheduler.tick.restore import LoopState
 from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.run_lines_case import ANN, BOB, CY, LATE, MORE, SOON, USED, decided, opened, store_of
 

@@ -13,8 +13,8 @@ from cogitate.scheduler.budget.admission import Grant
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.latency.due_ticks import DueTicks
 from cogitate.scheduler.latency.latencies import Latencies
-from cogitate.tasks.job import Cost, Job, JobKey, Reads, Request
-from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt
+from cogitate.tasks.job import Cost, Job, JobKey, Latency, Reads, Request
+from cogitate.tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 
 ANN, BOB = "agent:ann", "agent:bob"
 
@@ -25,7 +25,7 @@ def seen(text: str, minute: int = 0) -> Entry:
 
 
 @dataclass
-class Thinker:
+class Thinker(Kind):
     """A kind whose cadence a test says."""
 
     name: str
@@ -33,7 +33,7 @@ class Thinker:
     on_denied: OnDenied = "heuristic"
     when: Callable[[Moment], bool] = lambda moment: False
     next: Callable[[Moment], int | None] = lambda moment: None
-    latency: int = 1
+    latency: Latency = 1
     prompt_cap: int = 0
     output_cap: int = 10
 

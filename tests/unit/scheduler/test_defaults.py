@@ -119,7 +119,6 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "warnings": {},
             "usage": {},
             "shortfalls": {},
-            "all_shortfalls": False,
             "open": {},
             "promised": {},
             "view": {},

@@ -16,27 +16,19 @@ from fakeredis import FakeRedis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from cogitate import (
+from cogitate import CogitateError, Event, EventRule, Location, MemoryView, Observation, Profile, Settings, TickLoop
+from cogitate.effects import (
     AdvanceCursor,
     Append,
     Archive,
     Character,
-    CogitateError,
     Entry,
-    Event,
-    EventRule,
-    Location,
     MarkAccessed,
-    MemoryView,
-    Observation,
-    Profile,
     ReplaceSummary,
     SetCharacter,
     SetCounter,
     SetPlanStatus,
-    Settings,
     Tell,
-    TickLoop,
 )
 from cogitate.scheduler.engine.turn import WorldTurn
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -268,7 +260,7 @@ CALLS: dict[str, st.SearchStrategy[Call]] = {
     "request": st.tuples(
         KIND, OWNER, some(numbers=NUMBERS, reads=READS, priority=mostly(0, 2**70), params=PARAMS, within=mostly(1, 0))
     ).map(lambda a: lambda loop: loop.request(a[0], a[1], **a[2])),
-    "ask": EFFECT.map(lambda make: lambda loop: loop.ask(make())),
+    "apply": EFFECT.map(lambda make: lambda loop: loop.apply(make())),
     "join": st.tuples(mostly("agent:cy", "npc:guard", "tree:x"), PROFILE).map(
         lambda a: lambda loop: loop.join(a[0], a[1]())
     ),
@@ -325,8 +317,8 @@ ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
     ),
     "ticks": mostly(TICKS, 1, 0, -3, "10"),
     "start_minute": mostly(START, 0, 1.5, -2_000, 10**12, 10**13),
-    "resume": mostly(False, True),
-    "exist": mostly("refuse", "resume", "replace", "ignore"),
+    "resume": mostly(None, True),
+    "exist": mostly("create", "resume", "replace", "ignore"),
     "take_over": mostly(False, True),
     "world": mostly("repeat", "present"),
     "describe": mostly({"a": "b"}, {}, {"a": 5}),
@@ -376,7 +368,7 @@ def lived(loop: TickLoop, at: Callable[[int], list[Call]]) -> list[str]:
 
 def is_kept_well(client: FakeRedis, folder: Path, run: str = "test", **arguments: Any) -> None:
     """The run can be resumed, replayed, audited and read."""
-    with opened(client, folder, run=run, resume=True, ticks=MORE, start_minute=0, owners={}, **arguments) as resumed:
+    with opened(client, folder, run=run, exist="resume", ticks=MORE, start_minute=0, owners={}, **arguments) as resumed:
         ticks = [tick.number for tick in resumed]
     assert ticks[-1:] == [MORE]
     assert audit(client, run) == []
@@ -454,7 +446,7 @@ HEARD = {"kind": "discussion_statement", "text": "It rains.", "speaker": BEN}
 USUAL: dict[str, dict[str, Any]] = {
     "observe": {"owner": ADA, "entry": SEEN},
     "request": {"kind": "plan", "owner": ADA, "numbers": (1,), "reads": (), "priority": 0, "params": {}, "within": 9},
-    "ask": {"effect": SetCounter(ADA, "mine", 1)},
+    "apply": {"effect": SetCounter(ADA, "mine", 1)},
     "join": {"owner": "npc:guard", "profile": Profile(name="Guard")},
     "leave": {"owner": "npc:bob"},
     "checkpoint": {"data": b"state"},

@@ -22,11 +22,13 @@ from fakeredis import FakeRedis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cogitate import CogitateError, Event, EventRule, Location, Observation, Profile, SetCounter, Settings, TickLoop
+from cogitate import CogitateError, Event, EventRule, Location, Observation, Profile, Settings, TickLoop
+from cogitate.effects import SetCounter
 from cogitate.hosting.protocol.host_table import HostTable
 from cogitate.hosting.protocol.stdio import StdioHost
 from cogitate.memory.language.hidden_characters import visible
 from cogitate.ops import cli
+from cogitate.scheduler.config.tables import TABLE_OF
 from cogitate.tasks.job import Reads
 from cogitate.workers.processes.text_logs import escape_foreign, text_processors
 from tests.unit.scheduler.test_wrong_inputs import ADA, opened
@@ -100,7 +102,11 @@ def test_the_file_of_settings(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     key, text = (json.dumps(one, ensure_ascii=False) for one in (name, value))
-    for line in (f"{key} = {text}", f"[{field}]\n{key} = {text}", f"[{field}.{key}]\n{key} = 1", f"{name}\n{value}"):
+    table = TABLE_OF[field]
+    for line in (
+        *(f"{key} = {text}", f"[{table}]\n{key} = {text}", f"[{table}.{field}]\n{key} = {text}"),
+        *(f"[{table}.{field}.{key}]\n{key} = 1", f"{name}\n{value}"),
+    ):
         Path("cogitate.toml").write_bytes(line.encode("utf-8", "surrogatepass"))
         refused(Settings)
 
@@ -157,8 +163,8 @@ CALLS: tuple[Callable[[TickLoop, str, Any], object], ...] = (
     lambda loop, name, value: loop.request("act", ADA, params={"status": {name: value}}),
     lambda loop, name, value: loop.request(name, ADA),
     lambda loop, name, value: loop.request("plan", ADA, reads=(Reads(name, 0),)),
-    lambda loop, name, value: loop.ask(SetCounter(ADA, name, 3)),
-    lambda loop, name, value: loop.ask(SetCounter(name, "mine", value)),
+    lambda loop, name, value: loop.apply(SetCounter(ADA, name, 3)),
+    lambda loop, name, value: loop.apply(SetCounter(name, "mine", value)),
     lambda loop, name, value: loop.join(name, Profile(name="Bo")),
     lambda loop, name, value: loop.join("agent:bo", Profile(name=name, traits=value)),
     lambda loop, name, value: loop.leave(name),

@@ -12,22 +12,9 @@ import pytest
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from cogitate import (
-    Character,
-    CogitateError,
-    ConfigurationError,
-    Event,
-    EventRule,
-    InputError,
-    Location,
-    Observation,
-    Profile,
-    SetCharacter,
-    SetCounter,
-    Settings,
-    TickLoop,
-    UsageError,
-)
+from cogitate import CogitateError, Event, EventRule, Location, Observation, Profile, Settings, TickLoop
+from cogitate.effects import Character, SetCharacter, SetCounter
+from cogitate.errors import ConfigurationError, InputError, UsageError
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
@@ -80,11 +67,11 @@ ARGUMENTS: list[tuple[dict[str, Any_], type[CogitateError], str]] = [
     ({"start_minute": -2_000}, InputError, "start_minute is -2000"),
     ({"start_minute": 2**60}, InputError, "start_minute is 1152921504606846976"),
     ({"start_minute": None}, InputError, "start_minute is None"),
-    ({"resume": "yes"}, InputError, "resume is 'yes': give True or False"),
-    ({"exist": "ignore"}, ConfigurationError, "exist='ignore' is none of"),
+    ({"resume": True}, ConfigurationError, 'give exist="create" or exist="resume"'),
+    ({"exist": "ignore"}, ConfigurationError, "exist='ignore' is invalid: give"),
     ({"take_over": "yes"}, InputError, "take_over is 'yes'"),
-    ({"settings": Settings(kind_retrieval={"pln": "spec"})}, ConfigurationError, "kind_retrieval names the kind"),
-    ({"settings": Settings(kind_retrieval={"rate": "spec"})}, ConfigurationError, "which chooses no memories"),
+    ({"settings": Settings.tuned(kind_retrieval={"pln": "spec"})}, ConfigurationError, "kind_retrieval names the kind"),
+    ({"settings": Settings.tuned(kind_retrieval={"rate": "spec"})}, ConfigurationError, "which chooses no memories"),
     ({"describe": "mine"}, InputError, "describe is 'mine': give a dict"),
     ({"describe": {"size": 5}}, InputError, "describe: 'size' is 5: give a string"),
     ({"inline": "yes"}, InputError, "inline is 'yes'"),
@@ -134,9 +121,9 @@ CALLS: Calls = [
     (lambda loop: loop.request("plan", ADA, params={"replaces": True}), "params {'replaces': True}"),
     (lambda loop: loop.request("plan", ADA, params={"status": {"energy": "low"}}), "params {'status'"),
     (lambda loop: loop.request("prune", ADA, params={"routine": [1]}), "prune takes none"),
-    (lambda loop: loop.ask("forget it"), "that is no effect"),  # type: ignore[arg-type]
-    (lambda loop: loop.ask(SetCounter("ada", "mine", 3)), "'ada' is not an owner"),
-    (lambda loop: loop.ask(SetCharacter(ADA, Character(names=5))), "effect for 'agent:ada'"),  # type: ignore[arg-type]
+    (lambda loop: loop.apply("forget it"), "that is no effect"),  # type: ignore[arg-type]
+    (lambda loop: loop.apply(SetCounter("ada", "mine", 3)), "'ada' is not an owner"),
+    (lambda loop: loop.apply(SetCharacter(ADA, Character(names=5))), "effect for 'agent:ada'"),  # type: ignore[arg-type]
     (lambda loop: loop.join("bo", Profile(name="Bo")), "'bo' is not an owner"),
     (lambda loop: loop.join(ADA, Profile(name="Ada")), "owner 'agent:ada' is in this run already"),
     (lambda loop: loop.join("agent:bo", "Bo"), "profile of 'agent:bo' is 'Bo'"),  # type: ignore[arg-type]
@@ -258,7 +245,7 @@ def fails_and_goes_on(folder: Path, brief: Callable[[str], Any], says: str) -> C
             pass
     is_clear(refused.value, says)
     assert summarise_run(client, "test").tick == loop.tick < 4
-    with opened(folder, client, resume=True, owners={}, brief=lambda owner: {"location": "inn"}) as resumed:
+    with opened(folder, client, exist="resume", owners={}, brief=lambda owner: {"location": "inn"}) as resumed:
         for _ in resumed:
             pass
     assert resumed.tick == 4
@@ -278,7 +265,7 @@ def test_what_is_said_outside_of_the_body_is_refused(what: str, tmp_path: Path) 
         for call in (
             lambda: loop.observe(ADA, {"text": "x", "minute": START}),
             lambda: loop.request("plan", ADA),
-            lambda: loop.ask(SetCounter(ADA, "mine", 1)),
+            lambda: loop.apply(SetCounter(ADA, "mine", 1)),
             lambda: loop.join("agent:bo", Profile(name="Bo")),
             lambda: loop.leave(ADA),
             lambda: loop.checkpoint(b""),
@@ -296,7 +283,7 @@ def test_what_is_said_outside_of_the_body_is_refused(what: str, tmp_path: Path) 
 
 def resumed(folder: Path, client: FakeRedis, **arguments: Any) -> tuple[list[Mapping[str, Any]], TickLoop]:
     """A second host of a run; what was logged, and its loop."""
-    with capture_logs() as logs, opened(folder, client, **{"resume": True, "ticks": 4} | arguments) as loop:
+    with capture_logs() as logs, opened(folder, client, **{"exist": "resume", "ticks": 4} | arguments) as loop:
         for _ in loop:
             pass
     return [one for one in logs if one["event"] in ("resume.ignored", "settings.unknown_owner")], loop
@@ -336,7 +323,7 @@ def test_before_the_first_tick_the_given_owners_are_not_ignored(tmp_path: Path) 
         pass
     ignored, _ = resumed(tmp_path, client)
     assert ignored == []
-    with opened(tmp_path, client, ticks=2, resume=True) as loop:
+    with opened(tmp_path, client, ticks=2, exist="resume") as loop:
         for _ in loop:
             pass
     assert set(loop.state.profiles) == set(OWNERS)
@@ -346,6 +333,6 @@ def test_owners_that_limits_name_and_nobody_is_called_are_told(tmp_path: Path) -
     limits = {"day.owner:agent:adda.calls": 3, f"day.owner:{ADA}.calls": 3, "day.owner:*.calls": 9}
     settings = Settings(data_dir=tmp_path, limits=limits, policies={"npc:bbo": "cells", "npc": "tokens"})
     client = FakeRedis()
-    (told,), _ = resumed(tmp_path, client, settings=settings, resume=False)
+    (told,), _ = resumed(tmp_path, client, settings=settings, exist="create")
     assert told["what"] == "limits: agent:adda; policies: npc:bbo"
     assert summarise_run(client, "test").warnings["settings.unknown_owner"] == 2

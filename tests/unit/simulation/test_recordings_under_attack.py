@@ -83,7 +83,7 @@ def test_a_recording_is_refused_or_played(meta: dict[str, Any], scratch: dict[st
     for minute in sorted({*world._feed, world.start_minute + 60}):
         world._state.minute = minute - 1  # the minutes between have nothing to tell
         for owner, entry in world.step(minute, minute):
-            check_entry(owner, entry)
+            check_entry(owner, entry, entry.minute)
     world.load(world.dump())
 
 

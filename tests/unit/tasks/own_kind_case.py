@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
-from cogitate.tasks.job import Request
-from cogitate.tasks.kind import Case, Moment, OnDenied, Prompt
+from cogitate.tasks.job import Latency, Request
+from cogitate.tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 
 
 class Said(BaseModel):
@@ -32,7 +32,7 @@ def asked_every_tick(moment: Moment) -> Iterable[Request]:
 
 
 @dataclass
-class Own:
+class Own(Kind):
     """Due at every tick on which it is asked, unless a test says otherwise."""
 
     makes: Callable[[Case], Any] = remembered  # its heuristic
@@ -41,7 +41,7 @@ class Own:
     wakes: Callable[[Moment], Any] = lambda moment: moment.tick + 1
     name: str = "hum"
     order: int = 90
-    latency: int = 1
+    latency: Latency = 1
     on_denied: OnDenied = "heuristic"
     prompt_cap: int = 1_000
     output_cap: int = 0

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cogitate import KindError, daily, newest
+from cogitate import daily, newest
 from cogitate import kind as declare
+from cogitate.errors import KindError
 from cogitate.tasks.own.declared_kind import declaring_modules
 from cogitate.tasks.registry import is_kind, kind_of
 from tests.unit.tasks.own_kind_case import Said
@@ -21,14 +22,6 @@ class Numbers(BaseModel):
     """No text at all."""
 
     one: int
-
-
-async def awaited(case: Any, memories: Any) -> str:
-    return "Told."
-
-
-def yielding(case: Any, memories: Any) -> Any:
-    yield "Told."
 
 
 def of_two(one: Any, other: Any) -> None:
@@ -55,8 +48,6 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "instead a value": ({}, {"instead": 3}, r"instead cannot be called as instead\(case, memories\)"),
     "instead of one": ({}, {"instead": of_one}, r"instead cannot be called as instead\(case, memories\)"),
     "instead of three": ({}, {"instead": of_three}, r"instead cannot be called as instead\(case, memories\)"),
-    "instead async": ({}, {"instead": awaited}, r"instead is async or yields: make it an ordinary method, instead"),
-    "instead yields": ({}, {"instead": yielding}, "instead is async or yields"),
     "store of two": (ASKED, {"instead": of_two, "store": of_two}, r"store cannot be called as store\(case, answer"),
     "store a value": (ASKED, {"instead": of_two, "store": ()}, "store cannot be called"),
     "due twice": (
@@ -75,7 +66,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "importance 11": ({"importance": 11}, {"instead": of_two}, "importance 11 is not an integer"),
     "importance true": ({"importance": True}, {"instead": of_two}, "importance True is not an integer"),
     "importance a float": ({"importance": 5.0}, {"instead": of_two}, "importance 5.0 is not an integer"),
-    "due a number": ({"due": 0}, {"instead": of_two}, "due 0 is none: give one such as daily"),
+    "due a number": ({"due": 0}, {"instead": of_two}, "due 0 is invalid: give one such as daily"),
     "ask a number": ({"ask": 3, "answer": Said}, {"instead": of_two}, "it has an answer and nothing to ask"),
     "answer no model": (ASKED | {"answer": int}, {"instead": of_two}, "answer <class 'int'> is no class of pydantic's"),
     "no text": (ASKED | {"answer": Numbers}, {"instead": of_two}, "Numbers has 0 texts.*add a method store"),

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cogitate import Append, Case, Entry, Kind, KindError, MarkAccessed, Moment, Request, daily, drawn, every, newest
+from cogitate import daily, drawn, every, newest
 from cogitate import kind as declare
+from cogitate.effects import Append, Entry, MarkAccessed
+from cogitate.errors import KindError
+from cogitate.kinds import Case, Kind, Moment, Request
 from cogitate.memory.clock import DAY
 from cogitate.tasks.job import seconds_of, ticks_of
 from cogitate.tasks.kind import WorldFacts
@@ -231,15 +234,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a question without an answer": ({"ask": "x"}, "asks a model and has no answer=…"),
     "no class": ({"answer": "Told", "ask": "x"}, "answer 'Told' is no class of pydantic's BaseModel"),
     "two texts": ({"answer": Two, "ask": "x", "on_denied": "drop"}, "Two has 2 texts.*add a method store"),
-    "no time": ({"due": "02:00"}, r"due '02:00' is none: give one such as daily"),
-    "no choice": ({"reads": 3}, r"reads 3 is none: give one such as newest"),
+    "no time": ({"due": "02:00"}, r"due '02:00' is invalid: give one such as daily"),
+    "no choice": ({"reads": 3}, r"reads 3 is invalid: give one such as newest"),
     "owners": ({"owners": "agent"}, "owners 'agent' is no tuple of types"),
     "importance": ({"importance": 11}, "importance 11 is not an integer from 1 to 10"),
-    "latency": ({"latency": "soon"}, "latency 'soon' is none"),
-    "name": ({"name": "a b"}, "name 'a b' is none"),
+    "latency": ({"latency": "soon"}, "latency 'soon' is invalid"),
+    "name": ({"name": "a b"}, "name 'a b' is invalid"),
     "its order": ({"order": 10, "answer": Told, "ask": "x", "on_denied": "drop"}, "order 10, which is 'plan'"),
     "no file": ({"template": "nowhere.j2"}, "template: prompt template nowhere.j2 is missing"),
-    "no template": ({"template": "nowhere.txt"}, "template 'nowhere.txt' is none: name a file nowhere.j2"),
+    "no template": ({"template": "nowhere.txt"}, "template 'nowhere.txt' is invalid: name a file nowhere.j2"),
 }
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cogitate import Append, Entry, JobEnd, KindError, Profile, Tell, TickLoop, kind, newest
+from cogitate import JobEnd, Profile, TickLoop, kind, newest
+from cogitate.effects import Append, Entry, Tell
+from cogitate.errors import KindError
 from cogitate.prompts.render import VALUES
 from cogitate.scheduler.intake.kind_effects import made_without_model
 from cogitate.tasks.job import Job, JobKey, Reads
@@ -84,6 +86,17 @@ def test_an_error_quotes_no_value() -> None:
         raise TypeError("what Ada remembers: argument 'x'")
 
     assert "Ada" not in made_without_model(declared(instead=fail, store=lambda *_: None), case()).refusal
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_process_passes(error: type[BaseException]) -> None:
+    def leave(*_: Any) -> Any:
+        raise error
+
+    with pytest.raises(error):
+        made_without_model(declared(instead=leave, store=lambda *_: None), case())
+    with pytest.raises(error):
+        declared(instead=lambda *_: None, store=leave).effects(case(), Ballot(share=0.2), ())
 
 
 def test_swapped_parameters_are_refused_where_the_class_stands() -> None:
@@ -170,5 +183,5 @@ def test_a_host_hears_of_it_at_the_due_tick(cogitate_loop: Callable[..., TickLoo
         told += tick.ended
         if tick.number == 2:
             loop.request("vote", ADA)
-            loop.ask(Append(ADA, Entry(type="observation", text="The bridge fell.", minute=tick.minute)))
+            loop.apply(Append(ADA, Entry(type="observation", text="The bridge fell.", minute=tick.minute)))
     assert [(end.kind, end.end, RETURNS in end.why) for end in told] == [("vote", "refused", True)]

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.limits import MemoryLimits, Policy
+from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.routing.routing import INTEGRATE
 from cogitate.prompts.render import Templates
 from cogitate.tasks.act import Act
 from cogitate.tasks.integrate import Integrate
-from cogitate.tasks.kind import Heeding
+from cogitate.tasks.kind import Kind
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.prune import Prune
 from cogitate.tasks.rate import RateImportance
@@ -37,7 +37,7 @@ HEEDED: dict[str, set[str]] = {
     "summarise": {"said"},
     "prune": {"said"},
 }
-KINDS: dict[str, Heeding] = {
+KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         *(made(Templates()) for made in (Act, Recount, Plan, RateImportance, Integrate, Summarise)),
@@ -46,13 +46,14 @@ KINDS: dict[str, Heeding] = {
 }
 
 
-@pytest.mark.parametrize("policy", ["stream", "cells", "tokens"])
-@pytest.mark.parametrize("entry", ENTRIES)
-@pytest.mark.parametrize("kind", HEEDED)
-def test_each_kind_heeds_what_may_make_it_due(kind: str, entry: str, policy: Policy) -> None:
-    world = replace(WORLD, limits=MemoryLimits(policy=policy))
-    heeded = entry in HEEDED[kind] or (kind == "summarise" and policy != "stream")
-    assert KINDS[kind].heeds(ENTRIES[entry], stream_of(), world, 600) is heeded
+def test_each_kind_heeds_what_may_make_it_due(subtests: pytest.Subtests) -> None:
+    for kind in HEEDED:
+        for entry in ENTRIES:
+            for policy in ["stream", "cells", "tokens"]:
+                with subtests.test(policy=policy, entry=entry, kind=kind):
+                    world = replace(WORLD, limits=MemoryLimits(policy=policy))
+                    heeded = entry in HEEDED[kind] or (kind == "summarise" and policy != "stream")
+                    assert KINDS[kind].heeds(ENTRIES[entry], stream_of(), world, 600) is heeded
 
 
 def test_a_shared_history_counts_as_a_stream_whatever_the_policy_is() -> None:

@@ -26,7 +26,7 @@ from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks import long_term, timing
 from cogitate.tasks.kind import Case
-from cogitate.tasks.kind_check import KindError, check_kind, faults_of, takes
+from cogitate.tasks.kind_check import KindError, check_kind
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.prune import EVERY, OVERDUE, SOON, Prune
 from cogitate.tasks.rate import BATCH, SIZE, RateImportance
@@ -45,6 +45,7 @@ from tests.unit.tasks.kind_cases import (
     observation,
     stream_of,
 )
+from tests.unit.tasks.own_kind_case import Own
 
 NAMES = {"agent:a": "Ann Lee", "agent:b": "Bo Lee", "agent:c": "Cy", "agent:d": "Cy"}
 
@@ -252,56 +253,25 @@ def test_a_request_for_ratings_says_where_it_is_smaller(size: int | None, params
     assert request.params["estimates"].keys() == {str(n) for n in request.numbers or ()}
 
 
-def test_what_does_not_say_how_it_is_called_is_taken_as_it_is() -> None:
-    assert takes(int, 1), "it has no signature"
-    assert takes(lambda a, b=1: a, 1)
-    assert takes(lambda a, b=1: a, 2)
-    assert not takes(lambda a, b=1: a, 3)
-    assert not takes(lambda a, b=1: a, 0)
-    assert takes(lambda *a: a, 9)
-    assert not takes(lambda *, a: a, 0)
-
-
-def test_an_interrupt_while_a_declaration_is_read_or_shown_is_no_fault_of_it() -> None:
+def test_an_interrupt_while_a_field_is_shown_is_no_fault_of_it() -> None:
     class Interrupts:
         def __repr__(self) -> str:
             raise KeyboardInterrupt
 
-    class Shown:
-        order = Interrupts()
-
-    class Read:
-        @property
-        def order(self) -> int:
-            raise KeyboardInterrupt
-
-    for kind in (Shown(), Read()):
-        with pytest.raises(KeyboardInterrupt):
-            faults_of(kind)
+    with pytest.raises(KeyboardInterrupt):
+        check_kind(Own(order=Interrupts()))  # type: ignore[arg-type]
 
 
-def test_what_cannot_be_shown_is_named_by_its_type_and_what_is_long_is_cut() -> None:
+def test_a_value_that_cannot_be_shown_is_named_by_its_type() -> None:
     class Fails:
         def __repr__(self) -> str:
             raise RuntimeError
 
-    class Odd:
-        order = Fails()
-        latency = "x" * 78
-        prompt_cap = "x" * 79
-
-    faults = faults_of(Odd())
-    assert "order of type Fails is not an integer from -1000000 to 1000000" in faults
-    assert any(fault.startswith(f"latency '{'x' * 78}' is none: give ticks, such as 5,") for fault in faults)
-    assert any(fault.startswith(f"prompt_cap '{'x' * 78}… is not") for fault in faults)
+    with pytest.raises(KindError, match="order a value of type Fails is not an integer from -1000000 to 1000000"):
+        check_kind(Own(order=Fails()))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("name", "shown"), [("", "of class Odd"), (None, "of class Odd"), ("x" * 99, f"'{'x' * 64}'")])
+@pytest.mark.parametrize(("name", "shown"), [("", "of class Own"), (None, "of class Own"), ("x" * 99, f"'{'x' * 64}'")])
 def test_a_kind_without_a_name_is_named_by_its_class(name: Any, shown: str) -> None:
-    class Odd:
-        pass
-
-    kind = Odd()
-    kind.name = name  # type: ignore[attr-defined]
     with pytest.raises(KindError, match=rf"^the kind {shown} cannot be registered: "):
-        check_kind(kind)
+        check_kind(Own(name=name))

@@ -24,7 +24,7 @@ from cogitate.tasks import (
 )
 from cogitate.tasks.act import Act, ActParams
 from cogitate.tasks.integrate import Integrate
-from cogitate.tasks.kind import Kind, WorldFacts, bounds
+from cogitate.tasks.kind import Kind, WorldFacts
 from cogitate.tasks.plan import Plan, PlanParams
 from cogitate.tasks.prune import Prune
 from cogitate.tasks.rate import RateImportance
@@ -54,7 +54,7 @@ def test_a_kind_declares_what_runs_were_made_with(kind: Kind, figures: tuple[Any
         kind.name,
         kind.order,
         kind.latency,
-        bounds(kind),
+        (kind.latency_least, kind.latency_most),
         kind.on_denied,
         kind.prompt_cap,
         kind.output_cap,
@@ -105,8 +105,8 @@ def test_a_kind_asks_and_shows_as_runs_were_made_with(figures: tuple[int, ...], 
 
 def test_only_acting_needs_a_brief_and_acting_and_planning_recall_by_the_runs_profile() -> None:
     kinds = [kind for kind, _ in FIGURES]
-    assert [kind.name for kind in kinds if getattr(kind, "needs_brief", False)] == ["act"]
-    assert [kind.name for kind in kinds if getattr(kind, "recalls", False)] == ["plan", "act"]
+    assert [kind.name for kind in kinds if kind.needs_brief] == ["act"]
+    assert [kind.name for kind in kinds if kind.recalls] == ["plan", "act"]
 
 
 def test_what_a_host_leaves_out_of_a_request_is_nothing() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
 
+from cogitate import Profile, Settings, TickLoop
 from cogitate.memory.routing.routing import RULES
 from cogitate.prompts.render import VALUES, Templates
 from cogitate.tasks.own.declared_kind import BUILT_IN_TEMPLATE
@@ -24,11 +26,7 @@ GUIDE = DOCS / "how-to" / "extending.md"
 def test_bounds_are_those_that_the_page_on_timing_lists() -> None:
     rows = re.findall(r"^\| (\w+) \| (\d+) \| (\d+)\b", (DOCS / "explanation" / "timing.md").read_text(), re.MULTILINE)
     listed = {name: (int(least), int(most)) for name, least, most in rows}
-    of_kinds = {
-        kind.name: (kind.latency_least, kind.latency_most)  # type: ignore[attr-defined]
-        for kind in kinds()
-        if hasattr(kind, "latency_most")
-    }
+    of_kinds = {kind.name: (kind.latency_least, kind.latency_most) for kind in kinds() if kind.output_cap}
     assert {name: listed.get(name) for name in of_kinds} == of_kinds
 
 
@@ -65,6 +63,17 @@ def test_a_declared_kind_has_the_defaults_that_the_guide_lists() -> None:
     defaults = {name: one.default for name, one in inspect.signature(kind).parameters.items()}
     assert listed.keys() >= {"owners", "importance", "latency", "on_denied", "prompt_cap", "output_cap"}
     assert {name: defaults[name] for name in listed} == listed
+
+
+def test_the_class_of_the_guide_that_is_derived_from_kind_runs(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path
+) -> None:
+    examples = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    exec(next(body for body in examples if "class Bell(Kind)" in body), {"__name__": "bells"})
+    settings = Settings(data_dir=tmp_path, minutes_per_tick=10)
+    loop = cogitate_loop(owners={"world": Profile(name="The valley")}, ticks=160, settings=settings)
+    heard = [(tick.minute, change.effect.data) for tick in loop for change in tick.applied if change.kind == "bell"]
+    assert heard == [(730, {"hour": 12}), (1450, {"hour": 0})]
 
 
 def test_a_case_has_what_the_guide_lists_of_it() -> None:

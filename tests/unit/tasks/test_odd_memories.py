@@ -12,7 +12,8 @@ from fakeredis import FakeRedis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cogitate import Append, Entry, Location, Profile, Settings, TickLoop
+from cogitate import Location, Profile, Settings, TickLoop
+from cogitate.effects import Append, Entry
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.limits import MemoryLimits, Policy
 from cogitate.memory.policies.compaction import enforce_limits
@@ -140,7 +141,7 @@ def test_a_run_with_odd_memories_goes_on_and_can_be_replayed(
     for tick in loop:
         if tick.number in (1, 20):
             for entry in entries:
-                loop.ask(Append(KLAUS, entry))
+                loop.apply(Append(KLAUS, entry))
     assert loop.tick == 40
     assert not {"kind.failed", "job.effects_refused"} & summarise_run(client, "test").warnings.keys()
     assert audit(client, "test") == []
@@ -156,7 +157,7 @@ def test_a_plan_without_items_ends_no_run(cogitate_loop: Callable[..., TickLoop]
         reflected += sum(change.kind == "reflect" and change.entry is not None for change in tick.applied)
         if tick.number == 1:
             empty = Entry(type="plan", text="Nothing today.", minute=tick.minute, valid_until=tick.minute + 1440)
-            loop.ask(Append(KLAUS, empty))
+            loop.apply(Append(KLAUS, empty))
         for _ in range(3):
             loop.observe(KLAUS, {"text": f"A cart passed at {tick.minute}.", "minute": tick.minute})
     assert reflected > 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from cogitate.memory.effects import Append
-from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.prompts.render import Templates
@@ -114,3 +114,10 @@ def test_who_holds_a_party_hosts_it() -> None:
     assert "Host the party at Hobbs Cafe" in planned(stream_of(own))
     heard = message("I am holding a party at Hobbs Cafe tomorrow at 5:00 PM.", 600)
     assert "Attend the party at Hobbs Cafe" in planned(stream_of(heard))
+
+
+def test_the_longest_item_that_can_be_stored_is_taken_up_again_within_the_limit() -> None:
+    longest = "Mend the roof " * (MAX_TEXT // 14)
+    (again,) = [text for text in planned(stream_of(), unfinished=[{"description": longest}]) if "roof" in text]
+    assert len(again) == MAX_TEXT
+    assert again.startswith("Take up again: Mend the roof")

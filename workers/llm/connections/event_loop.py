@@ -38,9 +38,8 @@ class EventLoopThread:
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop or self._start())
         try:
             return future.result()
-        except BaseException:
-            future.cancel()  # an interrupted wait does not leave its call behind
-            raise
+        finally:
+            future.cancel()  # an interrupted wait does not leave its call behind; what is done stays so
 
     def close(self) -> None:
         """Cancel the running calls, end the thread and close the loop. It runs nothing afterwards."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import select
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -73,14 +74,13 @@ class SilentConnections(aiohttp.TCPConnector):
         protocol = await super()._create_connection(req, traces, timeout)
         if _is_silent(protocol):
             return protocol
-        try:
+        with ExitStack() as undo:
+            undo.callback(protocol.close)
             for _ in range(2):  # then the event loop has read what had come: of TLS that may be no data of the server
                 await asyncio.sleep(0)
             if protocol.should_close or not protocol.is_connected():
                 raise UnaskedAnswer
-        except BaseException:
-            protocol.close()
-            raise
+            undo.pop_all()
         return protocol
 
     def close_idle(self) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
-from cogitate.memory.errors import ENDS_PROCESS
+from cogitate.memory.host_code import Raised, captured
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.prices import call_cost
 from cogitate.tasks.job import Cost
@@ -158,12 +158,10 @@ def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, F
     wrong: Failure | None = None
     for found in json_objects(reply.text):
         for candidate in chain((found,), wrapped_in(found)):
-            try:
-                return model.model_validate(candidate), None
-            except ENDS_PROCESS:
-                raise
-            except BaseException as error:  # a host's own validator may raise anything; the call is paid for
-                wrong = wrong or Failure(kind="wrong_schema", detail=_describe(error))
+            value = captured(model.model_validate, candidate)
+            if not isinstance(value, Raised):
+                return value, None
+            wrong = wrong or Failure(kind="wrong_schema", detail=_describe(value.error))
     return None, wrong or Failure(kind="not_json", detail="no JSON object in the answer")
 
 

@@ -23,7 +23,7 @@ from cogitate.scheduler.latency.due_ticks import Bounds
 from cogitate.scheduler.ledger.claims import Claim, Claims, Result, Settled
 from cogitate.scheduler.ledger.ledger import Apply, HostLedger
 from cogitate.scheduler.tick.loop import RunLoop, Tick
-from cogitate.tasks.job import Cost, Job, JobKey, Request, ticks_of
+from cogitate.tasks.job import Cost, Job, JobKey, Latency, Request, ticks_of
 from cogitate.tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 
 OWNER, OTHER = "agent:ann", "agent:bob/the ünlucky|one"
@@ -33,12 +33,12 @@ HOURLY = Facts(minutes_per_tick=60)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Think:
+class Think(Kind):
     """A kind that appends what it read; due only when a host asks."""
 
     name: str
     order: int = 10
-    latency: int = 3
+    latency: Latency = 3
     on_denied: OnDenied = "heuristic"
     prompt_cap: int = 100
     output_cap: int = 10
@@ -74,7 +74,7 @@ def thought(job: Job, text: str) -> Append:
 
 def settings_of(limits: Mapping[str, int], retry_share: float = 0.2) -> Settings:
     """Settings of a run with these limits and no guarantees."""
-    return Settings(limits=dict(limits), retry_share=retry_share, guarantees={}, last_call={})
+    return Settings.tuned(limits=dict(limits), retry_share=retry_share, guarantees={}, last_call={})
 
 
 def observe_again(loop: RunLoop, tick: Tick) -> None:
@@ -115,7 +115,7 @@ class Host:
         if resume:
             ledger = HostLedger.resume(client, run)
         else:
-            state: dict[str, Any] = {"settings": keep_settings(settings.model_copy(update={"claim_cap": claim_cap}))}
+            state: dict[str, Any] = {"settings": keep_settings(settings.changed(claim_cap=claim_cap))}
             ledger = HostLedger.create(client, run, state=state)
         self.ledger = ledger
         self.hints: list[Job] = []

@@ -108,12 +108,8 @@ def settle(
 SAVED = '{"source":"cached","saved":true,"usage":{"calls":2,"tokens":30,"usd_micros":4}}'
 
 
-def collect(client: Redis, *lost: str, tick: int = 9, mode: str = "due", passes: str = "", seq: int = 4) -> Any:
-    return step(client, "collect", tick, mode, passes, *lost, seq=seq)
-
-
-def stage_fallback(client: Redis, fallback: str = "F", token: str = "t", incarnation: str = NONCE) -> Any:
-    return call(client, "fallback", incarnation, "k", token, fallback)
+def collect(client: Redis, *lost: str, tick: int = 9, mode: str = "due", seq: int = 4) -> Any:
+    return step(client, "collect", tick, mode, *lost, seq=seq)
 
 
 def advance(
@@ -128,9 +124,9 @@ def advance(
     seq: int = 4,
     mode: str = "due",
 ) -> Any:
-    args: list[Any] = [tick, "line", "digest", "chain", mode, len(awaited)]
-    args += [part for key in awaited for part in (key, f"awaits {key}")]
-    args += [len(charged), *(part for key in charged for part in (key, f"charges {key}"))]
+    args: list[Any] = [tick, "line", "digest", "chain", mode, 2]
+    args += ["awaited", len(awaited), *(part for key in awaited for part in (key, f"awaits {key}"))]
+    args += ["charged", len(charged), *(part for key in charged for part in (key, f"charges {key}"))]
     args += [len(closed), *closed, len(windows), *(part for found in windows for part in found), *writes]
     return step(client, "advance", *args, seq=seq)
 

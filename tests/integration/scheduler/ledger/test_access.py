@@ -99,7 +99,7 @@ def settings_of(server: EmbeddedServer, role: str, folder: Path, **more: Any) ->
         "concurrency": 2,
         "real_day_tokens": 1_000_000,
     }
-    return Settings(**given, **more)
+    return Settings.tuned(**given, **more)
 
 
 def refusals(server: EmbeddedServer, *roles: str) -> list[tuple[str, str]]:

@@ -165,13 +165,13 @@ def test_a_worker_reads_what_the_host_would(client: Redis) -> None:
     host = Host(client, kinds=(Think(name="think", latency=6),))
     observe(host, 4)
     host.turn()
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=(1,)))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=(1,)))
     observe(host, 1)
     (live,) = host.turn(("think", OWNER))
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=(2,)))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=(2,)))
     observe(host, 1)
     (named,) = host.turn(("think", OWNER), numbers=(1, 2, 3, 99))
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=(3,)))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=(3,)))
     observe(host, 1)
     host.turn()
     for job, expected in ((live, [2, 3, 4, 5]), (named, [1, 2, 3])):
@@ -186,12 +186,12 @@ def test_a_worker_reads_no_rating_that_came_after_its_job_was_admitted(
 ) -> None:
     host = Host(client, kinds=(Think(name="think", latency=9),))
     for text in ("seen first", "seen then"):
-        host.loop.calls.ask(Append(owner=OWNER, entry=Entry(type="observation", text=text, minute=host.tick.minute)))
+        host.loop.calls.apply(Append(owner=OWNER, entry=Entry(type="observation", text=text, minute=host.tick.minute)))
     host.loop.state.rater.rate = lambda *args: ()  # type: ignore[method-assign]  # as if a model were to be asked
     host.turn()
-    host.loop.calls.ask(Rate(owner=OWNER, numbers=(1,), ratings=(3,)))
+    host.loop.calls.apply(Rate(owner=OWNER, numbers=(1,), ratings=(3,)))
     (job,) = host.turn(("think", OWNER), numbers=numbers)
-    host.loop.calls.ask(Rate(owner=OWNER, numbers=(2,), ratings=(9,)))
+    host.loop.calls.apply(Rate(owner=OWNER, numbers=(2,), ratings=(9,)))
     host.turn()
     assert [entry.importance for entry in host.loop.state.streams[OWNER].live()] == [3, 9]
     case = claimed(worker(client), job).case

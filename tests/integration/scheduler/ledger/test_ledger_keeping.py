@@ -33,7 +33,7 @@ def test_an_archived_entry_is_kept_while_a_job_may_read_it(client: Redis) -> Non
     observe(host, 3)
     host.turn()
     (job,) = host.turn(("think", OWNER))
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=(1, 2)))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=(1, 2)))
     host.turn()
     (named,) = host.turn(("last", OWNER), numbers=(1,))
     host.until(91)
@@ -55,15 +55,15 @@ def test_of_too_many_archived_entries_the_oldest_go_unless_a_job_may_read_them(c
     host = Host(client, kinds=(Think(name="think", latency=9),), facts=facts)
     observe(host, 6)
     host.turn()
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=(5, 3, 2)))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=(5, 3, 2)))
     host.turn()
     (job,) = host.turn(("think", OWNER))
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=(1, 6)))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=(1, 6)))
     host.turn()
     archived = host.loop.state.streams[OWNER].archived
     assert job.key in host.loop.state.open
     assert sorted(archived) == [1, 6], "what was archived before the job was made is not read by it"
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=(4,)))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=(4,)))
     host.turn()
     host.turn()
     assert sorted(host.loop.state.streams[OWNER].archived) == [1, 4, 6], "the job may read them"
@@ -79,7 +79,7 @@ def test_no_tick_leaves_more_archived_than_may_be(client: Redis) -> None:
     observe(host, 9)
     host.turn()
     for number in range(1, 10):
-        host.loop.calls.ask(Archive(owner=OWNER, numbers=(number,)))
+        host.loop.calls.apply(Archive(owner=OWNER, numbers=(number,)))
         host.turn()
         kept = sorted(host.loop.state.streams[OWNER].archived)
         assert kept == list(range(1, number + 1))[-2:]
@@ -91,9 +91,9 @@ def test_what_is_forgotten_leaves_no_link_behind(client: Redis) -> None:
     host = Host(client, facts=Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=1)))
     observe(host, 4)
     host.turn()
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=(1, 2), into_summary=True))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=(1, 2), into_summary=True))
     host.turn()
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=(3,)))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=(3,)))
     into = host.ledger.store.owner_key("into", OWNER)
     assert client.hkeys(into) == [b"2"], "the first has been forgotten at once"
     host.turn()
@@ -110,11 +110,11 @@ def test_a_resumed_host_forgets_the_same(client: Redis) -> None:
         host = Host(client, run=f"run-{resumed}", facts=facts)
         observe(host, 13)
         host.turn()
-        host.loop.calls.ask(Archive(owner=OWNER, numbers=(12, 9, 2, 11, 10)))
+        host.loop.calls.apply(Archive(owner=OWNER, numbers=(12, 9, 2, 11, 10)))
         host.turn()
         if resumed:
             host = Host(client, run="run-True", facts=facts, resume=True)
-        host.loop.calls.ask(Archive(owner=OWNER, numbers=(8, 1)))
+        host.loop.calls.apply(Archive(owner=OWNER, numbers=(8, 1)))
         host.turn()
         host.turn()
         left.append(sorted(host.loop.state.streams[OWNER].archived))

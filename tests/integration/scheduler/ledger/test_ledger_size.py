@@ -34,7 +34,7 @@ def test_twenty_thousand_entries_in_one_tick(client: Redis) -> None:
     host.turn()
     (job,) = host.turn(("think", OWNER))
     assert len(claimed(worker(client), job).case.entries) == 20_000
-    host.loop.calls.ask(Archive(owner=OWNER, numbers=tuple(range(1, 15_001))))
+    host.loop.calls.apply(Archive(owner=OWNER, numbers=tuple(range(1, 15_001))))
     (named,) = host.turn(("think", OWNER), numbers=tuple(range(1, 9_001)))
     assert len(claimed(worker(client), named).case.entries) == 9_000
     sound(client)

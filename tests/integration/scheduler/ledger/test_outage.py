@@ -153,4 +153,4 @@ def test_a_run_that_is_forgotten_while_it_is_taken_over(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(HostLedger, "resume", forgetful)
     with pytest.raises(RunRolledBack, match="'r': the ledger has forgotten it"):
-        TickLoop(run="r", owners={}, settings=settings, inline=True, client=client, resume=True)
+        TickLoop(run="r", owners={}, settings=settings, inline=True, client=client, exist="resume")

@@ -7,11 +7,9 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -19,11 +17,9 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from cogitate import ConfigurationError, Fenced, Profile, RunHeld, Settings, TickLoop
-from cogitate.ops.commands.run_choice import resumed_run
-from cogitate.scheduler.ledger import presence
-from cogitate.scheduler.ledger.deletion import delete_run
-from cogitate.scheduler.ledger.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
+from cogitate import Profile, Settings, TickLoop
+from cogitate.errors import ConfigurationError, Fenced, RunHeld
+from cogitate.scheduler.ledger.presence import LEAST, HostProcess, Presence, host_of, this_process
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
@@ -49,7 +45,7 @@ with loop:
 
 
 def settings_of(valkey: EmbeddedServer, lease: float = HOUR) -> Settings:
-    return Settings(
+    return Settings.tuned(
         data_dir=valkey.data_dir, redis_url=SecretStr(valkey.url), workers=0, wait=0.0, tick_rate=None, lease=lease
     )
 
@@ -77,7 +73,7 @@ def host_elsewhere(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[subproces
 
 
 def resumed(valkey: EmbeddedServer, **more: Any) -> TickLoop:
-    return TickLoop(run="mine", owners={}, settings=settings_of(valkey), ticks=4, resume=True, **more)
+    return TickLoop(run="mine", owners={}, settings=settings_of(valkey), ticks=4, exist="resume", **more)
 
 
 def states(valkey: EmbeddedServer) -> tuple[str, str, dict[str, str]]:
@@ -193,52 +189,6 @@ def test_what_no_host_has_written_is_no_host(client: Redis, small: Host) -> None
         assert host_of(small.ledger.store) is None
 
 
-@pytest.mark.parametrize("take", ["delete", "resume", "replace", "command"])
-def test_a_host_of_a_version_without_signs_is_seen_by_its_steps(
-    valkey: EmbeddedServer, client: Redis, monkeypatch: pytest.MonkeyPatch, take: str
-) -> None:
-    TickLoop(run="mine", owners=OWNERS, settings=settings_of(valkey), ticks=4).close()
-    store = RunStore.open(client, "mine")
-    client.hset(store.key("state"), mapping={"schema": 5, "status": "running"})
-
-    def attempt() -> None:
-        if take == "delete":
-            delete_run(client, "mine")
-        elif take == "command":
-            resumed_run(client, "mine", None, 4, take_over=False)
-        elif take == "resume":
-            resumed(valkey).close()
-        else:
-            TickLoop(run="mine", owners=OWNERS, settings=settings_of(valkey), ticks=4, exist="replace").close()
-
-    looks: list[float] = []
-
-    def step(seconds: float) -> None:
-        looks.append(seconds)
-        if len(looks) == 3:
-            client.hincrby(store.key("state"), "seq", 1)
-
-    monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=step, monotonic=time.monotonic))
-    monkeypatch.setattr(presence, "WATCHED", HOUR)
-    with pytest.raises(RunHeld, match=r"'mine' is held by a host of an older version, .*: stop it first, or"):
-        attempt()
-    assert len(looks) == 3
-    assert RunStore.open(client, "mine") == store
-    monkeypatch.setattr(presence, "WATCHED", 0.0)
-    if take != "command":
-        attempt()
-
-
-def test_a_host_that_gives_signs_is_not_watched(client: Redis, small: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_sleep(seconds: float) -> None:
-        raise AssertionError("nobody is to wait for it")
-
-    monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=no_sleep, monotonic=time.monotonic))
-    check_unheld(small.ledger.store, "mine", "…")
-    client.hset(small.ledger.store.key("state"), mapping={"schema": 5, "status": "stopped"})
-    check_unheld(small.ledger.store, "mine", "…")
-
-
 def test_the_sign_of_a_paused_host_is_renewed(client: Redis, small: Host, eventually: Eventually) -> None:
     client.hset(small.ledger.store.key("state"), "status", "paused")
     presence = Presence(small.ledger, 0.01)
@@ -277,10 +227,9 @@ def test_a_server_that_is_full_lets_a_sign_be_renewed(client: Redis, small: Host
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"exist": "overwrite"}, "none of"),
-        ({"resume": True, "exist": "resume"}, "give one of them"),
-        ({"resume": True, "exist": "replace"}, "give one of them"),
-        ({"take_over": True}, "about a run that is there"),
+        ({"exist": "overwrite"}, 'give "create"'),
+        ({"resume": True}, 'give exist="create" or exist="resume"'),
+        ({"take_over": True}, "about an existing run"),
     ],
 )
 def test_what_cannot_be_meant_together_is_refused(given: dict[str, Any], said: str) -> None:

@@ -108,7 +108,7 @@ def test_without_a_limit_nothing_is_asked_and_without_a_server_nobody(monkeypatc
 
 def thoughts(tmp_path: Path, client: Redis, run: str, url: str) -> Counter[tuple[str, str]]:
     """A run in which three agents plan and reflect: how often each (source, failure) ended a job."""
-    settings = Settings(
+    settings = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
         base_url=url,
@@ -159,7 +159,7 @@ def test_a_run_in_memory_that_no_other_run_sees_is_refused_with_such_a_limit(
 ) -> None:
     def opened(**more: Any) -> int:
         with FakeEndpoint() as endpoint:
-            settings = Settings(
+            settings = Settings.tuned(
                 data_dir=tmp_path,
                 base_url=endpoint.url,
                 api_key="any",

@@ -30,7 +30,7 @@ def test_an_attempt_whose_lease_has_run_out_is_booked_in_full_and_its_job_is_fre
     run.hset(f"{RUN}alone", "w", "t")
     record = held(run, "attempts")["t"]
     answer = collect(run, "t", "unknown")
-    assert answer == ["ok", ["k", "open", "", "1", "0", "", "", ""], [], ["w", "0"], ["k"], [], [], [], [], []]
+    assert answer == ["ok", ["k", "open", "", "1", "0", "", ""], [], ["w", "0"], ["k"], [], [], [], [], []]
     assert (held(run, "lost"), held(run, "attempts"), held(run, "alone")) == ({"t": record}, {}, {})
     assert window(run) == {"calls|spent": 1, "tokens|spent": 100}
     assert held(run, "open") == {"6": "1"}
@@ -67,29 +67,17 @@ def test_what_is_due_and_what_is_ready_is_told(run: Redis) -> None:
     for key, at in (("now", None), ("later", 10), ("just", 9)):
         run.hset(f"{RUN}job:{key}", mapping=staged | ({} if at is None else {"at": at}))
     run.sadd(f"{RUN}staged", "now", "later", "just", "k")
-    row = ["staged", "R", "2", "3", "timeout", "cell", ""]
-    assert collect(run)[1] == ["k", "open", "", "0", "0", "", "", ""]
+    row = ["staged", "R", "2", "3", "timeout", "cell"]
+    assert collect(run)[1] == ["k", "open", "", "0", "0", "", ""]
     rows = collect(run, mode="ready", seq=5)[1]
-    assert {rows[at]: rows[at + 1 : at + 8] for at in range(0, len(rows), 8)} == {
-        "k": ["open", "", "0", "0", "", "", ""],
+    assert {rows[at]: rows[at + 1 : at + 7] for at in range(0, len(rows), 7)} == {
+        "k": ["open", "", "0", "0", "", ""],
         "now": row,
         "just": row,
     }
-    assert len(rows) == 24
+    assert len(rows) == 21
     run.sadd(f"{RUN}due:8", "no record")
-    assert collect(run, tick=8, seq=6)[1] == ["no record", "", "", "0", "0", "", "", ""]
-
-
-def test_a_fallback_is_told_where_no_answer_can_come_any_more(run: Redis) -> None:
-    run.hset(f"{RUN}job:k", "fallback", "F")
-    assert collect(run)[1][-1] == "", "its answer may come before the boundary"
-    assert collect(run, passes="1", seq=5)[1][-1] == "F"
-    run.hset(f"{RUN}job:k", "state", "staged")
-    assert collect(run, passes="1", seq=6)[1][-1] == ""
-    run.hset(f"{RUN}job:k", "state", "dead")
-    assert collect(run, seq=7)[1][-1] == "F"
-    run.sadd(f"{RUN}due:8", "k")
-    assert advance(run, seq=8)[1][-1] == "F"
+    assert collect(run, tick=8, seq=6)[1] == ["no record", "", "", "0", "0", "", ""]
 
 
 def test_of_long_lists_the_oldest_are_told(run: Redis) -> None:
@@ -114,7 +102,7 @@ def test_a_tick_is_committed_with_what_it_writes(run: Redis) -> None:
     writes = ("HSET", "head:a", 2, "text", "tea", "HDEL", "head:a", "numbers", "gone 17", "SET", "view", 1, "V")
     assert advance(run, writes=writes) == [
         "ok",
-        ["k", "open", "", "0", "0", "", "", ""],
+        ["k", "open", "", "0", "0", "", ""],
         [],
         [],
         [],

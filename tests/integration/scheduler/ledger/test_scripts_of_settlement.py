@@ -16,12 +16,10 @@ from tests.integration.scheduler.ledger.script_case import (
     SAVED,
     STATE,
     claim,
-    everything,
     held,
     members,
     plain,
     settle,
-    stage_fallback,
     window,
 )
 
@@ -191,39 +189,3 @@ def test_what_an_ended_job_came_to_is_told_once_it_is_known(
     run.delete(f"{RUN}corrections")
     settle(run, result)
     assert run.exists(f"{RUN}corrections") == 0
-
-
-def test_a_running_attempt_stages_a_fallback_which_is_no_result(run: Redis) -> None:
-    claim(run)
-    before = held(run, "job:k")
-    assert stage_fallback(run) == 1
-    assert held(run, "job:k") == {**before, "fallback": "F"}
-    assert stage_fallback(run, "G") == 1
-    assert held(run, "job:k")["fallback"] == "G"
-    assert settle(run, result="") == "freed"
-    assert held(run, "job:k")["fallback"] == "G", "another attempt may fail too"
-    claim(run, "u")
-    assert settle(run, token="u") == "staged"
-    assert "fallback" not in held(run, "job:k")
-
-
-@pytest.mark.parametrize(
-    ("changed", "staging"),
-    [({}, {"token": "u"}), ({}, {"incarnation": "other"}), ({"state": "dead"}, {}), ({"token": ""}, {})],
-    ids=["another attempt", "another run", "dead", "lost"],
-)
-def test_nobody_else_stages_a_fallback(run: Redis, changed: dict[str, str], staging: dict[str, str]) -> None:
-    claim(run)
-    if changed:
-        run.hset(f"{RUN}job:k", mapping=changed)
-    before = everything(run)
-    assert stage_fallback(run, **staging) == 0
-    assert everything(run) == before
-
-
-def test_a_job_that_has_ended_gets_no_fallback(run: Redis) -> None:
-    claim(run)
-    run.delete(f"{RUN}job:k")
-    before = everything(run)
-    assert stage_fallback(run) == 0
-    assert everything(run) == before

@@ -1,4 +1,4 @@
-"""Schema versions: what a newer version wrote is refused by hosts, workers and readers."""
+"""Schema versions: what another version wrote is refused by hosts, workers and readers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,19 @@ from cogitate.scheduler.inspection.vitals import budget_vitals, cadence_vitals, 
 from cogitate.scheduler.journal import lines as journal
 from cogitate.scheduler.journal.lines import JournalError, TickNotes, write_line
 from cogitate.scheduler.ledger.claims import Claims
-from cogitate.scheduler.ledger.errors import NewerSchema
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.errors import LedgerError, NewerSchema, OlderSchema
+from cogitate.scheduler.ledger.run_store import run_names
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, worker
 
-NEWER = SCHEMA + 1
+NEWER, OLDER = SCHEMA + 1, SCHEMA - 1
+REFUSED = [
+    (NEWER, NewerSchema, f"schema {NEWER}, this version knows {SCHEMA}: upgrade Cogitate"),
+    (OLDER, OlderSchema, f"schema {OLDER}, this version reads only {SCHEMA}: finish it with .* .cogitate delete r."),
+]
 
 
 @pytest.fixture
@@ -38,13 +44,18 @@ def everything(client: Redis) -> dict[bytes, bytes]:
     return {key: client.dump(key) for key in client.keys("*")}  # type: ignore[misc]
 
 
-def test_a_host_does_not_resume_what_a_newer_version_wrote(client: Redis) -> None:
+@pytest.mark.parametrize(("schema", "error", "message"), REFUSED, ids=["newer", "older"])
+def test_a_host_does_not_resume_what_another_version_wrote(
+    client: Redis, schema: int, error: type[LedgerError], message: str
+) -> None:
     host = Host(client)
-    client.hset(host.ledger.store.key("state"), "schema", NEWER)
+    client.hset(host.ledger.store.key("state"), "schema", schema)
     before = everything(client)
-    with pytest.raises(NewerSchema, match=f"schema {NEWER}, this version knows {SCHEMA}: upgrade Cogitate"):
+    with pytest.raises(error, match=message):
         Host(client, resume=True)
     assert everything(client) == before
+    delete_run(client, "r")
+    assert run_names(client) == []
 
 
 @pytest.mark.parametrize(
@@ -58,16 +69,17 @@ def test_a_host_does_not_resume_what_a_newer_version_wrote(client: Redis) -> Non
         lambda client, run: replay(client, run, FakeRedis()),
     ],
 )
-def test_readers_refuse_a_newer_run(client: Redis, read: Callable[[Redis, str], object]) -> None:
+def test_readers_refuse_a_run_of_another_version(client: Redis, read: Callable[[Redis, str], object]) -> None:
     host = Host(client)
     host.turn()
     reader = RunReader(client, "r")
-    client.hset(host.ledger.store.key("state"), "schema", NEWER)
-    with pytest.raises(NewerSchema, match=f"schema {NEWER}"):
-        read(client, "r")
-    with pytest.raises(NewerSchema, match=f"schema {NEWER}"):
-        reader.read()
-    assert run_heads(client) == []
+    for schema, error, _ in REFUSED:
+        client.hset(host.ledger.store.key("state"), "schema", schema)
+        with pytest.raises(error, match=f"schema {schema}"):
+            read(client, "r")
+        with pytest.raises(error, match=f"schema {schema}"):
+            reader.read()
+        assert run_heads(client) == []
 
 
 @pytest.mark.parametrize("carrier", ["state", "job"])
@@ -83,21 +95,27 @@ def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, 
         assert [runner.run(job.id).settled, runner.run(job.id).settled] == ["newer", "newer"]
     assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["run.newer_schema"]
     assert everything(client) == before
+    client.hset(host.ledger.store.key("state"), "schema", NEWER)
     upgraded = Claims(client, worker="upgraded", schema=NEWER)
     assert settle(upgraded, claimed(upgraded, job)) == "staged"
 
 
-def test_a_newer_host_shuts_older_ones_out(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    (job,) = Host(client).turn(("think", OWNER))
-    monkeypatch.setattr("cogitate.scheduler.ledger.ledger.SCHEMA", NEWER)
-    Host(client, resume=True)
-    assert worker(client).claim(job.id) == "newer", "this host may write memories that the worker would misread"
-    monkeypatch.setattr("cogitate.scheduler.ledger.ledger.SCHEMA", SCHEMA)
-    with pytest.raises(NewerSchema):
-        Host(client, resume=True)
+def test_a_worker_leaves_a_run_of_an_older_version_alone_and_says_so(client: Redis) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    client.hset(host.ledger.store.key("state"), "schema", OLDER)
+    before = everything(client)
+    runner = Runner(client, worker(client), Heartbeat(lambda run, incarnation: None, 1.0), Settings())
+    with capture_logs() as logs:
+        assert [runner.run(job.id).settled, runner.run(job.id).settled] == ["older", "older"]
+    assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["run.older_schema"]
+    assert everything(client) == before
 
 
-def test_a_line_of_a_newer_version_is_refused_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_of_another_version_is_refused_by_its_number() -> None:
     line, _, _ = write_line(journal.Core(tick=1, minute=0), TickNotes(epoch=1), "", "", NEWER)
-    with pytest.raises(JournalError, match=f"tick 1: written with schema {NEWER}"):
+    with pytest.raises(JournalError, match=f"tick 1: its line has schema {NEWER}, .*: upgrade Cogitate"):
+        journal.read_line(line, 1, "", "")
+    line, _, _ = write_line(journal.Core(tick=1, minute=0), TickNotes(epoch=1), "", "", OLDER)
+    with pytest.raises(JournalError, match=f"tick 1: its line has schema {OLDER}, .*: read it with the version that"):
         journal.read_line(line, 1, "", "")

@@ -82,7 +82,7 @@ def answer_late_plan(client: Redis, owner: str, tick: int) -> None:
 def settings_for(data_dir: Path, base_url: str) -> Settings:
     """Limits that bind, jobs that stay open for ticks, a lease that runs out at the next look, a memory of each policy,
     a model at that address."""
-    return Settings(
+    return Settings.tuned(
         llm="openai",
         base_url=base_url,
         api_key=SecretStr("any"),

@@ -108,9 +108,8 @@ def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
     assert word in found
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_a_thought_is_taken(subtests: pytest.Subtests) -> None:
+    for answer in [
         reflection(
             "Cleo helps without being asked. I should bring her some of the honey bread that Ben likes so much."
         ),
@@ -145,11 +144,9 @@ def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
         ActionAnswer(location="", doing="Bake", reason="Bake bread for Ben"),
         ActionAnswer(location="", doing="Talk with Ben", reason="Ben asked for the recipe"),
         SummaryAnswer(summary="I will come. Ben asked again. I will come. On day 3 at 9:00 PM Cleo lent her brush."),
-    ],
-    ids=lambda value: str(value)[:40],
-)
-def test_a_thought_is_taken(answer: BaseModel) -> None:
-    assert fault_of(answer, prompt(type(answer))) is None
+    ]:
+        with subtests.test(answer=answer):
+            assert fault_of(answer, prompt(type(answer))) is None
 
 
 @pytest.mark.parametrize("length", [3, 7, 50, 400])

@@ -1,0 +1,31 @@
+"""What a kind or a host may change in memory, and the entries that effects carry."""
+
+from cogitate.memory.effects import (
+    AdvanceCursor,
+    Append,
+    Archive,
+    Effect,
+    MarkAccessed,
+    ReplaceSummary,
+    SetCharacter,
+    SetCounter,
+    SetPlanStatus,
+    Tell,
+)
+from cogitate.memory.entry import Character, Entry, PlanItem
+
+__all__ = [
+    "AdvanceCursor",
+    "Append",
+    "Archive",
+    "Character",
+    "Effect",
+    "Entry",
+    "MarkAccessed",
+    "PlanItem",
+    "ReplaceSummary",
+    "SetCharacter",
+    "SetCounter",
+    "SetPlanStatus",
+    "Tell",
+]

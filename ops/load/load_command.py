@@ -1,0 +1,198 @@
+"""`cogitate load`: measure a run under load, faults and limits, in figures and as a page."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cogitate.hosting import logs
+from cogitate.hosting.pace_fit import fit_lines, known_before, pace_fit
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, read_settings
+from cogitate.ops.load.asserts import check_names, failures, numbers, parse
+from cogitate.ops.load.figures import LoadRecorder, figures
+from cogitate.ops.load.from_run import run_profile
+from cogitate.ops.load.page import load_page
+from cogitate.ops.load.profiles import PROFILES, LoadProfile, profile_of, recorded_profile
+from cogitate.ops.load.run import LoadTest, load_settings
+from cogitate.ops.load.view import LoadView
+from cogitate.ops.open_state import open_state
+from cogitate.ops.signals import interruptible
+from cogitate.scheduler.config.endpoints import DEFAULT
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.simulation.story.story import AGENTS
+
+EXAMPLE = """
+Example: cogitate load --profile outage
+
+Example: cogitate load --profile steady --agents 100 --assert "late_share<0.05" --json
+
+Example: cogitate load --demand job_demand.csv
+"""
+
+
+def load(
+    profile: Annotated[
+        str | None, typer.Option("--profile", metavar="NAME", help=f"One of {', '.join(PROFILES)} (default steady).")
+    ] = None,
+    demand: Annotated[
+        Path | None, typer.Option("--demand", metavar="FILE", help="Use the load of a recorded job_demand.csv instead.")
+    ] = None,
+    from_run: Annotated[
+        str | None, typer.Option("--from-run", metavar="RUN", help="Use the load of an earlier run, from its journal.")
+    ] = None,
+    agents: Annotated[
+        int | None, typer.Option("--agents", metavar="N", min=1, max=1000, help="The number of agents.")
+    ] = None,
+    story: Annotated[bool, typer.Option("--story", help="Run the story instead of a town.")] = False,
+    tick_rate: Annotated[
+        float | None, typer.Option("--tick-rate", metavar="HZ", min=0.1, help="Ticks a second.")
+    ] = None,
+    cadence: Annotated[
+        float | None,
+        typer.Option("--cadence", min=0.001, max=1, help="Pin the reflections to this share of the usual cadence."),
+    ] = None,
+    spread: Annotated[
+        int | None,
+        typer.Option("--spread", metavar="M", min=0, max=240, help="Game minutes over which all plan; 0: at one tick."),
+    ] = None,
+    latency: Annotated[
+        float | None, typer.Option("--latency", metavar="SECONDS", min=0, help="The latency of an answer.")
+    ] = None,
+    error_rate: Annotated[
+        float | None,
+        typer.Option("--error-rate", min=0, max=1, help="Share of requests answered by 503 in every phase."),
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", metavar="W", min=1, help="Worker processes.")] = 2,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="URL", help="The base URL of your own endpoint; this needs a limit."),
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model at that endpoint.")] = None,
+    limit_usd: LimitUsd = None,
+    limit_tokens: LimitTokens = None,
+    expected: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--assert", metavar="EXPR", help='An assertion such as "late_share<0.05"; an unknown name lists all.'
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The report to write (default load-PROFILE.html).")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Load-test a town with its own server and workers, and a stand-in for a model that fails as the profile says.
+
+    This writes one HTML report. The exit code is 1 when an assertion does not hold, 2 when one names no figure. Without
+    --data-dir the run is deleted afterwards; with --from-run it names the folder of that run.
+    """
+    logs.configure(verbose)
+    chosen = _profile(profile, demand, from_run, data_dir)
+    if agents is not None and story:
+        raise ConfigurationError(f"--story has a fixed cast: give --agents {agents} or --story, not both")
+    if story:
+        chosen = replace(chosen, story=True, agents=len(AGENTS))
+    if agents is not None:
+        chosen = replace(chosen, agents=agents)
+    if tick_rate is not None:
+        chosen = replace(chosen, tick_rate=tick_rate)
+    if spread is not None:
+        chosen = replace(chosen, spread=spread)
+    changes: dict[str, Any] = {} if cadence is None else {"cadence": cadence}
+    changes |= {} if latency is None else {"latency": latency}
+    changes |= {} if error_rate is None else {"faults": {"503": error_rate} if error_rate else {}}
+    chosen = replace(chosen, phases=[replace(phase, **changes) for phase in chosen.phases])
+    own = _own_endpoint(chosen, against, model, limit_usd, limit_tokens, bool(latency is not None or error_rate))
+    asserted = [parse(text) for text in expected or ()]
+    check_names(asserted, numbers(figures(chosen, LoadRecorder(), open_reflections=0, waiting=(), interval=60)))
+    console = Terminal(stderr=True)
+    with ExitStack() as stack:
+        kept = data_dir if from_run is None else None
+        folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-load-")))
+        settings = load_settings(chosen, folder, workers=workers, **own)
+        view = LoadView(chosen, console)
+        test = LoadTest(chosen, settings, view.update)
+        interruption = stack.enter_context(interruptible(lambda text: console.print(text, highlight=False)))
+        for line in _fit(chosen, settings):
+            console.print(line, highlight=False, soft_wrap=True)
+        try:
+            with interruption.softened(test.stop), view.drawn():
+                found = test.run()
+        except KeyboardInterrupt:
+            return interruption.exit_code
+    known = numbers(found)
+    wrong = failures(asserted, known)
+    path = out or Path(f"load-{chosen.name}.html")
+    load_page(chosen, test.recorder.rows, found, wrong, limit_tokens).write(path)
+    said = Terminal(stderr=as_json)
+    for name, value in known.items():
+        if "." not in name:
+            said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}", highlight=False)
+    said.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    if not found["warm"]:
+        console.print(
+            f"{chosen.phases[0].name} began before the run was warm: jobs were late or failed, or the cadence was "
+            "slower, in the interval before it; try fewer agents or a lower --tick-rate",
+            highlight=False,
+            soft_wrap=True,
+        )
+    for line in wrong:
+        console.print(f"assertion failed: {line}", highlight=False)
+    if as_json:
+        print(json.dumps({**found, "out": str(path), "failed_asserts": wrong}), flush=True)
+    return 1 if wrong else interruption.exit_code if len(test.recorder.rows) < chosen.ticks else 0
+
+
+def _fit(profile: LoadProfile, settings: Settings) -> list[str]:
+    """Return how the model's latency fits the ticks of the first phase."""
+    first = profile.phases[0]
+    rate = profile.tick_rate * first.speed
+    usual = {DEFAULT: first.latency + first.jitter / 2} if settings.base_url is None else {}
+    known = known_before(settings, usual, rate)
+    return fit_lines(pace_fit(settings, known, tick_rate=rate, agents=profile.agents), rate)
+
+
+def _profile(name: str | None, demand: Path | None, run: str | None, data_dir: Path | None) -> LoadProfile:
+    given = {"--profile": name, "--demand": demand, "--from-run": run}
+    named = [f"{option} {value}" for option, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise ConfigurationError(f"give {' or '.join(named)}, not both")
+    if run is not None:
+        settings = read_settings(data_dir=data_dir)
+        with open_state(settings) as client:
+            return run_profile(client, Path(settings.data_dir), run)
+    return recorded_profile(demand) if demand is not None else profile_of(name or "steady")
+
+
+def _own_endpoint(
+    profile: LoadProfile,
+    against: str | None,
+    model: str | None,
+    limit_usd: float | None,
+    limit_tokens: int | None,
+    faulty: bool,
+) -> dict[str, Any]:
+    """Return the settings of the user's own endpoint, which does not fail on request and may cost money."""
+    limits = {"limit_usd": limit_usd, "limit_tokens": limit_tokens}
+    given = {name: value for name, value in limits.items() if value is not None}
+    if against is None:
+        if model is not None:
+            raise ConfigurationError(f"--model {model} needs an endpoint: give --against too")
+        return given
+    if not given:
+        raise ConfigurationError("--against may cost money: give --limit-usd or --limit-tokens with it")
+    if profile.own_faults or faulty:
+        raise ConfigurationError(
+            f"{against} cannot be slowed, fail or be limited on request, as this test needs: omit --against, "
+            "or use the profile steady or day-boundary-storm without --latency and --error-rate"
+        )
+    return given | {"base_url": against} | ({} if model is None else {"model": model})

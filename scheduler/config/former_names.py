@@ -1,0 +1,27 @@
+"""Names that were settings once, each with what to write instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+
+from cogitate.scheduler.config.tuning import TUNED
+
+_DECIDED = "is now decided by cogitate: remove it"
+
+FORMER: dict[str, str] = dict.fromkeys(sorted(TUNED | {"batch", "stage_fallbacks"}), _DECIDED) | {
+    "act_per_tick": 'is now a limit: write "tick.kind:act.calls" among the limits',
+    "kind_retrieval": "is now decided by cogitate: set retrieval for all kinds",
+    "perceive_unchanged_after": "is now a constant of the built-in town: remove it",
+    "throttle_auto": "is now decided by cogitate: pin a cadence with `cogitate throttle`",
+}
+
+
+def former_variables(known: Collection[str]) -> list[tuple[str, str]]:
+    """Return the former settings that variables of the environment give, each variable with what to write instead."""
+    found = []
+    for variable in sorted(os.environ):
+        name = variable.lower().removeprefix("cogitate_").partition("__")[0]
+        if variable.upper().startswith("COGITATE_") and name in FORMER and name not in known:
+            found.append((variable, FORMER[name]))
+    return found

@@ -1,0 +1,153 @@
+"""The settings, in the tables in which `cogitate.toml` writes them. Every one has a working default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
+
+from cogitate.memory.limits import Cause, Policy
+from cogitate.memory.routing.routing import Style
+from cogitate.memory.trigger import DEFAULT_TRIGGER
+from cogitate.scheduler.config.endpoints import EmbeddingSettings, Endpoint, ModelSettings
+from cogitate.scheduler.config.latency_setting import LatencySetting
+from cogitate.scheduler.config.retrieval_settings import Retrieval
+from cogitate.scheduler.config.tiers import Tier
+
+
+class ServerTable(BaseModel):
+    """The server of runs and the folder of their files."""
+
+    data_dir: Path = Path(".cogitate")
+    redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
+    broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
+    socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
+
+
+class WorkersTable(BaseModel):
+    """Worker processes, and what they import."""
+
+    workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
+    concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
+    kinds: tuple[str, ...] = ()  # modules of the host's own that register kinds when they are imported
+    prompts: Annotated[Path, AfterValidator(Path.absolute)] | None = None  # replace built-in templates
+
+
+class OperationTable(BaseModel):
+    """What operators see."""
+
+    metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served
+    metrics_address: str = "127.0.0.1"
+    gateway_token: SecretStr | None = None  # of the one host that `cogitate gateway` serves; None: see --tokens
+    log: Literal["text", "json"] = "text"
+
+
+class ModelTable(BaseModel):
+    """Models. The short settings complete the endpoint and the model called "default"; its tables go first."""
+
+    llm: Literal["heuristic", "openai"] = "heuristic"
+    model: str = "gpt-4o-mini"
+    base_url: str | None = None  # None: the client's own default endpoint
+    api_key: SecretStr | None = None  # None: OPENAI_API_KEY
+    input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: from the table of prices
+    output_price: int | None = Field(None, ge=0)
+    endpoints: dict[str, Endpoint] = Field(default_factory=dict)  # by name
+    models: dict[str, ModelSettings] = Field(default_factory=dict)  # by name
+    tiers: dict[Tier, str] = Field(default_factory=dict)  # models by tier; strong: as routine; routine: "default"
+    kind_tiers: dict[str, dict[Tier, str]] = Field(default_factory=dict)  # the same for a kind, where it differs
+    failover: list[str] = Field(default_factory=list)  # models to ask, in order, after a kind's routine one
+    embeddings: EmbeddingSettings | None = None  # for what hosts read; None: searches use words only
+    job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
+    response_cache: bool = False  # reuse the answers that an earlier run got to the same prompts
+    capture: bool = False  # store prompts and answers for `cogitate job ID --prompt`
+
+
+class TimeTable(BaseModel):
+    """Ticks, game time and due ticks."""
+
+    minutes_per_tick: int = Field(1, ge=1, le=60)
+    morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
+    apply: Literal["due", "ready"] = "due"
+    wait: float | None = Field(None, ge=0)  # seconds a boundary waits for due results; None: 60 unpaced, 0 paced
+    tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(
+        None, gt=0
+    )  # ticks per second; None or "max": no pace
+    latency: dict[str, LatencySetting] = Field(default_factory=dict)  # until due, fixed, by kind
+
+
+class BudgetTable(BaseModel):
+    """Limits. The default limits each owner, so that it grows with a town; it binds nobody without a model."""
+
+    limits: dict[str, int] = Field(default_factory=lambda: {"day.owner:*.calls": 40})
+    limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
+    limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
+    real_day_tokens: int | None = Field(None, ge=1)  # limit of all runs together, per real day in UTC
+    real_day_usd: float | None = Field(None, gt=0)
+    day_start: float = Field(1.0, gt=0, le=1)  # share of a day's limits from 00:00; the rest is released over the day
+    guarantees: dict[str, Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] = Field(
+        default_factory=lambda: {"plan": 0.15, "reflect": 0.15}
+    )  # share of run limits
+
+
+class JobsTable(BaseModel):
+    """Which jobs there are, and when."""
+
+    disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused on request
+    act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: no choices
+    repair_from: int = Field(1200, ge=0, le=1440)
+
+
+class OutageTable(BaseModel):
+    """When Redis is away."""
+
+    on_outage: Literal["pause", "carry_on"] = "pause"
+    outage_wait: float = Field(60.0, ge=0)  # seconds that a host waits for it; with "carry_on" it waits only at the end
+
+
+class JournalTable(BaseModel):
+    """What is kept of the journal."""
+
+    journal_keep: int | None = Field(None, ge=1)  # full game days kept in Redis; None: all
+    journal_export: bool = True  # write removed lines to files in the data folder first
+
+
+class MemoryTable(BaseModel):
+    """What owners remember."""
+
+    max_observations: int = Field(200, ge=1)
+    max_reflections: int = Field(50, ge=1)
+    reflection_interval: int = Field(720, ge=1)  # game minutes
+    reflection_trigger: Cause = "interval"  # or "importance": when enough has happened; or "either"
+    reflection_trigger_max: int = Field(DEFAULT_TRIGGER, ge=1)  # accumulated importance that triggers a reflection
+    retention_days: int = Field(2, ge=0)
+    policy: Policy = "stream"  # how memories are kept within bounds: streams, cells or window
+    policies: dict[str, Policy] = Field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
+    on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # where a model failed to summarise memories
+    cells: int = Field(5, ge=1, le=1_000)
+    token_limit: int = Field(4_000, ge=1)  # of long-term summary, buffer and character together, per owner
+    retrieval: Retrieval = "default"
+
+
+class EventsTable(BaseModel):
+    """How events are told."""
+
+    guidance_style: Style = "narrative"
+
+
+TABLES: dict[str, type[BaseModel]] = {
+    "server": ServerTable,
+    "workers": WorkersTable,
+    "operation": OperationTable,
+    "model": ModelTable,
+    "time": TimeTable,
+    "budget": BudgetTable,
+    "jobs": JobsTable,
+    "outage": OutageTable,
+    "journal": JournalTable,
+    "memory": MemoryTable,
+    "events": EventsTable,
+}
+
+#: The table of each setting, by its name.
+TABLE_OF = {name: table for table, fields in TABLES.items() for name in fields.model_fields}

@@ -1,0 +1,107 @@
+"""Values that cogitate decides. Users cannot set them; tests, benchmarks and stored runs vary them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field, fields
+from typing import Literal
+
+import msgspec
+
+from cogitate.memory.entry import MAX_TEXT
+from cogitate.memory.retrieval.profiles import ProfileChoice
+
+#: How a host hands values that differ from those below to the workers that it starts.
+VARIABLE = "COGITATE_TUNING"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """Constants of scheduling, of workers and of the designs of memory, each with its value."""
+
+    # Attempts
+    lease: float = 15.0  # seconds without a heartbeat after which the host expires an attempt
+    hint_interval: float = 1.0  # seconds after which an unclaimed job's message is repeated
+    claim_cap: int = 4  # claims of one job; then it is dead and its heuristic applies
+    worker_share: int = 1  # turns of a run's jobs for each turn of another run's
+
+    # The circuit breaker before each endpoint
+    breaker_failures: int = 10  # in a row, after which it opens
+    breaker_share: float = 0.6  # of the latest calls that failed, at which it opens
+    breaker_window: int = 50  # number of these calls
+    breaker_pause: float = 5.0  # seconds until one call tries the endpoint; doubles with each that fails
+    breaker_longest_pause: float = 300.0  # seconds
+
+    # Stored texts
+    response_cache_days: float = 30.0  # real days that an answer is kept
+    response_cache_bytes: int = 100_000_000  # of all answers
+    capture_hours: float = 24.0  # real hours that prompts and answers are kept
+    capture_bytes: int = 20_000_000  # of a run
+
+    # Time
+    spread: int | None = None  # game minutes over which agents plan; None: by their number
+    adaptive_latency: bool | None = None  # due ticks follow the models' latencies; None: where ticks do not wait
+    collect_garbage: Literal["idle", "python"] = "idle"  # when a paced host makes full garbage collections
+    outage_buffer: int = 64_000_000  # bytes of ticks that a host may buffer when it carries on without Redis
+
+    # Budgets
+    retry_share: float = 0.2  # share of each limit kept for further attempts
+    last_call: dict[str, int] = field(default_factory=lambda: {"plan": 720})  # minute of the day a guarantee ends
+    act_per_tick: int = 5  # calls a tick for all choices of actions, unless "tick.kind:act.calls" is limited
+
+    # Throttling of reflections
+    throttle_auto: bool = True  # otherwise only `cogitate throttle` changes their cadence
+    throttle_interval: int = 60  # game minutes between two steps
+    throttle_least: float = 0.125  # share of the usual cadence that the controller keeps
+
+    # Memory
+    max_text: int = MAX_TEXT  # characters of an observation
+    max_plans: int = 7
+    max_archived: int | None = None  # archived entries of an owner; None: all of the retention
+    importance_threshold: int = 5
+    summary_threshold: int = 5  # messages of a conversation that is summarised
+    rate_share: float = 0.2  # share of the host's unrated entries that a model rates
+    coalesce: bool = True  # count a repeated observation on the first entry instead of storing it
+    compress_at: float = 0.8  # share of the token limit
+    compress_to: float = 0.6
+    retain: int = 3  # newest entries that are not compressed
+    passes: int = 2
+    public_history_max_length: int = 100_000  # characters of a group's or the world's history
+    recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # if a model fails
+    kind_retrieval: dict[str, ProfileChoice] = field(default_factory=dict)  # of a kind, where it differs
+
+    # Events
+    statement_max_length: int = 300  # characters, the "..." of a cut included
+    reasoning_max_length: int = 200
+    enable_truncation: bool = True
+
+    def changed(self) -> dict[str, object]:
+        """Return the values that differ from the defaults, by name."""
+        usual = asdict(Tuning())
+        return {name: value for name, value in asdict(self).items() if value != usual[name]}
+
+
+TUNED = frozenset(one.name for one in fields(Tuning))
+
+#: The part of it that a run is created with and keeps.
+KEPT_TUNING = TUNED - {
+    "lease",
+    "hint_interval",
+    "worker_share",
+    "breaker_failures",
+    "breaker_share",
+    "breaker_window",
+    "breaker_pause",
+    "breaker_longest_pause",
+    "response_cache_days",
+    "response_cache_bytes",
+    "capture_hours",
+    "capture_bytes",
+    "collect_garbage",
+    "outage_buffer",
+}
+
+
+def tuning_of_host() -> Tuning:
+    """Return the values that the host of this process handed to it; the usual ones where no host did."""
+    return msgspec.json.decode(os.environ.get(VARIABLE, "{}"), type=Tuning)

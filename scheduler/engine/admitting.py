@@ -1,0 +1,204 @@
+"""The end of a tick: requests of the host, of triggers and of the cadence are decided, and jobs opened.
+
+What is admitted, and what is left to a heuristic, becomes a job; what has to wait is tried again at a later tick.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import DEFER_TICKS, Decided, DecidedLine, admit
+from cogitate.scheduler.budget.repairs import admit_repairs, is_time
+from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.engine.boundary import Closing
+from cogitate.scheduler.engine.job_factory import open_job
+from cogitate.scheduler.engine.open_jobs import OpenJob, job_writes
+from cogitate.scheduler.engine.part import Part, TickState
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.engine.triggers import ScopeTrigger, recounts
+from cogitate.scheduler.engine.turn import Deferred
+from cogitate.scheduler.journal.ends import LEFT
+from cogitate.scheduler.journal.history import note_served
+from cogitate.scheduler.journal.lines import Postponed
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.tasks.job import JobKey, Request
+from cogitate.tasks.recount import Recount
+
+
+class Admitting(Part):
+    """The decisions of a tick on what it is to compute."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+        self._opened: list[OpenJob] = []  # with this tick
+
+    def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
+        """Have the cadence ask about the owner of a job that has ended."""
+        self._state.cadence.touch(closing.ended.key.owner)
+
+    def end(self, tick: TickState) -> None:
+        """Ask the cadence what is due, decide on all requests, and open the jobs."""
+        state, turn = self._state, tick.turn
+        self._touch(tick)
+        called = [request for request in turn.requests if request.owner not in turn.leaves]
+        # No job may be opened for an owner that leaves with this tick.
+        staying = {o: s for o, s in state.streams.items() if o not in state.retired} if turn.leaves else state.streams
+        requests = [*called, *self._recounts(turn.triggers, staying)]
+        decided, postponed = self._decide(tick.number, tick.minute, requests, called, staying, away=tick.away)
+        decided += self._of_leavers(tick)
+        tick.opened = self._opened = self._open(tick.minute, decided)
+        if postponed:
+            state.warnings["reflect.postponed"] += len(postponed)
+        tick.faults = state.cadence.take_faults()
+        if tick.faults:
+            state.warnings["kind.failed"] += len(tick.faults)
+        state.steering.settle(any(item.admitted for item in state.open.values()))
+        tick.core["postponed"] = postponed
+        tick.core["decided"] = tuple(d.line for d in decided)
+
+    def _touch(self, tick: TickState) -> None:
+        """Tell the cadence whose memory has changed."""
+        state, touched = self._state, tick.touched | tick.cut
+        for closing in tick.applied:
+            state.cadence.touch(closing.ended.key.owner)
+        for owner in sorted(touched & state.streams.keys()):
+            state.cadence.touch(owner)
+        observed = ((owner, entry) for owner, entry in tick.turn.observed if owner not in touched)
+        state.cadence.observed(observed, state.streams, state.world(), tick.minute)
+        for owner in tick.turn.leaves:
+            state.cadence.forget(owner)
+
+    def _recounts(self, new: Iterable[ScopeTrigger], staying: Mapping[str, Stream]) -> list[Request]:
+        """Return requests for the scopes that have something to recount; the trigger of a busy one waits."""
+        state = self._state
+        if Recount.name in state.rules.disabled:
+            state.triggers = []
+            return []
+        if not new and not state.triggers:
+            return []
+        requests, state.triggers = recounts([*state.triggers, *new], staying, state.profiles, state.busy(()))
+        return requests
+
+    def _decide(
+        self,
+        tick: int,
+        minute: int,
+        requests: Sequence[Request],
+        called: Sequence[Request],
+        staying: Mapping[str, Stream],
+        *,
+        away: bool,
+    ) -> tuple[list[Decided], tuple[Postponed, ...]]:
+        state = self._state
+        again = [waiting.request for waiting in state.deferred if waiting.at <= tick]
+        state.deferred = [waiting for waiting in state.deferred if waiting.at > tick]
+        due, postponed = self._due(tick, minute, again) if state.steering.admits else ([], ())
+        if state.steering.mode == "cancelled":
+            return [], ()
+
+        def offers_of(request: Request) -> Sequence[ModelOption]:
+            return state.rules.offers(request, lambda owner: state.moment(owner, tick, minute))
+
+        decided = admit(
+            [*again, *requests, *due],
+            tick=tick,
+            minute=minute,
+            view=state.view,
+            kind_of=state.rules.kind_of,
+            offers_of=offers_of,
+            last_served=state.last_served,
+            due=state.due,
+            closed="away" if away else "" if state.steering.admits else state.steering.mode,
+            called=called,
+        )
+        busy = state.busy(d.request for d in decided)
+        decided += state.steering.retry(
+            staying, tick=tick, minute=minute, offers_of=offers_of, busy=busy, due=state.due
+        )
+        admits = state.steering.admits and not away
+        if admits and is_time(minute, state.facts.minute(tick - 1), state.rules.repair_from):
+            busy = state.busy(d.request for d in decided)
+            decided += admit_repairs(
+                staying,
+                tick=tick,
+                minute=minute,
+                view=state.view,
+                rules=state.rules,
+                offers_of=offers_of,
+                busy=busy,
+                due=state.due,
+            )
+        for d in decided:
+            successor = d.line.successor
+            if successor is not None:
+                within = d.request.within and d.request.within - DEFER_TICKS
+                request = msgspec.structs.replace(d.request, trial=successor.trial, within=within)
+                state.deferred.append(Deferred(successor.tick, request))
+            elif d.grant is not None:
+                note_served(state.streams, d.line.key)
+        return decided, postponed
+
+    def _of_leavers(self, tick: TickState) -> list[Decided]:
+        """Return the decisions on requests of the host for owners that leave with the tick: they are dropped."""
+        dropped: list[Decided] = []
+        ordinals: Counter[tuple[str, str]] = Counter()
+        rules = self._state.rules
+        for request in tick.turn.requests if self._state.steering.mode != "cancelled" else ():
+            if request.owner in tick.turn.leaves:
+                ordinal = ordinals[request.kind, request.owner]
+                ordinals[request.kind, request.owner] += 1
+                key = JobKey(tick.number, request.kind, request.owner, ordinal, request.trial)
+                line = DecidedLine(key=key, decision="dropped", refused=LEFT)
+                dropped.append(Decided(line, request, rules.offers_of(rules.kind_of(request.kind), "routine")[-1]))
+        return dropped
+
+    def _due(self, tick: int, minute: int, again: Iterable[Request]) -> tuple[list[Request], tuple[Postponed, ...]]:
+        """Return the requests that are due by cadence, and those of them that the throttle postpones."""
+        state = self._state
+        busy = state.busy(again)
+        found = state.cadence.due(tick, lambda owner: state.moment(owner, tick, minute), busy)
+
+        def again_due(kind: str, owner: str) -> Iterable[Request]:
+            if busy(kind, owner):
+                return ()
+            return state.cadence.due_now(state.rules.kind_of(kind), state.moment(owner, tick, minute))
+
+        limits = state.facts.limits
+        return state.steering.throttle.sift(
+            found,
+            state.streams,
+            minute=minute,
+            interval=limits.reflection_interval,
+            again=again_due,
+            enough=None if limits.reflection_trigger == "interval" else limits.reflection_trigger_max,
+        )
+
+    def _open(self, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
+        state = self._state
+        opened = []
+        for d in decided:
+            if d.line.decision in ("admitted", "heuristic"):
+                item = open_job(
+                    d,
+                    run=state.run,
+                    minute=minute,
+                    rules=state.rules,
+                    streams=state.streams,
+                    retired=state.retired,
+                    facts=state.facts_version,
+                    correction=state.estimates.correction(d.offer.model),
+                )
+                opened.append(item)
+                state.open[item.job.key] = item
+        return opened
+
+    # -- with the ledger -----------------------------------------------------------------------------
+
+    def take_writes(self) -> list[Write]:
+        """Return the commands that open the jobs."""
+        opened, self._opened = self._opened, []
+        return job_writes(opened, self._state.view)

@@ -1,0 +1,106 @@
+"""A part of the engine: one feature of a run, whole, from the boundary to what the ledger keeps of it.
+
+The engine ends the jobs that are due and tells each part of each end (`ended`). Then it calls each part in the order of
+`cogitate.scheduler.engine.parts`: `begin` at the boundary, `end` after the world's turn. A part puts what it journals
+into `TickState.core` and `TickState.notes`. The commit writes what `take_records` and `take_writes` return, and `load`
+reads it back on resume. A new feature is a new part and a line of that list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cogitate.memory.effects import losses
+from cogitate.scheduler.config.controls import ControlRequest
+from cogitate.scheduler.engine.boundary import Closing, cancelled
+from cogitate.scheduler.engine.open_jobs import OpenJob, counted
+from cogitate.scheduler.engine.run_data import RunData
+from cogitate.scheduler.engine.turn import WorldTurn
+from cogitate.scheduler.ledger.answers import BoundaryInput
+from cogitate.scheduler.ledger.ledger import Records, Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering.cadence import KindFault
+from cogitate.tasks.job import JobKey
+
+
+@dataclass(kw_only=True)
+class TickState:
+    """One tick on its way through the parts: its inputs, and what has become of it so far."""
+
+    number: int
+    minute: int  # game time, total minutes
+    run: RunData
+    parts: Sequence[Part]
+    boundary: BoundaryInput
+    turn: WorldTurn = field(default_factory=WorldTurn)
+    controls: Sequence[ControlRequest | None] = ()  # requests of operators
+    away: bool = False  # whether the ledger is away, so that no job can be admitted
+
+    closings: list[Closing] = field(default_factory=list)  # jobs that have ended with it
+    closed: dict[JobKey, OpenJob] = field(default_factory=dict)  # the same jobs, as they were open
+    applied: list[Closing] = field(default_factory=list)  # whatever has changed memory at the boundary, in order
+    touched: set[str] = field(default_factory=set)  # owners whose memory has changed by more than observations
+    cut: set[str] = field(default_factory=set)  # owners of which a limit of memory was enforced
+    opened: list[OpenJob] = field(default_factory=list)
+    faults: Sequence[KindFault] = ()  # of kinds that were asked whether they are due
+    core: dict[str, Any] = field(default_factory=dict)  # fields of the line's `Core`, by name
+    notes: dict[str, Any] = field(default_factory=dict)  # fields of the line's `TickNotes`, by name
+
+    def close(self, closing: Closing) -> None:
+        """Take a job that has its end out of the open ones, and tell every part."""
+        item = self.run.open.close(closing.ended.key)
+        self.closings.append(closing)
+        self.closed[closing.ended.key] = item
+        self.run.view.move(item.cells, counted(item), closing.counts_as)
+        for part in self.parts:
+            part.ended(self, closing, item)
+
+    def cancel(self, keys: Iterable[JobKey]) -> None:
+        """Cancel open jobs, in the order of their keys."""
+        for key in sorted(keys):
+            self.close(cancelled(self.run.open[key]))
+
+    def apply(self, closing: Closing) -> None:
+        """Note what an end, or an answer after it, has changed in memory."""
+        self.applied.append(closing)
+        self.touched |= {effect.owner for effect in closing.ended.effects}
+
+    @property
+    def changed(self) -> list[str]:
+        """The owners that are here whose memory has changed so far, in order."""
+        return sorted((self.touched | {owner for owner, _ in self.turn.observed}) & self.run.streams.keys())
+
+    def count_losses(self, effects: Iterable[Any]) -> None:
+        """Warn of what effects have lost."""
+        for loss in losses(effects):
+            self.run.warnings[loss.name] += loss.amount
+
+
+class Part:
+    """One feature of a run. By default a part has no share in a step."""
+
+    def begin(self, tick: TickState) -> None:
+        """Do its share of the boundary. The jobs that are due have ended."""
+
+    def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
+        """Take note of a job that has its end, at the boundary or by being cancelled."""
+
+    def end(self, tick: TickState) -> None:
+        """Do its share of the end of the tick, after the world's turn."""
+
+    def take_records(self) -> Records | None:
+        """Return the records of jobs that end with this tick, for the step that ends them; None for a part without."""
+        return None
+
+    def take_writes(self) -> list[Write]:
+        """Return the commands that bring the ledger up to date with this tick, once."""
+        return []
+
+    def load(self, store: RunStore) -> None:
+        """Read back what the ledger keeps. Streams, owners and open jobs are there already.
+
+        Raises:
+            ValueError: when it is not what any version writes.
+        """

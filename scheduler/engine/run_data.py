@@ -1,0 +1,125 @@
+"""The data of a run that its parts share, in the memory of its host. No I/O, no clock, no randomness."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from cogitate.memory.profile import Profile
+from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import LeftOut
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.engine.open_jobs import OpenJobs
+from cogitate.scheduler.engine.triggers import ScopeTrigger
+from cogitate.scheduler.engine.turn import Deferred
+from cogitate.tasks.job import Request
+from cogitate.tasks.kind import WorldFacts
+
+
+class Streams(dict[str, Stream]):
+    """A stream for each owner. Each reports that it changes, so that nobody has to look at all of them."""
+
+    def __init__(self, streams: Mapping[str, Stream] | None = None) -> None:
+        super().__init__()
+        self._changed: set[str] = set()
+        for owner, stream in (streams or {}).items():
+            self[owner] = stream
+
+    def __setitem__(self, owner: str, stream: Stream) -> None:
+        super().__setitem__(owner, stream)
+        stream.report_to(self._changed)
+
+    @property
+    def changed(self) -> list[str]:
+        """The owners of streams that changed since `take_changed`, in order."""
+        return sorted(self._changed & self.keys())
+
+    def take_changed(self) -> tuple[Stream, ...]:
+        """Return the streams that changed since the last call, by owner."""
+        found = tuple(self[owner] for owner in self.changed)
+        self._changed.clear()
+        return found
+
+
+class LoopState(msgspec.Struct, frozen=True):
+    """The state of the loop beyond streams and jobs, as a run keeps it."""
+
+    facts_version: int = 0
+    deferred: tuple[Deferred, ...] = ()
+    triggers: tuple[ScopeTrigger, ...] = ()
+
+
+class RunData:
+    """Streams, owners, facts, open jobs and admission's view of one run."""
+
+    def __init__(self, *, run: str, rules: Rules, facts: Facts, view: BudgetView) -> None:
+        self.run = run
+        self.rules = rules
+        self.facts = facts
+        self.facts_version = 0
+        self.facts_at: dict[int, Facts] = {}  # by version, as far as open jobs use them
+        self.view = view
+        self.profiles: dict[str, Profile] = {}
+        self.streams = Streams()
+        self.retired: set[str] = set()
+        self.open = OpenJobs()
+        self.deferred: list[Deferred] = []
+        self.triggers: list[ScopeTrigger] = []  # of scopes that recount already
+        self.warnings: Counter[str] = Counter()
+        self.left_out: list[LeftOut] = []  # entries that could not be read: the next tick journals them
+        self._world: tuple[Facts, WorldFacts] | None = None
+        self._worlds: dict[int, tuple[Facts, WorldFacts]] = {}  # of earlier facts, by version
+
+    def take_stale_facts(self) -> list[int]:
+        """Forget the versions of the facts that no open job uses, and return them."""
+        used = {item.job.facts for item in self.open.values()} | {self.facts_version}
+        stale = sorted(self.facts_at.keys() - used)
+        for version in stale:
+            del self.facts_at[version]
+            self._worlds.pop(version, None)
+        return stale
+
+    def busy(self, again: Iterable[Request]) -> Callable[[str, str], bool]:
+        """Return a test whether a job of (kind, owner) is open, waits to be tried again, or is among `again`."""
+        taken = {(request.kind, request.owner) for request in again}
+        taken |= {(waiting.request.kind, waiting.request.owner) for waiting in self.deferred}
+
+        def is_busy(kind: str, owner: str) -> bool:
+            return (kind, owner) in taken or any(key.kind == kind for key in self.open.of_owner(owner))
+
+        return is_busy
+
+    def world(self) -> WorldFacts:
+        """Return the constants that kinds of job see now."""
+        if self._world is None or self._world[0] is not self.facts:
+            self._world = (self.facts, self.facts.world())
+        return self._world[1]
+
+    def world_of(self, version: int) -> WorldFacts:
+        """Return the world that jobs of this version see, one object for all: a crowd's names are put together once."""
+        facts = self.facts_at[version]
+        if facts is self.facts:
+            return self.world()
+        known = self._worlds.get(version)
+        if known is None or known[0] is not facts:
+            known = self._worlds[version] = (facts, facts.world())
+        return known[1]
+
+    def last_served(self, kind: str, owner: str) -> int:
+        """Return the tick at which a job of (kind, owner) was last admitted; -1 if never."""
+        return self.streams[owner].head.counters.get(f"served:{kind}", -1)
+
+    def remove(self, owners: Iterable[str]) -> None:
+        """Remove owners that have left."""
+        for owner in owners:
+            del self.streams[owner], self.profiles[owner]
+
+    # -- with the ledger -----------------------------------------------------------------------------
+
+    def loop_state(self) -> bytes:
+        """Return what the run keeps of the loop beyond streams and jobs."""
+        return msgspec.json.encode(LoopState(self.facts_version, tuple(self.deferred), tuple(self.triggers)))

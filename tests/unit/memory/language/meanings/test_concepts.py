@@ -1,0 +1,31 @@
+"""Themes of words: what is near in meaning though not in letters."""
+
+from __future__ import annotations
+
+from cogitate.memory.language.meanings.concepts import _read, is_theme, themes
+from cogitate.memory.language.text import stem
+
+
+def test_a_word_has_the_themes_of_all_lines_that_name_it() -> None:
+    assert _read("\nmeal eat lunch\n  lunches supper\npet dog eat\n") == {
+        "meal": ("#meal",),
+        "eat": ("#meal", "#pet"),
+        "lunch": ("#meal",),
+        "supper": ("#meal",),
+        "pet": ("#pet",),
+        "dog": ("#pet",),
+    }
+
+
+def test_words_of_everyday_life_share_themes() -> None:
+    assert themes()[stem("breakfast")] == themes()[stem("cheese")] == ("#meal",)
+    assert themes()[stem("cook")] == ("#meal", "#kitchen")
+    assert themes()[stem("upset")] == ("#sorrow", "#anger")
+    assert themes()["accept"] == ("#identity",)
+    assert "acceptance" not in themes(), "stems"
+
+
+def test_a_theme_is_no_word() -> None:
+    assert is_theme("#meal")
+    assert not is_theme("meal")
+    assert not is_theme("")

@@ -1,0 +1,168 @@
+"""Speech reported, rule by rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.language.reported import is_english, is_request, third_person
+
+NAMES = {"Benali", "Ann"}
+
+
+@pytest.mark.parametrize(
+    ("said", "to_gina", "to_nobody"),
+    [
+        # thanks and the like
+        ("Thanks for coming with you", "thanked Gina for coming with her", "thanked for coming with you"),
+        ("thank you so much for my cat", "thanked Gina for his cat", "thanked for his cat"),
+        ("Big congrats on your win", "congratulated Gina on her win", "congratulated on your win"),
+        ("Sorry to hear you lost", "was sorry to hear she lost", "was sorry to hear you lost"),
+        ("So sorry about your cat", "was sorry about her cat", "was sorry about your cat"),
+        ("Good luck with my cat", "wished Gina good luck with his cat", "wished good luck with his cat"),
+        ("Look at my cat", "told Gina to look at his cat", "mentioned look at his cat"),
+        ("Let's meet you", "suggested that they meet Gina", "suggested that they meet you"),
+        ("lets go", "suggested that they go", "suggested that they go"),
+        # what is exclaimed before a statement is no part of it
+        ("Well done, you found my cat", "said that Gina found his cat", "said that you found his cat"),
+        ("Oh dear! I lost my cat", "lost his cat", "lost his cat"),
+        ("Of course, I go", "goes", "goes"),
+        # requests, which need somebody who is asked
+        ("Look at how I do", "told Gina to look at how he does", "said that look at how he does"),
+        ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
+        ("Don't eat my cat", "told Gina not to eat his cat", "doesn't eat his cat"),
+        ("Never eat", "told Gina to never eat", "mentioned never eat"),
+        ("Feel free to eat", "told Gina to feel free to eat", "feels free to eat"),
+        # what spoken English leaves out
+        ("Going to work", "is going to work", "is going to work"),
+        ("Looking forward to you", "is looking forward to Gina", "is looking forward to you"),
+        ("Going home", "mentioned going home", "mentioned going home"),
+        ("Excited for you", "is excited for Gina", "is excited for you"),
+        ("Excited", "is excited", "is excited"),
+        ("So excited for it", "is so excited for it", "is so excited for it"),
+        ("Lucky you", "mentioned lucky Gina", "mentioned lucky you"),
+        ("Lucky with it", "is lucky with it", "is lucky with it"),
+        ("Been a while", "said that it has been a while", "said that it has been a while"),
+        ("Been to Rome", "has been to Rome", "has been to Rome"),
+        ("Hope for you to win", "hopes for Gina to win", "hopes for you to win"),
+        ("Hope you win", "hopes Gina wins", "hopes you win"),
+        ("Just saw a cat", "just saw a cat", "just saw a cat"),
+        ("Sounds good", "said that it sounds good", "said that it sounds good"),
+        # the speaker's own
+        ("i know", "knows", "knows"),
+        ("Im late", "is late", "is late"),
+        # the rest is mentioned, if it is a thing, or told by what it is
+        ("The cat", "mentioned the cat", "mentioned the cat"),
+        ("A cat on the mat", "mentioned a cat on the mat", "mentioned a cat on the mat"),
+        ("The cat is on it", "said that the cat is on it", "said that the cat is on it"),
+        ("That is good", "said that it is good", "said that it is good"),
+        ("That's good", "said that it's good", "said that it's good"),
+        ("That cat is good", "said that the cat is good", "said that the cat is good"),
+        ("You win", "said that Gina wins", "said that You win"),
+        ("Your cat", "mentioned Gina's cat", "mentioned Your cat"),
+        ("NASA is big", "said that NASA is big", "said that NASA is big"),
+        ("Fatima Benali is in", "said that Fatima Benali is in", "said that Fatima Benali is in"),
+        ("Fatima's Benali is in", "said that Fatima's Benali is in", "said that Fatima's Benali is in"),
+        ("Fatima Lopez is in", "said that fatima Lopez is in", "said that fatima Lopez is in"),
+        ("Ann is in", "said that Ann is in", "said that Ann is in"),
+        ("Ann's cat is in", "said that Ann's cat is in", "said that Ann's cat is in"),
+        ("(Dune) is good", "said that (Dune) is good", "said that (Dune) is good"),
+        ("... The cat is in", "said that the cat is in", "said that the cat is in"),
+    ],
+)
+def test_speech_is_told_of_its_speaker(said: str, to_gina: str, to_nobody: str) -> None:
+    def full(told: str) -> str:
+        return f"Jon{'' if told.startswith(chr(39)) else ' '}{told}"
+
+    assert third_person(said, "Jon", "Gina", NAMES) == full(to_gina)
+    assert third_person(said, "Jon", names=NAMES) == full(to_nobody)
+
+
+@pytest.mark.parametrize(
+    ("said", "english"),
+    [
+        ("", True),
+        ("uno dos tres", True),  # too short to tell
+        ("uno dos tres quatro", False),
+        ("uno dos tres the", True),
+        ("Привет the", True),
+        ("Привет dog the", True),
+        ("Привет dog cat the", False),
+        ("Привет I the", True),
+        ("Café", False),
+        ("uno café", True),
+    ],
+)
+def test_english_is_known_by_its_function_words(said: str, english: bool) -> None:
+    assert is_english(said) is english
+
+
+def test_whoever_is_named_beside_i_acts_with_the_speaker() -> None:
+    assert third_person("Ann and I are late for my talk.", "Jon", names=NAMES) == "Ann and Jon are late for his talk."
+    assert third_person("Ann and I'll call you.", "Jon", "Gina", NAMES) == "Ann and Jon will call Gina."
+
+
+def test_what_cannot_be_reworded_is_told_as_it_was_said() -> None:
+    assert third_person("?!", "Jon", "Gina") == "?!"
+    assert third_person("", "Jon") == ""
+    assert third_person("uno dos tres quatro", "Jon") == "Jon: uno dos tres quatro"
+    assert (
+        third_person("Zoë is at the cafe, and I know it", "Jon") == "Jon said that Zoë is at the cafe, and he knows it"
+    )
+
+
+@pytest.mark.parametrize("opening", ["The", "A", "These", "Some", "It", "There", "If", "When"])
+def test_what_opens_a_sentence_is_no_name_though_a_title_begins_with_it(opening: str) -> None:
+    told = third_person(f"{opening} cat is in", "Jon", names={opening, "Ann"})
+    assert told == f"Jon said that {opening.lower()} cat is in"
+
+
+@pytest.mark.parametrize(
+    ("said", "to_gina", "to_nobody"),
+    [
+        # of several, the listener is one
+        ("You sat together", "said that they sat together", "said that You sat together"),
+        # advice and reminders are only for a listener, and only if they are the listener's
+        ("You should rest", "said that Gina should rest", "said that You should rest"),
+        ("You know where your cat is", "said that Gina knows where her cat is", "said that You know where your cat is"),
+        ("We should rest", "said that they should rest", "said that they should rest"),
+        # what opens a sentence
+        ("that was good", "said that it was good", "said that it was good"),
+        ("Bob and I sang", "said that bob and he sang", "said that bob and he sang"),
+        ("Your cat will win", "said that Gina's cat will win", "said that Your cat will win"),
+        ("Ann will win", "said that Ann will win", "said that Ann will win"),
+        ("It will win", "said that it will win", "said that it will win"),
+        # names of two words
+        ("Fatima von Benali is in", "said that fatima von Benali is in", "said that fatima von Benali is in"),
+        # feelings
+        ("Just met Gina", "just met Gina", "just met Gina"),
+        ("UK is big", "said that UK is big", "said that UK is big"),
+    ],
+)
+def test_speech_is_told_as_what_it_is_to_whom_it_is_said(said: str, to_gina: str, to_nobody: str) -> None:
+    assert third_person(said, "Jon", "Gina", NAMES) == f"Jon {to_gina}"
+    assert third_person(said, "Jon", names=NAMES) == f"Jon {to_nobody}"
+
+
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        ("", False),
+        ("keep going", True),
+        ("don't go", True),
+        ("never go", True),
+        ("do not go", True),
+        ("feel free", True),
+        ("feel cold", False),
+        ("love me", False),
+        ("go", True),
+        ("going", False),
+        ("do go", False),
+    ],
+)
+def test_a_request_is_known_by_its_first_words(said: str, asks: bool) -> None:
+    assert is_request(said.split()) is asks
+
+
+def test_a_refusal_is_asked_for_in_one_word_or_two() -> None:
+    assert third_person("Do not eat my cat", "Jon", "Gina") == "Jon told Gina not to eat his cat"
+    assert third_person("Don't eat my cat", "Jon", "Gina") == "Jon told Gina not to eat his cat"

@@ -1,0 +1,316 @@
+"""Sentences, clauses, and speech told in the third person."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.entities import is_number, is_time, name_words
+from cogitate.memory.language.pronouns import HE, SHE, THEY, pronouns_of
+from cogitate.memory.language.reported import is_english, third_person
+from cogitate.memory.language.sentences import clean, is_called, split_clauses, split_sentences, without_own_name
+from cogitate.memory.language.speakers import Speakers
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ("Dr. Smith came at 7.30 p.m. on foot. He left.", ["Dr. Smith came at 7.30 p.m. on foot.", "He left."]),
+        ('We danced "Finding Freedom." It went well.', ['We danced "Finding Freedom."', "It went well."]),
+        ("Привет! Как дела? Хорошо.", ["Привет!", "Как дела?", "Хорошо."]),
+        ("好的。再见！", ["好的。", "再见！"]),
+        ("no stop at the end", ["no stop at the end"]),
+        ("  \n ", []),
+    ],
+)
+def test_sentences_end_at_stops_of_several_scripts(text: str, expected: list[str]) -> None:
+    assert split_sentences(text) == expected
+
+
+def test_clauses_are_cut_only_where_each_part_stands_alone() -> None:
+    assert split_clauses("I lost my job, but I found a studio!") == ["I lost my job!", "I found a studio!"]
+    assert split_clauses("It is late - we go home.") == ["It is late.", "we go home."]
+    assert split_clauses("She likes tea and cake.") == ["She likes tea and cake."]
+    assert split_clauses("A well-known cafe.") == ["A well-known cafe."]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Hey Jon! I moved.", "I moved."),
+        ("Wow, Jon, that's great", "that's great"),
+        ("It is good, Jon!", "It is good!"),
+        ("And we won 🎉", "we won"),
+        ("I love Jon.", "I love Jon."),  # no comma: he is the object, not the one addressed
+        ("I'm Jon, the baker.", "I'm Jon, the baker."),
+        ("Thanks!", "Thanks!"),  # never nothing
+    ],
+)
+def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str) -> None:
+    assert clean(said, ["Jon"]) == left
+
+
+def test_speech_is_told_in_the_third_person(subtests: pytest.Subtests) -> None:
+    for said, told in [
+        ("I lost my job as a banker.", "Jon lost his job as a banker."),
+        ("Lost my job as a banker.", "Jon lost his job as a banker."),
+        ("I really love to dance and I've always danced.", "Jon really loves to dance and he has always danced."),
+        ("I'm gonna try it myself.", "Jon is going to try it himself."),
+        ("I don't have time.", "Jon said that he doesn't have time."),
+        ("My crew won.", "Jon's crew won."),
+        ("Excited for the future.", "Jon is excited for the future."),
+        ("You'd be great at it.", "Jon said that Gina would be great at it."),
+        ("You found the spot for your store.", "Jon said that Gina found the spot for her store."),
+        ("I'd love to help you.", "Jon would love to help Gina."),
+        ("It suits the people you work with.", "Jon said that it suits the people Gina works with."),
+        ("Let's go to a class.", "Jon suggested that they go to a class."),
+        ("Don't give up on your dreams.", "Jon told Gina not to give up on her dreams."),
+        ("Thanks for your advice.", "Jon thanked Gina for her advice."),
+        ("Here's a pic of Oliver.", "Jon said that here's a pic of Oliver."),
+        ("When I was young, I sang.", "Jon said that when he was young, he sang."),
+        ("Oscar is my pet.", "Jon said that Oscar is his pet."),
+        ("A photo of our trip.", "Jon mentioned a photo of their trip."),
+        ("Мы ходили в парк вчера.", "Jon: Мы ходили в парк вчера."),
+        ("Fuimos juntos al parque ayer.", "Jon: Fuimos juntos al parque ayer."),
+        ("I 100% agree with you.", "Jon 100% agrees with Gina."),
+        ("Really made me proud.", "Jon said that it really made him proud."),
+        ("That was fun.", "Jon said that it was fun."),
+        ("That sign reminds me of you.", "Jon said that the sign reminds him of Gina."),
+        ("'Embracing' is all about love.", "Jon said that 'Embracing' is all about love."),
+        ("Feel free to call.", "Jon told Gina to feel free to call."),
+        ("…", "…"),
+    ]:
+        with subtests.test(said=said, told=told):
+            assert third_person(said, "Jon", "Gina", frozenset({"Oscar"})) == told
+
+
+def test_without_a_listener_you_stays_and_an_unknown_name_is_they() -> None:
+    assert third_person("I hope you win.", "Robin-7") == "Robin-7 hopes you win."
+    assert third_person("I know I was wrong about my map.", "Zyx") == "Zyx knows they were wrong about their map."
+
+
+def test_pronouns_go_by_the_given_name_only() -> None:
+    assert pronouns_of("Maria Lopez") is SHE
+    assert pronouns_of("klaus Mueller") is HE
+    assert pronouns_of("Anna") is pronouns_of("Анна") is SHE
+    assert pronouns_of("") is pronouns_of("Lopez Maria") is THEY
+
+
+def test_only_english_is_rewritten() -> None:
+    assert is_english("We were there")
+    assert not is_english("Мы там были вместе")
+    assert not is_english("Fuimos juntos al parque")
+
+
+def test_names_are_known_by_capitals_inside_sentences() -> None:
+    names = name_words(
+        ["We met Anna's dog in Paris.", "Luna and Oliver sleep.", "NASA called.", "READ ALL OF THIS NOW"]
+    )
+    assert names == {"Anna", "Paris", "Oliver", "Luna", "NASA"}
+    assert name_words(["Wow, I said OK."]) == frozenset()
+    assert name_words(["Ask Ada Bo."]) == {"Ada", "Bo"}, "three words are no title"
+    assert name_words(["Ask Ada, Bo, Cy."]) == frozenset()
+    assert is_number("18:00")
+    assert is_number("Seven")
+    assert not is_number("often")
+
+
+def test_courtesies_are_recognised() -> None:
+    assert is_small_talk("Hey Mel, good to see you!", Speakers(["Melanie"]))
+    assert not is_small_talk("Good to see you in Paris", Speakers(["Melanie"]))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "empty"),
+    [
+        ("Nice to meet you at last.", True),
+        ("It was good to talk to Ann Lee again!", True),
+        ("How are you today?", True),
+        ("I had better get on.", True),
+        ("I must go to the harbour.", False),
+        ("I will not keep you any longer.", True),
+        ("I will not keep the dog.", False),
+        ("So had I.", True),
+    ],
+)
+def test_formulas_of_meeting_and_parting_say_nothing(sentence: str, empty: bool) -> None:
+    assert is_small_talk(sentence, Speakers(["Jon", "Ann Lee"])) is empty
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I came at 5 p.m. on foot.", ["I came at 5 p.m. on foot."]),
+        ("I came at 5 p.m. On foot.", ["I came at 5 p.m.", "On foot."]),
+        ("I came at 5 p.m.", ["I came at 5 p.m."]),
+        ("I came at 5 p.m. 7 stayed.", ["I came at 5 p.m.", "7 stayed."]),
+        ("J. R. Hobbs came.", ["J. R. Hobbs came."]),
+        ("It was I. He left.", ["It was I.", "He left."]),
+        ("(Mr. Hobbs) came.", ["(Mr. Hobbs) came."]),
+        ("Wait... what?! Yes.", ["Wait...", "what?!", "Yes."]),
+        ("He said (yes.) He left.", ["He said (yes.)", "He left."]),
+        ("One\n\nTwo", ["One", "Two"]),
+        ("\n\nOne.", ["One."]),
+        ("Version 1.5.2 works.", ["Version 1.5.2 works."]),
+        ("好。」再见", ["好。」", "再见"]),
+        ("Dr.", ["Dr."]),
+    ],
+)
+def test_full_stops_that_end_no_sentence_are_known(text: str, expected: list[str]) -> None:
+    assert split_sentences(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "clauses"),
+    [
+        (" , ", []),
+        ("", []),
+        (" —— ", []),
+        ("My wife and I argued about money.", ["My wife and I argued about money."]),
+        ("Only the baker and she have a key.", ["Only the baker and she have a key."]),
+        ("The mill — it burned down last night.", ["The mill — it burned down last night."]),
+        ("If it rains — we stay home.", ["If it rains — we stay home."]),
+        ("The boat sank; nobody was hurt.", ["The boat sank.", "nobody was hurt."]),
+        ("I sing; I dance", ["I sing.", "I dance."]),
+        ("I sing; I dance?", ["I sing?", "I dance?"]),
+        ("I sing!; I dance.", ["I sing!", "I dance."]),
+        ("I sing — I dance.", ["I sing.", "I dance."]),
+        ("I sing and I dance well.", ["I sing.", "I dance well."]),
+        ("I sing and I dance.", ["I sing and I dance."]),
+        ("I sing, but they dance well.", ["I sing.", "they dance well."]),
+        ("Tea, sugar and milk.", ["Tea, sugar and milk."]),
+        ("我来；你走。", ["我来；你走。"]),
+        ("Мы спали — но мама пела!", ["Мы спали!", "но мама пела!"]),
+    ],
+)
+def test_clauses_end_as_their_sentence_does(sentence: str, clauses: list[str]) -> None:
+    assert split_clauses(sentence) == clauses
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Hey, Mel, how is it?", "how is it?"),
+        ("How is it, Mel?", "How is it?"),
+        ("How is it, Melanie Smith?", "How is it?"),
+        ("How is it, Melanie, today?", "How is it, today?"),
+        ("Thanks Melanie for it", "for it"),
+        ("I saw Mel.", "I saw Mel."),
+        ("It is fun, lol!", "It is fun!"),
+        ("It is  so \n fun", "It is so fun"),
+        ("Yes, wow! Totally, I sing.", "I sing."),
+        ("Totally fun", "Totally fun"),
+        ("Melon, fresh", "Melon, fresh"),
+        ("🎉", ""),
+        ("Haha, lol", "lol"),
+    ],
+)
+def test_a_long_name_is_known_by_its_first_word_and_syllable(said: str, left: str) -> None:
+    assert clean(said, ["Melanie Smith"]) == left
+
+
+def test_short_names_have_no_short_form() -> None:
+    assert clean("How is it, Anna?", ["Anna"]) == "How is it?"
+    assert clean("How is it, Ann?", ["Anna"]) == "How is it, Ann?"
+    assert clean("How is it, Bra?", ["Brian"]) == "How is it, Bra?"
+    assert clean("How is it, Bri?", ["Brian"]) == "How is it?"
+    assert clean("How is it, ann?", ["Anna"]) == "How is it, ann?"
+
+
+@pytest.mark.parametrize(
+    ("sentences", "names"),
+    [
+        (["We met Sadly there."], set()),  # an adverb
+        (["We met I'm there."], set()),
+        (["We met TV's there."], set()),
+        (["We met Ann’s dog."], {"Ann"}),
+        (["Ann and Bo sing."], {"Ann", "Bo"}),
+        (["Ann and the dog sing.", "ann"], set()),  # it is written small elsewhere
+        (["The and Bo sing."], {"Bo"}),
+        (["Paris."], {"Paris"}),
+        (["Paris is big."], set()),
+        (["A B C d"], {"B", "C"}),
+        (["My Big Red Dog"], set()),  # in title case
+        (["My Big red Dog sings"], {"Big", "Dog"}),
+        (["NASA sings.", "X sings."], {"NASA"}),
+        (["UK trains are late."], {"UK"}),
+        (["See 4K films."], set()),
+        ([""], set()),
+    ],
+)
+def test_names_are_told_from_other_words_with_capitals(sentences: list[str], names: set[str]) -> None:
+    assert name_words(sentences) == names
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("I am Ada, I bake.", "I bake."),
+        ("I'm Ada, and I bake.", "I bake."),
+        ("My name is Ada, I bake.", "I bake."),
+        ("I am Ada, the baker.", "I am the baker."),
+        ("I'm Ada, from the mill.", "I am from the mill."),
+        ("Ada, a baker.", "I am a baker."),
+        ("Ada, an artist.", "I am an artist."),
+        ("Ada, the mayor.", "I am the mayor."),
+        ("Ada, come here.", "Ada, come here."),
+        ("Ada, then.", "Ada, then."),
+        ("the mill burned.", "the mill burned."),
+        ("a mill, Ada, burned.", "a mill, Ada, burned."),
+        ("I am Bo, I bake.", "I am Bo, I bake."),
+    ],
+)
+def test_who_tells_their_own_name_is_told_without_it(said: str, left: str) -> None:
+    assert without_own_name(said, "Ada") == left
+
+
+@pytest.mark.parametrize(
+    ("sentence", "clauses"),
+    [
+        # what depends needs what comes after it, and only there
+        ("If it rains - we stay - it is late.", ["If it rains - we stay.", "it is late."]),
+        ("It is late - because we stay.", ["It is late.", "because we stay."]),
+        ("Tea; it is late; we stay.", ["Tea; it is late.", "we stay."]),
+        ("It is late; tea; we stay.", ["It is late; tea.", "we stay."]),
+        ("It is late; tea", ["It is late; tea."]),
+        ("Поздно; пора", ["Поздно.", "пора."]),
+        ("Late; and", ["Late; and."]),
+    ],
+)
+def test_a_sentence_is_cut_between_parts_that_stand_alone(sentence: str, clauses: list[str]) -> None:
+    assert split_clauses(sentence) == clauses
+
+
+@pytest.mark.parametrize(
+    ("sentence", "called"),
+    [
+        ("You kept your word, Ada.", True),
+        ("Ada, you kept your word.", True),
+        ("Hi Ada, hello.", True),
+        ("You, Ada, kept it.", False),
+        ("Ada kept it.", False),
+        ("I like Ada.", False),
+    ],
+)
+def test_somebody_is_called_at_the_start_or_the_end(sentence: str, called: bool) -> None:
+    assert is_called("Ada Smith", sentence) is called
+
+
+def test_an_abbreviation_is_known_behind_a_bracket_and_across_a_line() -> None:
+    assert split_sentences("He met (Dr. Smith) there. Then he left.") == ["He met (Dr. Smith) there.", "Then he left."]
+    assert split_sentences("One etc. goes on. Two etc. And three.") == ["One etc. goes on.", "Two etc.", "And three."]
+
+
+@pytest.mark.parametrize(
+    ("word", "time"), [("today", True), ("noon", True), ("завтра", True), ("paris", False), ("", False)]
+)
+def test_a_word_may_tell_when(word: str, time: bool) -> None:
+    assert is_time(word) is time
+
+
+def test_a_title_is_no_source_of_names() -> None:
+    assert name_words(["We Met Old Anna In Paris"]) == frozenset()
+    assert name_words(["we Met Old Anna in Paris here at a new inn"]) == {"Met", "Old", "Anna", "Paris"}
+    assert name_words(["Bread and Cheese", "we eat bread"]) == {"Cheese"}, "what is written small elsewhere is no name"
+    assert name_words(["He saw Ok's dog and a Sadly there"]) == frozenset()

@@ -1,0 +1,141 @@
+"""Clock times and words for days in a text."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.clock import DAY
+from cogitate.memory.language.times import anchor_days, find_times, parse_clock
+
+
+def test_clock_times_are_minutes_after_midnight(subtests: pytest.Subtests) -> None:
+    for text, times in [
+        ("7:00 AM", ["7:00"]),
+        ("07:00", ["7:00"]),
+        ("23:59", ["23:59"]),
+        ("0:00", ["0:00"]),
+        ("24:00", []),
+        ("9:59", ["9:59"]),
+        ("9:60", []),
+        ("12 am", ["0:00"]),
+        ("12:30 a.m.", ["0:30"]),
+        ("12 pm", ["12:00"]),
+        ("11 pm", ["23:00"]),
+        ("1 pm", ["13:00"]),
+        ("5.30 pm", ["17:30"]),
+        ("13 pm", ["13:00"]),  # models say so
+        ("17:05 pm", ["17:05"]),
+        ("24 pm", []),
+        ("noon", ["12:00"]),
+        ("Midday", ["12:00"]),
+        ("midnight", ["0:00"]),
+        ("полдень", ["12:00"]),
+        ("Полночь", ["0:00"]),
+        ("0 o'clock", ["0:00"]),
+        ("1 o'clock", ["13:00"]),
+        ("6 o’clock", ["18:00"]),
+        ("7 o'clock", ["7:00"]),
+        ("12 oclock", ["12:00"]),
+        ("from 5 to 7pm", ["17:00", "19:00"]),
+        ("5-7 a.m.", ["5:00", "7:00"]),
+        ("from 10 to 1pm", ["10:00", "13:00"]),
+        ("from 11 until 12 pm", ["11:00", "12:00"]),
+        ("from 12 to 1pm", ["12:00", "13:00"]),
+        ("from 1 to 12pm", ["1:00", "12:00"]),
+        ("from 12 to 12pm", ["12:00", "12:00"]),
+        ("from 12 to 2am", ["0:00", "2:00"]),
+        ("from 5 to 5:30 pm", ["17:00", "17:30"]),
+        ("from 10:15 till 2:45pm", ["10:15", "14:45"]),
+        ("from 14 to 3pm", ["14:00", "15:00"]),
+        ("10 pm to 11 pm", ["22:00", "23:00"]),
+        ("9 am to 5 pm", ["9:00", "17:00"]),
+        ("at 7:30, then at 8:15", ["7:30", "8:15"]),
+        ("$5 pm", []),
+        ("room 7", []),
+        ("", []),
+    ]:
+        with subtests.test(text=text, times=times):
+            assert [f"{time.minute // 60}:{time.minute % 60:02}" for time in find_times(text)] == times
+
+
+def test_a_time_stands_where_it_was_found() -> None:
+    text = "Tea from 3 to 4:30 pm at home."
+    assert [(time.start, time.end) for time in find_times(text)] == [(9, 14), (14, 21)]
+
+
+@pytest.mark.parametrize(
+    ("text", "minute"),
+    [
+        ("7", 420),
+        ("0", 0),
+        ("23", 1380),
+        ("24", None),
+        (" 8 ", 480),
+        ("7h", 420),
+        ("7 hours", 420),
+        ("19 ч", 1140),
+        ("7x", None),
+        ("", None),
+        ("soon", None),
+        ("7:30, or 9:00", 450),
+        ("123", None),
+    ],
+)
+def test_a_clock_is_the_first_time_or_a_bare_hour(text: str, minute: int | None) -> None:
+    assert parse_clock(text) == minute
+
+
+@pytest.mark.parametrize(
+    ("said", "first_day", "third_day"),
+    [
+        ("We meet today.", "We meet on day 1.", "We meet on day 3."),
+        ("Come tonight!", "Come on the evening of day 1!", "Come on the evening of day 3!"),
+        ("I was wrong this morning.", "I was wrong on the morning of day 1.", "I was wrong on the morning of day 3."),
+        ("I was wrong this time.", "I was wrong this time.", "I was wrong this time."),
+        ("Come this evening!", "Come on the evening of day 1!", "Come on the evening of day 3!"),
+        ("Tomorrow, then.", "on day 2, then.", "on day 4, then."),
+        ("See you the day after tomorrow.", "See you on day 3.", "See you on day 5."),
+        ("I sang yesterday.", "I sang yesterday.", "I sang on day 2."),
+        ("Приходи сегодня.", "Приходи в день 1.", "Приходи в день 3."),
+        ("Приходи завтра.", "Приходи в день 2.", "Приходи в день 4."),
+        ("Приходи послезавтра.", "Приходи в день 3.", "Приходи в день 5."),
+        ("Я пел вчера.", "Я пел вчера.", "Я пел в день 2."),
+        ("Today's news, and tomorrow’s.", "Today's news, and tomorrow’s.", "Today's news, and tomorrow’s."),
+        ("Not today, tomorrow.", "Not on day 1, on day 2.", "Not on day 3, on day 4."),
+    ],
+)
+def test_words_for_days_become_their_numbers(said: str, first_day: str, third_day: str) -> None:
+    assert [anchor_days(said, 0), anchor_days(said, DAY - 1)] == [first_day] * 2
+    assert [anchor_days(said, 2 * DAY), anchor_days(said, 3 * DAY - 1)] == [third_day] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "minute"),
+    [
+        ("17:00 pm", 1020),
+        ("17:00 am", 1020),
+        ("12:00 am", 0),
+        ("13:00 am", 780),
+        ("from 11 to 10 am", 660),
+        ("from 10 to 1pm", 600),
+    ],
+)
+def test_an_hour_after_noon_is_meant_as_it_is_written(text: str, minute: int) -> None:
+    assert parse_clock(text) == minute
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            'Ben promised today: "I bring the ten coins tomorrow."',
+            'Ben promised on day 3: "I bring the ten coins tomorrow."',
+        ),
+        ("«Приду завтра», — сказал он сегодня.", "«Приду завтра», — сказал он в день 3."),
+        ("“I come tomorrow”, he said; we meet tomorrow.", "“I come tomorrow”, he said; we meet on day 4."),
+        ('He said: "I come tomorrow', 'He said: "I come tomorrow'),
+        ('I come tomorrow."', 'I come tomorrow."'),
+    ],
+)
+def test_days_in_a_quotation_stay_as_they_were_said(said: str, told: str) -> None:
+    assert anchor_days(said, 2 * DAY) == told

@@ -1,0 +1,218 @@
+"""The clauses that a summary chooses from: what they say, and what each word of them weighs."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.summaries.parts import sentence_in_parts
+from cogitate.memory.summaries.units import MAX_SPEAKER, MOST_SENTENCES, Style, Unit, Utterance, units
+
+
+def told(*lines: tuple[str, str], style: Style = "facts") -> list[Unit]:
+    return units([Utterance(speaker, text, at) for at, (speaker, text) in enumerate(lines)], style)
+
+
+def texts(*lines: tuple[str, str]) -> list[str]:
+    return [unit.text for unit in told(*lines)]
+
+
+@pytest.mark.parametrize(
+    ("seen", "ended"),
+    [
+        ("the cat slept", "The cat slept."),
+        ("The cat slept?!", "The cat slept."),
+        ("The cat slept…", "The cat slept."),
+        ("The cat slept, ", "The cat slept."),
+        ("He said “the cat slept.”", "He said “the cat slept”."),
+        ("He said (the cat slept!).", "He said (the cat slept)."),
+        ("He said 'the cat slept.'", "He said 'the cat slept."),
+        ('He asked "The cat?"', 'He asked "The cat".'),
+        ("猫睡了。", "猫睡了。"),
+        ("猫睡了！", "猫睡了！"),
+        ("猫睡了？", "猫睡了？"),
+    ],
+)
+def test_what_was_seen_ends_with_one_full_stop(seen: str, ended: str) -> None:
+    assert texts(("", seen)) == [ended]
+
+
+@pytest.mark.parametrize(
+    ("said", "reported"),
+    [
+        ("I promise I will bring the book.", ["Jon promised to bring the book."]),
+        ("I promise, that I'll bring the book.", ["Jon promised to bring the book."]),
+        ("Thanks, Gina!", []),
+        ("Where is Zoe?", ["Jon asked where Zoe is."]),
+        ("where is bus 12?", ["Jon asked where bus 12 is."]),
+        ("Bus 12?", []),  # two words ask nothing that could be told
+        ("Is Gina at home?", []),  # Gina is no news
+        ("Is the kettle on?", []),
+        ("If it rains.", []),
+        ("If it rains, I stay.", ["Jon said that if it rains, he stays."]),
+        ("The garden.", []),
+        ("Louvre.", []),
+        ("In Louvre.", ["Jon mentioned in Louvre."]),
+        ("The 9 gardens.", ["Jon mentioned the 9 gardens."]),
+        ("The garden is old.", ["Jon said that the garden is old."]),
+        ("I say thank you to Zoe.", ["Jon says thank you to Zoe."]),
+        ("It broke.", []),  # what broke, nobody knows
+        ("It broke in Louvre.", ["Jon said that it broke in Louvre."]),
+        ("It cost 9 silver.", ["Jon said that it cost 9 silver."]),
+    ],
+)
+def test_speech_is_reported_where_it_says_something(said: str, reported: list[str]) -> None:
+    assert texts(("Jon", said), ("Gina", "Thanks!"), ("", "We saw the Louvre.")) == [*reported, "We saw the Louvre."]
+
+
+def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
+    assert texts(("Jon", "I trust you."), ("Gina", "Thanks!"))[0] == "Jon trusts Gina."
+    assert texts(("Jon", "I trust you. The mill is old."), ("Gina", "Thanks!"), ("Ann", "Thanks!")) == [
+        "Jon said that the mill is old."
+    ]
+    (alone,) = units([Utterance("Jon", "I trust you.", 1, "Gina")], "facts")
+    assert alone.text == "Jon trusts Gina.", "the one spoken to need not answer"
+
+
+@pytest.mark.parametrize(
+    ("said", "reported"),
+    [
+        (
+            "My sister sang. She bought a piano.",
+            ["Jon's sister sang.", "Jon's sister bought a piano."],
+        ),
+        ("She bought a piano.", []),
+        ("Perhaps they will try that.", []),
+        ("They say at the mill that the wheel broke.", ["Jon heard at the mill that the wheel broke."]),
+        ("I am Jon, I sell boats.", ["Jon sells boats."]),
+        ("My name is Jon.", []),
+        ("I can imagine.", []),
+        ("Captain, the winch is broken.", ["Jon said that the winch is broken."]),
+    ],
+)
+def test_what_is_left_to_others_is_explained_or_left_out(said: str, reported: list[str]) -> None:
+    assert texts(("Jon", said), ("Gina", "Thanks!")) == reported
+
+
+def test_what_is_over_when_it_is_told_is_in_the_past() -> None:
+    said = [Utterance("Jon", "I will sing at the mill on day 2 at 5:00 PM.", 10, "Gina")]
+    over, ahead = 1440 + 1021, 1440 + 1019
+    assert [unit.text for unit in units(said, "facts", over)] == [
+        "Jon was going to sing at the mill on day 2 at 5:00 PM."
+    ]
+    assert [unit.text for unit in units(said, "facts", ahead)] == ["Jon will sing at the mill on day 2 at 5:00 PM."]
+
+
+def test_a_unit_knows_its_line_and_how_many_words_it_has() -> None:
+    found = told(("", "The cat slept. The dog ran off; the bird sang."), ("Jon", "Thanks!"), ("", "Owls hoot."))
+    assert [(unit.text, unit.size, unit.line) for unit in found] == [
+        ("The cat slept.", 3, 0),
+        ("The dog ran off.", 4, 0),
+        ("The bird sang.", 3, 0),
+        ("Owls hoot.", 2, 2),
+    ]
+
+
+@pytest.mark.parametrize(("style", "name"), [("facts", 8.0), ("gist", 3.0)])
+def test_a_word_weighs_by_its_lines_and_by_what_it_is(style: Style, name: float) -> None:
+    lines = [("", "She saw Zoe at seven. The cat."), ("", "Zoe paid 30 today."), ("", "the cat sleeps, cats cat")]
+    first, second, third, fourth = told(*lines, style=style)
+    assert first.weights == {"see": 1.0, "zoe": 2**0.5 + name, "seven": 1.0 + 0.3 * name}
+    assert second.weights == {"cat": 2**0.5}
+    assert third.weights == {"zoe": 2**0.5 + name, "pay": 1.0, "30": 1.0 + name, "today": 1.0 + 0.3 * name}
+    assert fourth.weights == {"cat": 2**0.5, "sleep": 1.0}
+
+
+def test_speakers_and_words_of_reporting_weigh_nothing() -> None:
+    (unit,) = told(("Jon", "It was Gina who mentioned the cat."), ("Gina", "Thanks!"))
+    assert unit.text == "Jon said that it was Gina who mentioned the cat."
+    assert unit.weights == {"cat": 1.0}
+
+
+def test_a_word_that_only_the_telling_has_weighs_half() -> None:
+    (unit,) = told(("Jon", "I promise I will bring tea."))
+    assert unit.weights == {"promis": 1.0, "bring": 1.0, "tea": 1.0, "promise 0": 3.0}
+    (unit,) = told(("Jon", "Congrats on 9 cats."))
+    assert unit.text == "Jon congratulated on 9 cats."
+    assert unit.weights == {"congratul": 0.5, "9": 9.0, "cat": 1.0}
+
+
+@pytest.mark.parametrize(("style", "worth"), [("facts", 3.0), ("gist", 1.0)])
+def test_promises_weigh_more_each_line_once(style: Style, worth: float) -> None:
+    lines = [("", "The cat slept."), ("", "I’ll dance; we will sing."), ("", "an invited cat")]
+    found = [
+        {key: weight for key, weight in unit.weights.items() if key.startswith("promise")}
+        for unit in told(*lines, style=style)
+    ]
+    assert found == [{}, {"promise 1": worth}, {"promise 1": worth}, {"promise 2": worth}]
+
+
+def test_what_has_no_word_of_weight_is_left_out() -> None:
+    assert texts(("", "It is. The cat is. …")) == ["The cat is."]
+
+
+def test_the_last_of_very_many_sentences_and_clauses_is_all_the_rest() -> None:
+    most = " ".join(f"{n}!" for n in range(MOST_SENTENCES + 1))
+    assert [unit.text for unit in told(("", most))][-2:] == ["298.", "299! 300."]
+    clauses = "; ".join(f"it was {n}" for n in range(MOST_SENTENCES + 1))
+    assert [unit.text for unit in told(("", clauses))][-2:] == ["It was 298.", "It was 299. it was 300."]
+
+
+def test_a_long_name_is_cut() -> None:
+    name = "N" * MAX_SPEAKER
+    assert MAX_SPEAKER == 60
+    assert texts((f"{name}o", "I trust 9 dogs.")) == [f"{name} trusts 9 dogs."]
+    (unit,) = units([Utterance("Bo", "I trust you with 9 dogs.", 0, f"{name}o")], "facts")
+    assert unit.text == f"Bo trusts {name} with 9 dogs.", "whoever was spoken to: each word for them may be replaced"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("You have kept your word, Ada Pike.", "Bo said that Ada Pike has kept their word."),
+        ("I sold the plough, Ada: a farmer bought it.", "Bo sold the plough: a farmer bought it."),
+        ("A vote is a vote, and so we open the mine.", "Bo said that they open the mine."),
+    ],
+)
+def test_a_call_by_name_says_who_is_meant_and_is_left_out(said: str, told: str) -> None:
+    assert told in texts(("Bo", said), ("Ada", "The mine is old."), ("Cy", "The mine is deep."))
+
+
+@pytest.mark.parametrize("said", ["A vote is a vote.", "Boys will be boys.", "The rules are the rules!"])
+def test_what_is_true_by_its_words_alone_says_nothing(said: str) -> None:
+    assert texts(("Bo", said), ("Ada", "The mine is old.")) == ["Ada said that the mine is old."]
+
+
+def test_you_of_several_who_are_not_called_is_left_out() -> None:
+    assert texts(("Bo", "You opened the mine."), ("Ada", "The mine is old."), ("Cy", "The mine is deep.")) == [
+        "Ada said that the mine is old.",
+        "Cy said that the mine is deep.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ("Maud is glad that...", []),
+        ("Maud Fenwick...", []),
+        ("Maud sold the mill to a stranger...", ["Maud sold the mill to a stranger."]),
+    ],
+)
+def test_what_a_limit_cut_is_told_only_where_it_says_something(seen: str, told: list[str]) -> None:
+    assert texts(("", seen)) == told
+
+
+def test_a_clause_of_what_was_seen_takes_the_subject_before_it() -> None:
+    assert texts(("", "Wren Vane is well, and she wrote a letter.")) == [
+        "Wren Vane is well.",
+        "Wren Vane wrote a letter.",
+    ]
+
+
+def test_the_parts_of_a_sentence_hold_all_its_words_and_no_space_beside_them(subtests: pytest.Subtests) -> None:
+    for letters in range(150, 420, 10):
+        with subtests.test(letters=letters):
+            word = "x" * letters
+            parts = sentence_in_parts(Utterance("", f"{word} {word} and so on", 1), 20)
+            assert [part.text for part in parts] == [part.text.strip() for part in parts]
+            assert "".join(part.text.replace(" ", "") for part in parts) == f"{word}{word}andsoon"
+            assert all(part.text for part in parts)

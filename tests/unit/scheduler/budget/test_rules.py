@@ -1,0 +1,307 @@
+"""What a run is made of its settings: constants, rules and admission's view. Each setting arrives where it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from cogitate.memory.clock import DAY
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.profile import Location
+from cogitate.scheduler.budget.rules import (
+    Rules,
+    check_limits,
+    check_models,
+    facts_of,
+    rules_of,
+    strangers,
+    throttle_rules,
+    use_prompts,
+    view_of,
+)
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.tasks.job import Cost
+from cogitate.tasks.registry import UnknownKind, kinds
+from tests.unit.scheduler.scheduler_case import Thinker
+
+MODEL: dict[str, Any] = {"llm": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "any", "limit_tokens": 9}
+
+
+def rules(**settings: Any) -> Rules:
+    return rules_of(Settings.tuned(**settings), kinds(), {})
+
+
+def latency(kind: str, **settings: Any) -> int:
+    return rules(**settings).latency(kind)
+
+
+def test_each_constant_of_a_run_is_what_its_settings_say() -> None:
+    usual = facts_of(Settings(), (), 0)
+    assert usual == Facts(
+        locations=(),
+        limits=MemoryLimits(),
+        minutes_per_tick=Settings().minutes_per_tick,
+        start_minute=0,
+        morning=Settings().morning,
+        act_interval=Settings().act_interval,
+        models=(),
+    )
+    mill = Location(id="mill", name="Mill")
+    changed = facts_of(
+        Settings.tuned(minutes_per_tick=3, morning=301, act_interval=17, max_plans=9, **MODEL), (mill,), 77
+    )
+    assert (changed.locations, changed.start_minute, changed.minutes_per_tick) == ((mill,), 77, 3)
+    assert (changed.morning, changed.act_interval, changed.limits.max_plans) == (301, 17, 9)
+    assert [model.name for model in changed.models] == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "agents", "spread"),
+    [
+        ({}, 49, 0),
+        ({}, 130, 2),
+        ({}, 1_000, 20),
+        ({}, 10_000, 120),
+        ({"spread": 0}, 1_000, 0),
+        ({"spread": 30}, 1, 30),
+        ({"spread": 30, "morning": 1_430}, 1, 10),
+    ],
+)
+def test_mornings_are_spread_by_the_size_of_the_crowd_unless_a_setting_says_otherwise(
+    settings: dict[str, Any], agents: int, spread: int
+) -> None:
+    owners = [f"agent:{number}" for number in range(agents)] + [f"npc:{number}" for number in range(500)]
+    assert facts_of(Settings.tuned(**settings), (), 0, owners).spread == spread
+
+
+def test_a_run_of_a_version_without_it_spreads_nothing() -> None:
+    assert msgspec.json.decode(b'{"minutes_per_tick":1,"morning":360}', type=Facts).spread == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "of", "usual", "other"),
+    [
+        ({"coalesce": False}, lambda rules: rules.coalesce, True, False),
+        ({"max_text": 1234}, lambda rules: rules.max_text, Settings().tuning.max_text, 1234),
+        ({"disable": ["act"]}, lambda rules: rules.disabled, frozenset(), frozenset({"act"})),
+        ({"wait": 0.0}, lambda rules: rules.waits, True, False),
+        ({"tick_rate": 5.0}, lambda rules: rules.waits, True, False),
+        ({"throttle_auto": False}, lambda rules: rules.throttle.auto, True, False),
+        ({"throttle_interval": 30}, lambda rules: rules.throttle.interval, 60, 30),
+        ({"throttle_least": 0.25}, lambda rules: rules.throttle.least, 125, 250),
+        ({"latency": {"plan": 9}}, lambda rules: rules.latency("plan"), 5, 9),
+    ],
+)
+def test_each_rule_of_a_run_is_what_its_settings_say(
+    settings: dict[str, Any], of: Callable[[Rules], object], usual: object, other: object
+) -> None:
+    assert (of(rules()), of(rules(**settings))) == (usual, other)
+
+
+def test_repairs_and_ratings_by_a_model_are_for_runs_that_ask_one() -> None:
+    asking, not_asking = rules(**MODEL, repair_from=1100, rate_share=0.5), rules(repair_from=1100, rate_share=0.5)
+    assert (asking.repair_from, asking.rate_share) == (1100, 0.5)
+    assert (not_asking.repair_from, not_asking.rate_share) == (1440, 0.0)
+    assert rules(**MODEL, rate_share=0.5, disable=["rate"]).rate_share == 0.0
+
+
+def test_a_summary_is_due_before_the_cells_run_out_wherever_somebody_has_cells() -> None:
+    usual = latency("summarise")
+    assert usual > 2
+    assert latency("summarise", policy="cells", cells=2) == 2
+    assert latency("summarise", policies={"npc:smith": "cells"}, cells=2) == 2
+    assert latency("summarise", cells=2) == usual, "nobody has any"
+    assert latency("summarise", policy="cells", cells=99) == usual
+    assert latency("plan", policy="cells", cells=2) == latency("plan"), "the other kinds fill none"
+    assert latency("summarise", policy="cells", cells=2, latency={"summarise": 4}) == 4
+
+
+def test_a_kind_asks_the_models_of_its_tier_the_strong_one_first() -> None:
+    models = {name: {"model": name, "endpoint": "default"} for name in ("big", "small")}
+    settings = Settings.tuned(**MODEL, models=models, tiers={"routine": "small", "strong": "big"})
+    made = rules_of(settings, kinds(), {})
+    plan = next(kind for kind in kinds() if kind.name == "plan")
+    assert [offer.model for offer in made.offers_of(plan, "strong")] == ["big", "small"]
+    assert [offer.model for offer in made.offers_of(plan, "routine")] == ["small"]
+    (offer,) = made.offers_of(plan, "routine")
+    assert (offer.cost.calls, offer.cost.tokens >= plan.output_cap) == (1, True)
+    prune = next(kind for kind in kinds() if kind.name == "prune")
+    assert [(offer.model, offer.cost.calls) for offer in made.offers_of(prune, "strong")] == [("", 0)]
+    assert [offer.model for offer in rules().offers_of(plan, "strong")] == [""], "without a model none is asked"
+
+
+def test_admission_begins_with_the_limits_and_shares_of_the_settings() -> None:
+    settings = Settings.tuned(
+        limits={"day.run.calls": 100},
+        retry_share=0.1,
+        guarantees={"plan": 0.2},
+        last_call={"plan": 600},
+    )
+    view = view_of(settings)
+    assert (view.retry_share, view.held) == (0.1, {})
+    assert view.room("day", "run", "calls") == 90
+    assert {name: tuple(guarantee) for name, guarantee in view._guarantees.items()} == {"plan": (0.2, 600)}
+    assert throttle_rules(settings).auto
+
+
+@pytest.mark.parametrize("kind", ["dream", "Plan"])
+def test_tiers_are_for_kinds_that_there_are(kind: str) -> None:
+    check_models(Settings(kind_tiers={"plan": {"routine": "default"}}), kinds())
+    with pytest.raises(ConfigurationError, match=kind):
+        check_models(Settings(kind_tiers={kind: {"routine": "default"}}), kinds())
+
+
+@pytest.mark.parametrize(("spare", "fits"), [(999, False), (1_000, True)])
+def test_a_model_must_leave_a_kind_a_thousand_tokens_for_its_prompt(spare: int, fits: bool) -> None:
+    most = max(kind.output_cap for kind in kinds())
+    models = {"small": {"model": "small", "context": most + spare}}
+    settings = Settings.tuned(**MODEL, models=models, tiers={"routine": "small", "strong": "small"})
+    if fits:
+        check_models(settings, kinds())
+        return
+    with pytest.raises(ConfigurationError, match="'small' has a context of"):
+        check_models(settings, kinds())
+    check_models(settings.model_copy(update={"llm": "heuristic"}), kinds())
+
+
+def test_where_plans_are_asked_for_in_the_evening_their_share_is_kept_till_then() -> None:
+    paced = Settings.tuned(
+        llm="openai",
+        limit_tokens=1_000,
+        tick_rate=20.0,
+        guarantees={"plan": 0.2, "act": 0.1},
+        last_call={"plan": 600, "act": 700},
+    )
+    shares = {name: guarantee.last_call for name, guarantee in view_of(paced)._guarantees.items()}
+    assert shares == {"plan": DAY, "act": 700}
+
+
+@pytest.mark.parametrize(
+    ("changed", "bounds"),
+    [
+        ({}, (3, 30)),
+        ({"minutes_per_tick": 2}, (2, 15)),  # the least is rounded up, the most down
+        ({"minutes_per_tick": 7}, (1, 4)),
+        ({"minutes_per_tick": 60}, (1, 1)),
+        ({"latency": {"think": 4}}, None),
+        ({"adaptive_latency": False}, None),
+    ],
+)
+def test_a_result_is_due_within_the_game_time_that_its_kind_allows(changed: dict[str, Any], bounds: Any) -> None:
+    kind: Any = Thinker("think")
+    kind.latency_least, kind.latency_most = 3, 30
+    settings = Settings.tuned(**MODEL, tick_rate=5.0, **changed)
+    assert rules_of(settings, [kind], lambda owner: {}).bounds_of(kind) == bounds
+    kind.output_cap = 0
+    assert rules_of(settings, [kind], lambda owner: {}).bounds_of(kind) is None, "it asks no model"
+
+
+@pytest.mark.parametrize(("interval", "most"), [(0, 30), (5, 2), (60, 30), (59, 29), (1, 3)])
+def test_an_action_is_of_use_for_half_the_time_until_the_next(interval: int, most: int) -> None:
+    kinds: list[Any] = [Thinker("act"), Thinker("think")]
+    for kind in kinds:
+        kind.latency_least, kind.latency_most = (0 if interval == 5 else 3), 30
+    made = rules_of(Settings.tuned(**MODEL, tick_rate=5.0, act_interval=interval), kinds, lambda owner: {})
+    least = max(1, kinds[0].latency_least)
+    assert [made.bounds_of(kind) for kind in kinds] == [(least, most), (least, 30)]
+
+
+def test_a_kind_that_nobody_has_registered_is_named() -> None:
+    made = rules()
+    assert made.kind_of("plan").name == "plan"
+    with pytest.raises(UnknownKind, match="jobs of kind 'brood': register that kind before"):
+        made.kind_of("brood")
+
+
+def test_a_result_is_due_at_the_next_tick_at_the_soonest() -> None:
+    kind: Any = Thinker("think", latency=0)
+    assert rules_of(Settings(), [kind], lambda owner: {}).latency("think") == 1
+
+
+def test_the_models_of_a_kind_are_those_of_its_tiers_each_once() -> None:
+    models = {name: {"model": name} for name in ("big", "small")}
+    made = rules_of(
+        Settings.tuned(**MODEL, models=models, tiers={"routine": "small", "strong": "big"}), kinds(), lambda owner: {}
+    )
+    assert [*made.models_of("plan")] == ["small", "big"]
+    assert [*made.models_of("prune")] == [""]
+    assert made.model_of(made.kind_of("plan")) == "small"
+
+
+@pytest.mark.parametrize(("context", "cap"), [(None, 100), (300, 100), (256, 56 + 100), (1_000, 100)])
+def test_a_prompt_has_the_rest_of_its_models_context(context: int | None, cap: int) -> None:
+    kind: Any = Thinker("think", prompt_cap=100 if cap == 100 else 400, output_cap=100)
+    made = rules_of(
+        Settings.tuned(**MODEL, models={"default": {"model": "m", "context": context}}), [kind], lambda owner: {}
+    )
+    (offer,) = made.offers_of(kind, "strong")
+    assert (offer.prompt_cap, offer.cost) == (cap, Cost(calls=1, tokens=cap + 100, usd_micros=offer.cost.usd_micros))
+
+
+def test_templates_of_the_settings_are_read_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr("cogitate.scheduler.budget.rules.register_builtin", read.append)
+    use_prompts(Settings())
+    assert read == []
+    use_prompts(Settings(prompts=tmp_path))
+    assert read == [tmp_path]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"limits": {"day.kind:brood.calls": 1}}, "limits names the kind 'brood', which is not known; there are act, "),
+        ({"guarantees": {"reflekt": 0.1}}, r"guarantees names the kind 'reflekt', .*; did you mean 'reflect'\?"),
+        ({"last_call": {"brood": 1}}, "last_call names the kind 'brood'"),
+        ({"latency": {"brood": 1}}, "latency names the kind 'brood'"),
+        ({"disable": ("brood",)}, "disable names the kind 'brood'"),
+        ({"kind_retrieval": {"brood": "spec"}}, "kind_retrieval names the kind 'brood'"),
+        ({"kind_retrieval": {"prune": "spec"}}, "kind_retrieval names the kind 'prune', which chooses no memories by "),
+        ({"disable": ("summarise",), "policy": "cells"}, "disable names summarise, .* by policy 'cells'"),
+        ({"disable": ("summarise",), "policies": {"npc": "tokens"}}, "disable names summarise, .* by policy 'tokens'"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        check_limits(Settings.tuned(**settings), kinds())
+
+
+def test_one_kind_is_proposed() -> None:
+    near: list[Any] = [Thinker("plan"), Thinker("plans")]
+    with pytest.raises(ConfigurationError) as refused:
+        check_limits(Settings.tuned(latency={"plann": 1}, guarantees={}, last_call={}, act_interval=0), near)
+    assert str(refused.value).count("did you mean") == 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"limits": {"day.kind:*.calls": 1, "day.kind:plan.calls": 1, "run.calls": 1, "day.owner:agent:a.calls": 1}},
+        {"disable": ("summarise",)},
+        {"policy": "cells", "policies": {"npc": "tokens"}},
+        {"kind_retrieval": {"act": "spec"}, "last_call": {"plan": 1}, "latency": {"act": 1}},
+    ],
+)
+def test_what_has_an_effect_may_be_set(settings: dict[str, Any]) -> None:
+    check_limits(Settings.tuned(**settings), kinds())
+
+
+def test_owners_that_are_not_there_are_named_once_with_the_setting() -> None:
+    settings = Settings(
+        limits={
+            "day.owner:*.calls": 1,
+            "day.owner:agent:b.calls": 1,
+            "run.owner:agent:b.tokens": 1,
+            "run.owner:agent:a.calls": 1,
+            "run.calls": 5,
+        },
+        policies={"npc": "cells", "npc:smith": "cells", "agent:a": "tokens"},
+    )
+    assert strangers(settings, {"agent:a"}) == ["limits: agent:b", "policies: npc:smith"]
+    assert strangers(settings, {"agent:a", "agent:b", "npc:smith"}) == []

@@ -1,0 +1,141 @@
+"""Prices of models: which are stated, which the table has and where it holds, and what a limit in money needs."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogitate.scheduler.budget.rules import check_prices
+from cogitate.scheduler.config.kept_settings import keep_settings, kept_settings
+from cogitate.scheduler.config.price_table import _table, listed_price
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+
+STATED: dict[str, Any] = {"input_price": 7, "output_price": 8}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def asks(**settings: Any) -> Settings:
+    return Settings.tuned(**{"llm": "openai", "limit_tokens": 1_000} | settings)
+
+
+def priced(**settings: Any) -> tuple[str, int | None, int | None]:
+    (price,) = asks(**settings).prices()
+    return price.origin, price.input, price.output
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "found"),
+    [
+        ("gpt-4o", None, 2_500_000),
+        ("gpt-4o-mini", None, 150_000),
+        ("gpt-4o-2024-08-06", None, 2_500_000),
+        ("gpt-4o-mini-2024-07-18", "https://api.openai.com/v1", 150_000),
+        ("gpt-4o-2024-05-13", None, 5_000_000),  # a snapshot that has a price of its own
+        ("claude-sonnet-4-5-20250929", "https://api.anthropic.com/v1/", 3_000_000),
+        ("gpt-4o", "HTTPS://API.OpenAI.com:443/v1", 2_500_000),
+        ("gpt-4", None, None),
+        ("gpt-4o-audio", None, None),
+        ("gpt-4o-2024", None, None),
+        ("ft:gpt-4o-2024-08-06:acme::x", None, None),
+        ("claude-sonnet-4-5", None, None),  # at OpenAI
+        ("gpt-4o", "http://localhost:4000/v1", 2_500_000),  # a proxy passes prices on
+        ("gpt-4o-2024-08-06", "https://openai.example.com/v1", 2_500_000),
+        ("claude-sonnet-4-5", "https://api.openai.com.example.com/v1", 3_000_000),
+        ("llama3.1", "http://localhost:11434/v1", None),
+        ("gpt-4o", "http://[", None),
+    ],
+)
+def test_a_price_is_that_of_the_exact_model_at_its_vendor_or_elsewhere_of_the_vendor_that_lists_it(
+    model: str, url: str | None, found: int | None
+) -> None:
+    listed = listed_price(model, url)
+    assert (listed.input if listed is not None else None) == found
+
+
+def test_without_a_base_url_the_environments_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://api.anthropic.com/v1")
+    assert listed_price("gpt-4o", None) is None
+    assert listed_price("gpt-4o", "https://api.openai.com/v1") is not None
+
+
+def test_every_price_has_a_date_and_no_token_of_a_cache_costs_more_than_another() -> None:
+    for models in _table().values():
+        for price in models.values():
+            assert date.fromisoformat(price.as_of) <= date(2026, 11, 26)
+            assert 0 < price.cached_input <= price.input
+            assert price.output > 0
+
+
+def test_what_is_stated_goes_before_the_table() -> None:
+    assert priced(model="gpt-4o") == ("table", 2_500_000, 10_000_000)
+    assert priced(model="gpt-4o", **STATED) == ("stated", 7, 8)
+    assert priced(model="gpt-4o", input_price=0, output_price=0) == ("stated", 0, 0)
+    assert priced(model="gpt-4o", input_price=7) == ("table", 7, 10_000_000)
+    assert priced(model="m", input_price=7) == ("unknown", 7, None)
+    assert priced(model="gpt-4o", models={"default": {"seed": 3}}) == ("table", 2_500_000, 10_000_000)
+    assert priced(model="m", **STATED, models={"default": {"seed": 3}}) == ("stated", 7, 8)
+
+
+def test_the_table_knows_no_service_tier_but_the_standard_one() -> None:
+    def of(tier: str, **tiers: int) -> str:
+        return priced(models={"default": {"parameters": {"service_tier": tier}, "service_tiers": tiers}})[0]
+
+    assert (of("default"), of("priority"), of("priority", priority=200)) == ("table", "unknown", "table")
+
+
+MONEY: list[dict[str, Any]] = [
+    {"limit_usd": 1.0},
+    {"real_day_usd": 1.0},
+    {"limits": {"run.calls": 9, "day.owner:*.usd_micros": 5}},
+]
+
+
+@pytest.mark.parametrize("limit", MONEY)
+def test_a_limit_in_money_needs_the_price_of_each_model_that_may_be_asked(limit: dict[str, Any]) -> None:
+    models: dict[str, Any] = {name: {"model": f"{name}-1", "input_price": 1} for name in ("strong", "spare", "idle")}
+    unpriced = asks(model="m", models=models, tiers={"strong": "strong"}, failover=["spare"], **limit)
+    with pytest.raises(ConfigurationError) as raised:
+        check_prices(unpriced)
+    said = str(raised.value)
+    assert next(iter(limit)).replace("limits", "day.owner:*.usd_micros") in said
+    for named in (
+        "COGITATE_INPUT_PRICE and COGITATE_OUTPUT_PRICE for 'm'",
+        "models.strong.output_price for 'strong-1'",
+        "models.spare.output_price for 'spare-1'",
+    ):
+        assert named in said
+    assert "idle" not in said
+    check_prices(asks(model="m", **limit, llm="heuristic"))
+    check_prices(asks(model="m", **limit, **STATED))
+    check_prices(asks(**limit))
+
+
+def test_without_a_limit_in_money_a_model_needs_no_price() -> None:
+    check_prices(asks(model="m"))
+    assert not asks(model="m").model_table()["default"].priced
+
+
+@pytest.mark.parametrize("given", [{"model": "gpt-4o"}, {"model": "m"}, {"model": "m", **STATED}])
+def test_a_run_keeps_its_prices_whatever_table_and_addresses_say_later(given: dict[str, Any]) -> None:
+    begun = asks(**given)
+    for later in (Settings(), Settings.tuned(model="gpt-4.1", base_url="http://localhost:1/v1", **STATED)):
+        kept = kept_settings(keep_settings(begun), later)
+        assert kept.prices() == begun.prices()
+        assert kept.model_table() == begun.model_table()
+
+
+def test_a_run_of_before_is_priced_as_it_was() -> None:
+    raw = json.loads(keep_settings(asks(limit_usd=1.0, model="m")))
+    del raw["prices"]
+    kept = kept_settings(json.dumps(raw | {"input_price": 150_000, "output_price": 600_000}))
+    check_prices(kept)
+    assert kept.model_table()["default"].input_price == 150_000

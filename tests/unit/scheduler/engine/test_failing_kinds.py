@@ -1,0 +1,462 @@
+"""A host's own kind that raises, or asks for what cannot be written: its job ends without effects, the run goes on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from pydantic import Field, create_model
+from structlog.testing import capture_logs
+
+from cogitate import Profile, Settings, TickLoop
+from cogitate.hosting.shortfall_lines import format_failure
+from cogitate.memory.effects import SetCounter, Tell
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import Ended, EndNote
+from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, JobKey
+from cogitate.tasks.kind import Case, Prompt
+from cogitate.tasks.registry import register
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
+from tests.unit.tasks.own_kind_case import Own, Said, asked_every_tick, remembered
+
+ADA = {"agent:ada": Profile(name="Ada Smith")}
+TICKS = 5
+
+
+def ended(client: FakeRedis, run: str = "test") -> list[tuple[Ended, EndNote]]:
+    """The ends of the kind's jobs."""
+    lines = read_journal(RunStore.open(client, run), 1, TICKS)
+    pairs = [pair for line in lines for pair in zip(line.core.ended, line.notes.ended, strict=True)]
+    return [(end, note) for end, note in pairs if end.key.kind == "hum"]
+
+
+def readable(client: FakeRedis, loop: TickLoop) -> None:
+    """Everything that reads a run reads this one."""
+    assert audit(client, "test") == []
+    assert replay(client, "test", FakeRedis()).digest == loop.digest
+    assert list(JobHistory(client, "test").all())
+
+
+def fail(case: Case) -> Any:
+    raise KeyError("what Ada remembers")
+
+
+def leave(case: Case) -> Any:
+    def unending(depth: int) -> int:
+        return unending(depth + 1)
+
+    return unending(0)
+
+
+def itself(case: Case) -> Any:
+    loop: dict[str, Any] = {}
+    loop["x"] = loop
+    return remembered(case, subjects=loop)
+
+
+class Exploding(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("not now")
+
+
+class Masked:
+    """An object whose class cannot even be asked for."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise RuntimeError("Ada remembers")
+
+
+class Owned:
+    """No effect; it has an owner that cannot be asked for."""
+
+    @property
+    def owner(self) -> str:
+        raise RuntimeError("Ada remembers")
+
+
+class Bad(dict[str, Any]):
+    """Values that cannot be compared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("Ada remembers")
+
+    __ne__ = __eq__
+    __hash__ = None  # type: ignore[assignment]
+
+
+def fail_with(error: BaseException) -> Callable[[Case], Any]:
+    def heuristic(case: Case) -> Any:
+        raise error
+
+    return heuristic
+
+
+FAILING: dict[str, tuple[Callable[[Case], Any], str]] = {
+    "a dream": (lambda case: remembered(case, type="dream"), "Invalid enum value 'dream'"),
+    "importance 77": (lambda case: remembered(case, importance=77), "importance 77 is not from 1 to 10"),
+    "minute -5": (lambda case: remembered(case, minute=-5), "minute -5 is not from 0"),
+    "no text": (lambda case: remembered(case, text=""), "text is blank"),
+    "text none": (lambda case: remembered(case, text=None), "Expected `str`, got `null`"),
+    "half a character": (lambda case: remembered(case, text="\ud83d"), "surrogates"),
+    "five megabytes": (lambda case: remembered(case, text="hum " * 1_250_000), "bytes of JSON"),
+    "none": (lambda case: None, "): NoneType is no tuple of effects"),
+    "a generator": (lambda case: (effect for effect in remembered(case)), "): generator is no tuple"),
+    "no owner": (lambda case: (SetCounter("nobody", "x", 1),), "'nobody' is not an owner"),
+    "a cycle": (itself, "): effect for 'agent:ada'"),
+    "an error": (fail, "kind 'hum': heuristic raised KeyError in test_failing_kinds.py, line"),
+    "an end": (fail_with(GeneratorExit()), "kind 'hum': heuristic raised GeneratorExit in"),
+    "an error of its own": (fail_with(BaseException("Ada remembers")), "kind 'hum': heuristic raised BaseException in"),
+    "an error that explodes": (fail_with(Exploding()), "kind 'hum': heuristic raised Exploding in"),
+    "a mask": (lambda case: (Masked(),), "): effect for '?' (Masked): that is no effect"),
+    "a mask alone": (lambda case: Masked(), "): Masked is no tuple of effects"),
+    "an owner that raises": (lambda case: (Owned(),), "): effect for '?' (Owned): that is no effect"),
+    "data that raise": (
+        lambda case: (Tell("agent:ada", "tune", Bad(a=1)),),
+        "): RuntimeError was raised while the effects were looked at",
+    ),
+    "no end": (leave, "kind 'hum': heuristic raised RecursionError in test_failing_kinds.py, line"),
+}
+
+
+@pytest.mark.parametrize(("makes", "why"), FAILING.values(), ids=FAILING)
+@pytest.mark.parametrize("limits", [{}, {"day.kind:hum.jobs": 0}], ids=["by a worker", "by the host"])
+def test_a_heuristic_that_fails_ends_neither_host_nor_worker(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, makes: Callable[[Case], Any], why: str, limits: Any
+) -> None:
+    register(Own(makes=makes))
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=Settings(data_dir=tmp_path, limits=limits))
+    with capture_logs() as logs:
+        changes = [change for tick in loop for change in tick.applied]
+    assert changes == []
+    found = ended(client)
+    assert len(found) == TICKS - 1
+    reason = "denied" if limits else "failed"
+    assert {(end.end, end.reason, end.effects, note.failure) for end, note in found} == {
+        ("applied", reason, (), "effects_refused")
+    }
+    assert all(why in note.refusal for _, note in found)
+    assert all("Ada remembers" not in note.refusal for _, note in found), "memories are told to nobody"
+    assert summarise_run(client, "test").warnings == {"job.effects_refused": TICKS - 1}
+    told = [entry for entry in logs if entry["event"] == "job.effects_refused"]
+    assert [entry["kind"] for entry in told] == ["hum"] * (1 if limits else 2), "once by the host, once by its worker"
+    assert all(why in entry["why"] and entry["log_level"] == "warning" for entry in told)
+    readable(client, loop)
+
+
+class Guarded(list[Any]):
+    """A list whose own methods raise."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("not now")
+
+    __len__ = __iter__ = __bool__  # type: ignore[assignment]
+
+
+class Tune(StrEnum):
+    LOUD = "I hummed loudly."
+
+
+class Words(str):
+    """Text of a class of its own."""
+
+
+class Number(int):
+    """A number of a class of its own."""
+
+
+def test_effects_of_other_classes_are_written_as_the_plain_values_that_they_hold(
+    cogitate_loop: Callable[..., TickLoop],
+) -> None:
+    def make(case: Case) -> Any:
+        minute, subjects = Number(case.job.minute), (Words("Ada"),)
+        return Guarded(remembered(case, text=Tune.LOUD, minute=minute, subjects=subjects, location=Words("inn")))
+
+    register(Own(makes=make))
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client)
+    entries = [change.entry for tick in loop for change in tick.applied if change.entry]
+    assert {(entry.text, entry.subjects, entry.location) for entry in entries} == {
+        ("I hummed loudly.", ("Ada",), "inn")
+    }
+    assert {type(part) for entry in entries for part in (entry.text, entry.minute, *entry.subjects)} == {str, int}
+    readable(client, loop)
+
+
+def test_a_kind_that_was_corrected_goes_on_with_its_run(cogitate_loop: Callable[..., TickLoop]) -> None:
+    client = FakeRedis()
+    register(Own(makes=lambda case: remembered(case, type="dream")))
+    for _ in cogitate_loop(owners=ADA, ticks=2, client=client):
+        pass
+    register(Own())
+    loop = cogitate_loop(owners={}, ticks=TICKS, client=client, exist="resume")
+    texts = [change.entry.text for tick in loop for change in tick.applied if change.entry]
+    assert texts == ["I hummed."] * (TICKS - 3), "all but what was thought before"
+    readable(client, loop)
+
+
+class Dreams:
+    """Models that say what the kind makes a bad effect of, until they are told what is wrong."""
+
+    learns = True
+
+    def __init__(self, *args: Any) -> None:
+        pass
+
+    def context_of(self, model: Any) -> int:
+        return 0
+
+    def get_ready(self, prompt: Prompt, **options: Any) -> None:
+        """Nothing has to be loaded."""
+
+    def prepare(self, endpoint: str) -> None:
+        """Likewise."""
+
+    def ask(self, prompt: Prompt, **options: Any) -> ModelAnswer:
+        text = "A tune." if "importance 77 is not from 1 to 10" in prompt.user and self.learns else "A dream."
+        return ModelAnswer(usage=Cost(calls=1, tokens=50), value=Said(text=text), text=f'{{"text": "{text}"}}')
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def of_answer(case: Case, answer: Any) -> Any:
+    return remembered(case, text=answer.text, importance=77 if answer.text == "A dream." else 5)
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learns: bool
+) -> None:
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
+    monkeypatch.setattr(Dreams, "learns", learns)
+    register(Own(answers=of_answer, output_cap=100))
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        settings = Settings.tuned(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
+        for _ in loop:
+            pass
+    found = ended(client)
+    assert len(found) == TICKS - 1
+    expected = ("llm", "none", 2, "", "A tune.") if learns else ("heuristic", "failed", 2, "unusable:kind", "I hummed.")
+    assert {
+        (note.source, end.reason, note.attempts, note.failure, end.effects[0].entry.text)  # type: ignore[union-attr]
+        for end, note in found
+    } == {expected}
+    readable(client, loop)
+
+
+@pytest.mark.parametrize("error", [GeneratorExit(), BaseException("b"), Exploding(), ValueError("\ud800")])
+def test_whatever_a_kind_makes_of_an_answer_its_call_is_settled(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def fail(case: Case, answer: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
+    register(Own(answers=fail, output_cap=100))
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        settings = Settings.tuned(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
+        for _ in loop:
+            pass
+    check = "kind" if isinstance(error, ValueError) else "kind_failed"
+    assert {(note.source, note.failure, note.attempts, note.usage.calls) for _, note in ended(client)} == {
+        ("heuristic", f"unusable:{check}", 2, 1)
+    }
+    readable(client, loop)
+
+
+def made(**fields: Any) -> Callable[[], Any]:
+    return lambda: Prompt(**{"system": "Hum.", "user": "A tune.", "answer": Said, "version": "1"} | fields)
+
+
+def raised(error: BaseException) -> Callable[[], Any]:
+    def fail() -> Any:
+        raise error
+
+    return fail
+
+
+class Mood(StrEnum):
+    GLAD = "glad"
+
+
+RAISED = "kind 'hum': prompt raised "
+Halved = create_model("Halved", text=(str, Field(description="\ud800")))
+
+#: What `prompt` does, the class of the error and what is told of it.
+PROMPTS: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "raises": (raised(ZeroDivisionError("Ada remembers")), "ZeroDivisionError", RAISED),
+    "is closed": (raised(GeneratorExit()), "GeneratorExit", RAISED),
+    "none": (lambda: None, "WrongPrompt", "prompt returned a NoneType: return a Prompt"),
+    "version none": (made(version=None), "WrongPrompt", "version is a NoneType: give a string"),
+    "version 5": (made(version=5), "WrongPrompt", "version is a int: give a string"),
+    "version long": (made(version="1" * 501), "WrongPrompt", "version has 501 characters, at most 500 fit"),
+    "half a version": (made(version="\ud800"), "WrongPrompt", "version has a half of a character"),
+    "half a system": (made(system="Hum \ud800"), "WrongPrompt", "system has a half of a character"),
+    "half a user": (made(user="Hum \udc00"), "WrongPrompt", "user has a half of a character"),
+    "user bytes": (made(user=b"Ada remembers"), "WrongPrompt", "user is a bytes: give a string"),
+    "answer none": (made(answer=None), "WrongPrompt", "answer is a NoneType: give a class"),
+    "answer a dict": (made(answer=dict), "WrongPrompt", "answer is dict: give a class of pydantic's BaseModel"),
+    "answer an instance": (made(answer=Said(text="x")), "WrongPrompt", "answer is a Said: give a class"),
+    "answer half a word": (made(answer=Halved), "WrongPrompt", "the schema of answer has a half of a character"),
+    "used none": (made(used=None), "WrongPrompt", "used is a NoneType: give a tuple of entry numbers"),
+    "used a word": (made(used=("1",)), "WrongPrompt", "used names a str that is not the number of an entry"),
+    "used zero": (made(used=(0,)), "WrongPrompt", "used names a int that is not the number of an entry"),
+}
+
+
+@pytest.mark.parametrize(("does", "error", "why"), PROMPTS.values(), ids=PROMPTS)
+def test_a_prompt_that_fails_costs_nothing_and_the_heuristic_takes_its_place(
+    cogitate_loop: Callable[..., TickLoop],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    does: Callable[[], Any],
+    error: str,
+    why: str | None,
+) -> None:
+    def unfinished(self: Own, case: Case, memory_share: float = 1.0) -> Prompt:
+        return does()  # type: ignore[no-any-return]  # whatever it is
+
+    monkeypatch.setattr(Own, "prompt", unfinished)
+    register(Own(output_cap=100))
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint, capture_logs() as logs:
+        settings = Settings.tuned(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
+        for _ in loop:
+            pass
+    assert {(note.source, note.failure, note.usage) for _, note in ended(client)} == {
+        ("heuristic", "prompt_failed", Cost())
+    }
+    told = [entry for entry in logs if entry["event"] == "job.prompt_failed"]
+    assert {(entry["kind"], entry["error"]) for entry in told} == {("hum", error)}
+    assert all(entry["why"].startswith(why) for entry in told)
+    assert "Ada remembers" not in repr(logs)
+    readable(client, loop)
+
+
+def test_a_prompt_may_name_so_many_entries_and_numbers_that_every_reader_of_json_holds() -> None:
+    assert check_prompt(made(used=(MAX_NUMBER, 1))()).used == (2**53 - 1, 1)
+    assert len(check_prompt(made(used=(1,) * MAX_USED)()).used) == MAX_USED
+    for used in ((2**53,), (1,) * (MAX_USED + 1), (True,), (1.0,)):
+        with pytest.raises(WrongPrompt, match="used names"):
+            check_prompt(made(used=used)())
+    assert check_prompt(made(version="x" * MAX_VERSION)()).version == "x" * MAX_VERSION
+    with pytest.raises(WrongPrompt, match="version has"):
+        check_prompt(made(version="x" * (MAX_VERSION + 1))())
+
+
+def test_text_of_another_class_of_strings_is_sent_as_the_string_that_it_is() -> None:
+    prompt = check_prompt(made(user=Mood.GLAD, version=Mood.GLAD, used=[3, 1])())
+    assert (type(prompt.user), prompt.user, type(prompt.version), prompt.used) == (str, "glad", str, (3, 1))
+
+
+STRANGER = "Tell: there is no owner 'agent:nobody' in this run"
+
+
+def test_an_effect_for_an_owner_that_never_was_is_refused_and_the_heuristic_applies(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
+    register(Own(answers=lambda case, answer: (Tell("agent:nobody", "tune", {"a": 1}),), output_cap=100))
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        settings = Settings.tuned(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
+        with capture_logs() as logs:
+            ends = [end for tick in loop for end in tick.ended if end.kind == "hum"]
+    assert {(end.end, end.source, end.reason) for end in ends} == {("applied", "heuristic", "failed")}
+    assert all(STRANGER in end.why for end in ends)
+    assert {note.usage.calls for _, note in ended(client)} == {1}, "the answer was paid for"
+    refused = [entry for entry in logs if entry["event"] == "job.effects_refused"]
+    assert [entry["kind"] for entry in refused] == ["hum"]
+    assert summarise_run(client, "test").warnings["job.effects_refused"] == len(ends)
+    readable(client, loop)
+
+
+def test_a_heuristic_for_an_owner_that_never_was_ends_its_job_as_refused_everywhere(
+    cogitate_loop: Callable[..., TickLoop],
+) -> None:
+    register(Own(makes=lambda case: (Tell("agent:nobody", "tune", {"a": 1}),)))
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client)
+    ends = [end for tick in loop for end in tick.ended if end.kind == "hum"]
+    assert {(end.end, end.source) for end in ends} == {("refused", "heuristic")}
+    assert all("there is no owner 'agent:nobody' in this run" in end.why for end in ends)
+    assert {one.state for one in JobHistory(client, "test").all() if one.kind == "hum" and one.ended} == {"refused"}
+    assert summarise_run(client, "test").jobs["hum"]["end"] == {"refused": len(ends)}
+    readable(client, loop)
+
+
+def test_an_effect_for_an_owner_that_has_left_is_stale(cogitate_loop: Callable[..., TickLoop]) -> None:
+    register(Own(makes=lambda case: (Tell("agent:ben", "tune", {"a": 1}),), asks=asked_by_ada))
+    loop = cogitate_loop(owners=ADA | {"agent:ben": Profile(name="Ben")}, ticks=TICKS, client=FakeRedis())
+    ends = {}
+    for tick in loop:
+        ends[tick.number] = [end.end for end in tick.ended if end.kind == "hum"]
+        if tick.number == 2:
+            loop.leave("agent:ben")
+    assert (ends[2], ends[4]) == (["applied"], ["stale"])
+
+
+def test_a_kind_that_refuses_an_answer_is_told_with_its_method_and_line(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(case: Case, answer: Any) -> Any:
+        raise ValueError("what Ada remembers")
+
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
+    register(Own(answers=refuse, output_cap=100))
+    with FakeEndpoint() as endpoint:
+        settings = Settings.tuned(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=FakeRedis(), settings=settings)
+        whys = {end.why for tick in loop for end in tick.ended if end.kind == "hum"}
+    (why,) = whys
+    assert re.match(
+        r"unusable:kind, since kind 'hum': effects \(own_kind_case.py, line \d+\) raised ValueError in ", why
+    )
+    assert "Ada" not in why
+
+
+def asked_by_ada(moment: Any) -> Any:
+    return asked_every_tick(moment) if moment.owner == "agent:ada" else []
+
+
+@pytest.mark.parametrize("failure", ["prompt_failed", "effects_refused", "unusable:kind_failed"])
+def test_a_fault_of_a_kind_is_no_fault_of_a_model(failure: str) -> None:
+    found: Shortfalls = {}
+    key = JobKey(1, "hum", "agent:ada", 0, 0)
+    note = EndNote(key=key, source="heuristic", model="small", failure=failure)
+    note_shortfall(found, Ended(key=key, end="applied", reason="failed"), note, "small", 2, 2)
+    assert found == {}
+    assert format_failure(failure) == "the kind's own code failed"

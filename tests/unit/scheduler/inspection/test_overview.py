@@ -1,0 +1,149 @@
+"""The figures that an operator reads first: of the last hour of game time, of today, and of what is open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+
+from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.overview import RunOverview, run_overview, spenders_today
+from cogitate.scheduler.inspection.recent import KindTally, Recent
+from cogitate.scheduler.inspection.vitals import OpenKind
+from cogitate.scheduler.ledger.errors import RunMissing
+from cogitate.scheduler.ledger.presence import this_process
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost, JobKey
+from tests.unit.scheduler.run_lines_case import ANN, BOB, lines, put, store_of, with_open_job
+
+LIMITS = {"day.run.calls": 100, "run.run.tokens": 500, "run.kind:*.calls": 40}
+WINDOWS = {
+    "day:0": {"run|calls|spent": 30, "kind:think|calls|spent": 2},
+    "day:1": {"run|calls|spent": 1},
+    "run:0": {"run|tokens|spent": 50, "kind:think|calls|spent": 4, "kind:muse|calls|spent": 1},
+}
+VIEW = {
+    "day:0|run|calls": 33,
+    "run:0|run|tokens": 50,
+    "run:0|kind:think|calls": 6,
+    "run:0|kind:muse|calls": 4,
+    "day:1|run|calls": 9,
+}
+
+
+def run(step: int = 1, **settings: Any) -> RunStore:
+    """A run of six ticks, one minute each by its lines, that a host has left."""
+    chosen: dict[str, Any] = {"limits": LIMITS, "minutes_per_tick": step, "retry_share": 0.0}
+    kept = PinnedSettings.tuned(**(chosen | settings))
+    store = with_open_job(store_of(lines(), settings=keep_settings(kept), status="running", host="here:7"))
+    for window, fields in WINDOWS.items():
+        store.client.sadd(store.key("windows"), window)
+        store.client.hset(store.window_key(window), mapping=fields)  # type: ignore[arg-type]
+    store.client.hset(store.key("view"), mapping=VIEW)  # type: ignore[arg-type]
+    return store
+
+
+def overview(store: RunStore) -> RunOverview:
+    return run_overview(store.client, "town")
+
+
+def test_an_overview_says_where_the_run_stands_and_who_hosts_it() -> None:
+    store = run()
+    found = overview(store)
+    assert (found.run, found.status, found.host, found.held, found.state) == (
+        "town",
+        "running",
+        "here:7",
+        False,
+        "running, no host",
+    )
+    assert (found.tick, found.minute, found.asks_model, found.endpoints) == (6, 6, False, ["default"])
+    assert found.open == {"think": OpenKind(running=1, oldest="town/4/think/agent:cy/0/0", age=2)}
+    assert (found.waiting, found.slow_kinds, found.steering.mode) == (0, [], "running")
+    store.client.set(store.key("host"), msgspec.json.encode(this_process()))
+    assert (overview(store).held, overview(store).state) == (True, "running")
+    for tick in (5, 6):
+        put(store, JobKey(tick, "muse", BOB, 0, 0))
+    put(store, JobKey(6, "rest", BOB, 0, 0))
+    assert overview(store).waiting == 3
+
+
+def test_a_run_that_asks_models_names_their_endpoints() -> None:
+    endpoints = {name: {"base_url": f"http://{name}:1/v1"} for name in ("there", "here")}
+    where = {"a": "there", "b": "there", "c": "here"}
+    models = {name: {"model": name, "endpoint": there} for name, there in where.items()}
+    tiers = {"routine": "a", "strong": "c"}
+    found = overview(run(llm="openai", endpoints=endpoints, models=models, tiers=tiers))
+    assert (found.asks_model, found.endpoints) == (True, ["default", "here", "there"]), "each once, by name"
+
+
+def test_the_budget_is_that_of_today_and_then_of_the_whole_run() -> None:
+    found = overview(run())
+    cells = [(one.line.window, one.line.scope, one.line.unit, one.line.spent, one.line.limit) for one in found.windows]
+    assert cells == [("day:0", "run", "calls", 30, 100), ("run:0", "run", "tokens", 50, 500)]
+    day, whole = (one.forecast for one in found.windows)
+    assert day is not None
+    assert whole is not None
+    assert (day.rate, whole.rate) == (330.0, 500.0), "an hour's: 33 calls and 50 tokens in six minutes"
+
+
+def test_a_run_began_as_long_ago_as_its_ticks_took() -> None:
+    (_, whole) = overview(run(step=2)).windows
+    assert whole.forecast is not None
+    assert whole.forecast.rate == 250.0, "six ticks of two minutes"
+
+
+def test_what_is_held_is_added_up_under_the_limits_of_todays_windows() -> None:
+    assert overview(run()).held_under == {
+        "day.run.calls": 3,
+        "run.run.tokens": 0,
+        "run.kind:*.calls": 5,
+        "day.kind:*.calls": 0,
+    }
+
+
+@pytest.mark.parametrize(("step", "first"), [(1, 1), (10, 1), (12, 2), (15, 3), (30, 5), (59, 6), (60, 6)])
+def test_an_hour_is_one_of_game_time(step: int, first: int) -> None:
+    found = overview(run(step)).hour
+    assert (found.first, found.last) == (first, 6)
+
+
+def hour(**kinds: KindTally) -> RunOverview:
+    recent = Recent(first=1, last=6, minute=6, kinds=kinds, refused={}, owners={}, failures={}, failed=())
+    return msgspec.structs.replace(overview(run()), hour=recent)
+
+
+def test_the_last_hours_jobs_are_added_up_over_all_kinds() -> None:
+    found = hour(
+        think=KindTally(
+            ends=Counter(applied=3, stale=1),
+            sources=Counter(llm=5, cached=7, heuristic=99),
+            reasons=Counter(denied=1, too_slow=2, late=4, failed=8, dead=16, cancelled=500),
+        ),
+        muse=KindTally(ends=Counter(dropped=2), sources=Counter(cached=1, none=9), reasons=Counter(late=32)),
+    )
+    assert (found.ended, found.thought, found.wanted) == (6, 13, 13 + 1 + 2 + 4 + 8 + 16 + 32)
+    assert (found.late, found.short("late"), found.short("dead")) == (38, 36, 16)
+    assert (hour().ended, hour().thought, hour().wanted, hour().late) == (0, 0, 0, 0)
+
+
+def test_who_spent_most_today_comes_first() -> None:
+    store = run()
+    found = spenders_today(store, overview(store))
+    assert found.since == 1, "the first tick is the first minute"
+    assert [*found.owners.items()] == [(BOB, Cost(calls=2, tokens=12)), (ANN, Cost(calls=1, tokens=7))]
+
+
+@pytest.mark.parametrize("field", ["tick", "settings"])
+def test_a_run_that_was_deleted_while_it_was_read_is_missing(field: str) -> None:
+    store = run()
+    found = overview(store)
+    store.client.hdel(store.key("state"), field)
+    with pytest.raises(RunMissing, match="deleted meanwhile"):
+        overview(store)
+    if field == "settings":
+        with pytest.raises(RunMissing, match="deleted meanwhile"):
+            spenders_today(store, found)

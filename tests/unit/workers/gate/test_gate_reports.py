@@ -1,0 +1,315 @@
+"""What the gate tells of a call's end, and when it tells it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from redis.exceptions import ConnectionError as Away
+from structlog.testing import capture_logs
+
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import endpoint_keys
+from cogitate.tasks.job import Cost
+from cogitate.workers.gate import endpoint_reports
+from cogitate.workers.gate.endpoint_reports import Report, Reports
+from cogitate.workers.gate.gate import Entered, Gate, Refused, ahead, pace, per_token
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure
+
+FAR = 30.0  # seconds
+USED = Cost(calls=1, tokens=120)
+LIMITED = Endpoint(requests_per_minute=60, tokens_per_minute=60_000, burst=4)
+
+
+def test_requests_leave_a_little_slower_than_the_limit_allows() -> None:
+    assert pace(Endpoint(requests_per_minute=60)) == pytest.approx(1_005_000)
+    assert pace(Endpoint(requests_per_minute=120)) == pytest.approx(502_500)
+    assert ahead(Endpoint(requests_per_minute=60, burst=4)) == pytest.approx(2_010_000)
+    assert per_token(Endpoint(tokens_per_minute=60_000)) == pytest.approx(1_000)
+    assert (pace(Endpoint()), ahead(Endpoint()), per_token(Endpoint())) == (0.0, 0.0, 0.0)
+
+
+# -- what is told ------------------------------------------------------------------------------------
+
+
+class Told:
+    """Takes reports in the place of the thread that sends them."""
+
+    def __init__(self) -> None:
+        self.later: list[Report] = []
+        self.at_once: list[Report] = []
+
+    def add(self, report: Report) -> None:
+        self.later.append(report)
+
+    def send(self, report: Report) -> None:
+        self.at_once.append(report)
+
+
+def entered(**changed: Any) -> Entered:
+    values = {
+        "endpoint": "ours",
+        "model": "m",
+        "token": "t",
+        "began": time.monotonic(),
+        "left": 0.0,
+        "first": True,
+        "tokens": 500,
+        "tries_missing": False,
+        "probes": False,
+    }
+    return Entered(**(values | changed))
+
+
+def told(answer: ModelAnswer | None, endpoint: Endpoint = LIMITED, **changed: Any) -> Report:
+    """What is reported of a call that ended so."""
+    gate = Gate(FakeRedis(), Settings(endpoints={"ours": endpoint}), threading.Event())
+    gate.close()
+    reports: Any = Told()
+    gate._reports = reports
+    gate.leave(entered(**changed), answer)
+    (report,) = reports.later or reports.at_once
+    return report  # type: ignore[no-any-return]
+
+
+def failed(kind: Any, retry_after: float | None = None) -> ModelAnswer:
+    return ModelAnswer(usage=USED, failure=Failure(kind=kind, retry_after=retry_after))
+
+
+def test_an_answer_is_told_with_what_it_used_and_the_rest_of_its_tokens_goes_back() -> None:
+    report = told(ModelAnswer(usage=USED))
+    assert (report.endpoint, report.model, report.token, report.first) == ("ours", "m", "t", True)
+    assert (report.verdict, report.failure, report.requests, report.tokens) == ("fine", "", 1, 120)
+    assert report.estimated == 0
+    assert report.give_back == pytest.approx(380_000)
+    assert (report.pace, report.ahead, report.retry_after) == (pace(LIMITED), ahead(LIMITED), -1)
+    assert report.limited
+
+
+def test_what_was_not_reported_is_told_as_an_estimate() -> None:
+    assert told(ModelAnswer(usage=USED, estimated=True)).estimated == 120
+
+
+def test_of_a_call_that_nobody_knows_the_end_of_nothing_goes_back() -> None:
+    report = told(None)
+    assert (report.verdict, report.failure, report.requests, report.tokens) == ("silent", "", 0, 0)
+    assert (report.estimated, report.give_back, report.retry_after) == (0, 0.0, -1)
+
+
+def test_a_pause_that_is_asked_for_is_told_in_whole_microseconds_and_never_too_short() -> None:
+    assert told(failed("rate_limited", 2.0)).retry_after == 2_000_000
+    assert told(failed("rate_limited", 0.000_000_1)).retry_after == 1
+    assert told(failed("rate_limited", 0.0)).retry_after == 0
+    assert told(failed("rate_limited")).retry_after == -1
+    assert told(failed("overloaded", 3.0)).retry_after == 3_000_000
+    assert told(failed("auth", 2.0)).retry_after == -1, "no pause mends it"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "limited"),
+    [
+        (Endpoint(), False),
+        (Endpoint(concurrency=3), True),
+        (Endpoint(requests_per_minute=60), True),
+        (Endpoint(tokens_per_minute=60), True),
+    ],
+)
+def test_who_waits_for_what_a_call_returns_hears_of_it(endpoint: Endpoint, limited: bool) -> None:
+    assert told(ModelAnswer(usage=USED), endpoint).limited is limited
+
+
+@pytest.mark.parametrize(
+    ("changed", "answer", "at_once"),
+    [
+        ({}, ModelAnswer(usage=USED), False),
+        ({"probes": True}, ModelAnswer(usage=USED), True),
+        ({"tries_missing": True}, ModelAnswer(usage=USED), True),
+        ({}, failed("rate_limited", 2.0), True),
+        ({}, failed("rate_limited"), False),
+    ],
+)
+def test_what_keeps_others_from_calling_is_told_before_the_caller_goes_on(
+    changed: dict[str, bool], answer: ModelAnswer, at_once: bool
+) -> None:
+    gate = Gate(FakeRedis(), Settings(endpoints={"ours": LIMITED}), threading.Event())
+    gate.close()
+    reports: Any = Told()
+    gate._reports = reports
+    gate.leave(entered(**changed), answer)
+    assert (len(reports.at_once), len(reports.later)) == ((1, 0) if at_once else (0, 1))
+
+
+# -- when it is told ---------------------------------------------------------------------------------
+
+
+def report(token: str = "t", **changed: Any) -> Report:
+    values = {
+        "endpoint": "ours",
+        "model": "m",
+        "token": token,
+        "verdict": "fine",
+        "failure": "",
+        "requests": 1,
+        "tokens": 10,
+        "took": 1.0,
+        "give_back": 0.0,
+        "retry_after": -1,
+        "pace": 0.0,
+        "ahead": 0.0,
+        "first": False,
+        "tries_missing": False,
+        "limited": False,
+        "estimated": 0,
+        "reasoning": 0,
+    }
+    return Report(**(values | changed))
+
+
+class Sender:
+    """Reports whose batches a test can see."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(endpoint_reports, "EVERY", 3_600)
+        script: Any = None
+        self.reports = Reports(FakeRedis(), script, Settings())
+        self.batches: list[list[str]] = []
+        self._sent = threading.Semaphore(0)
+        monkeypatch.setattr(self.reports, "_run_scripts", self._note)
+        self.fails: list[Exception] = []
+
+    def _note(self, reports: list[Report]) -> None:
+        self.batches.append([one.token for one in reports])
+        self._sent.release()
+        if self.fails:
+            raise self.fails.pop()
+
+    def wait(self) -> None:
+        assert self._sent.acquire(timeout=FAR)
+
+
+@pytest.mark.parametrize(
+    "urgent", [{"failure": "server"}, {"limited": True}, {"tries_missing": True}, {"verdict": "failing"}]
+)
+def test_what_concerns_others_is_sent_at_once_with_what_waits_before_it(
+    monkeypatch: pytest.MonkeyPatch, urgent: dict[str, Any]
+) -> None:
+    sender = Sender(monkeypatch)
+    sender.reports.add(report("a"))
+    sender.reports.add(report("b", endpoint="theirs"))
+    sender.reports.add(report("c", **urgent))
+    sender.wait()
+    sender.reports.add(report("d", **urgent))
+    sender.wait()
+    assert [*itertools.chain(*sender.batches)] == ["a", "b", "c", "d"]
+    sender.reports.close()
+
+
+def test_what_can_wait_is_sent_together_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = Sender(monkeypatch)
+    for endpoint in ("ours", "ours", "theirs"):
+        sender.reports.add(report("x", endpoint=endpoint))
+    sender.reports.close()
+    assert sender.batches == [["", "x"]]
+    sender.reports.add(report("late", failure="server"))
+    assert sender.batches == [["", "x"]], "it is closed"
+
+
+def test_a_report_that_is_sent_at_once_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = Sender(monkeypatch)
+    sender.reports.send(report("now"))
+    assert (sender.batches, sender.reports._thread) == ([["now"]], None)
+
+
+def test_what_comes_first_after_the_end_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = Sender(monkeypatch)
+    sender.reports.close()
+    sender.reports.add(report("late", failure="server"))
+    assert sender.reports._thread is None
+
+
+def test_one_named_thread_sends_them_and_keeps_no_process_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = Sender(monkeypatch)
+    threads = set()
+    for token in "ab":
+        sender.reports.add(report(token, failure="server"))
+        sender.wait()
+        threads.add(sender.reports._thread)
+    sender.reports.close()
+    (thread,) = threads
+    assert thread is not None
+    assert (thread.name, thread.daemon) == ("endpoint-reports", True)
+
+
+def test_while_redis_is_away_reports_are_lost_and_the_thread_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = Sender(monkeypatch)
+    sender.fails = [Away("away")]
+    with capture_logs() as logs:
+        for token in "ab":
+            sender.reports.add(report(token, failure="server"))
+            sender.wait()
+        sender.reports.close()
+    assert sender.batches == [["a"], ["b"]]
+    assert [entry["event"] for entry in logs] == ["endpoint.gate_away"]
+
+
+# -- through the scripts -----------------------------------------------------------------------------
+
+
+def gate_of(client: FakeRedis, **settings: Any) -> Gate:
+    chosen = Settings.tuned(**({"endpoints": {"ours": Endpoint()}} | settings))
+    return Gate(client, chosen, threading.Event())
+
+
+def call(gate: Gate, answer: ModelAnswer) -> Entered | Refused:
+    came = gate.enter("ours", model="m", tokens=500, deadline=time.monotonic() + FAR)
+    if isinstance(came, Entered):
+        gate.leave(came, answer)
+    gate.close()
+    return came
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("connection", "endpoint.opened"), ("auth", "endpoint.opened"), ("quota_exhausted", "endpoint.opened")],
+)
+def test_a_breaker_that_opens_is_told_of_once_with_what_to_check(kind: Any, told: str) -> None:
+    client = FakeRedis()
+    with capture_logs() as logs:
+        first = call(gate_of(client, breaker_failures=1), failed(kind))
+    assert isinstance(first, Entered)
+    (entry,) = [one for one in logs if one["event"].startswith("endpoint.")]
+    assert (entry["event"], entry["why"], entry["endpoint"]) == (told, kind, "ours")
+    assert ("check" in entry) is (kind != "connection")
+    assert entry["log_level"] == ("warning" if kind == "connection" else "error")
+    later = gate_of(client)
+    later._called.add("ours")  # a worker that had called before tries nothing
+    second = call(later, failed(kind))
+    assert isinstance(second, Refused)
+    assert (second.why, second.because) == ("breaker_open", kind)
+
+
+def test_counters_add_up_over_processes() -> None:
+    client = FakeRedis()
+    for estimated in (False, True):
+        call(gate_of(client), ModelAnswer(usage=USED, estimated=estimated))
+    counters = client.hgetall(endpoint_keys("ours")[2])
+    found = {name.decode(): int(value) for name, value in counters.items() if value.isdigit()}
+    assert (found["requests"], found["tokens"], found["estimated"]) == (2, 240, 120)
+    assert client.smembers("cogitate:endpoints") == {b"ours"}
+
+
+def test_each_report_that_can_wait_is_sent_after_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one finds a thread that waits for whatever comes."""
+    sender = Sender(monkeypatch)
+    monkeypatch.setattr(endpoint_reports, "EVERY", 0.001)
+    for token in ("one", "two"):
+        sender.reports.add(report(token))
+        sender.wait()
+    assert sender.batches == [["one"], ["two"]]
+    sender.reports.close()

@@ -1,0 +1,193 @@
+"""Calls of one process at its gate: endpoints that it cannot call, what a refusal says, and probes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+from structlog.testing import capture_logs
+
+from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.keys import endpoint_keys
+from cogitate.scheduler.ledger.real_day import RealDay
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.jobs.call_layers import ASKING_FAILED
+from cogitate.workers.jobs.calls import PROBE_WITHIN, Calls
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure
+from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
+
+RESERVED = Cost(calls=1, tokens=500, usd_micros=90)
+USED = Cost(calls=1, tokens=120, usd_micros=21)
+JOB = Job(
+    run="town",
+    key=JobKey(3, "plan", "agent:ada", 0, 0),
+    minute=3,
+    due=9,
+    reads=(),
+    model="default",
+    output_cap=CAP,
+    reserved=RESERVED,
+)
+GOOD = ModelAnswer(usage=USED, value=Mood(word="grey", strength=3), text='{"word": "grey", "strength": 3}')
+FAR = 60.0  # seconds
+DAY_TOKENS = 1_000
+
+
+class Models:
+    """Clients of endpoints that do what a test says, and note what they were asked."""
+
+    def __init__(self) -> None:
+        self.answers: list[ModelAnswer | Exception] = [GOOD]
+        self.unready: Exception | None = None
+        self.found: Failure | None = None
+        self.asked: list[tuple[str, str, int, float]] = []
+        self.probed: list[tuple[str, float]] = []
+        self.context = 0
+
+    def prepare(self, endpoint: str) -> None:
+        if self.unready is not None:
+            raise self.unready
+
+    def context_of(self, model: Model) -> int:
+        self.prepare(model.endpoint)
+        return self.context
+
+    def get_ready(self, prompt: Prompt, *, model: Model) -> None:
+        self.prepare(model.endpoint)
+
+    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
+        self.asked.append((prompt.user, model.name, max_output_tokens, deadline))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def probe(self, endpoint: str, deadline: float) -> Failure | None:
+        self.probed.append((endpoint, deadline - time.monotonic()))
+        return self.found
+
+
+class Worker:
+    """The calls of a process, the day's limit, and the gate, over a Redis of the process's own."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.client, self.models, self.stopping = FakeRedis(), Models(), threading.Event()
+        endpoints = {"default": Endpoint(concurrency=1)}
+        chosen = Settings.tuned(**{"endpoints": endpoints, "real_day_tokens": DAY_TOKENS, **settings})
+        self.day = RealDay(self.client, chosen)
+        models: Any = self.models
+        self.calls = Calls(self.client, chosen, models, self.stopping)
+        self.of_run: dict[str, Any] = {}  # what the run wishes
+
+    def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = FAR) -> CallResult | CallRefused:
+        return self.calls.ask(claim_of(job, **self.of_run), PROMPT, model, CAP, time.monotonic() + seconds)
+
+    def day_tokens(self) -> tuple[int, int]:
+        """Tokens that calls under way hold, and that were spent."""
+        found = self.day.spending()
+        return found.reserved.tokens, found.spent.tokens
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+def test_a_call_asks_the_model_of_the_job_within_its_cap_and_deadline(worker: Worker) -> None:
+    deadline = time.monotonic() + FAR
+    assert worker.calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, deadline) == CallResult(GOOD, saved=False)
+    assert worker.models.asked == [(PROMPT.user, MODEL.name, CAP, deadline)]
+
+
+def test_what_opened_the_breaker_is_told_with_the_refusal(worker: Worker) -> None:
+    worker.models.answers = [ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="auth", status=401))]
+    worker.ask()
+    worker.calls.close()  # its reports are sent
+    assert worker.ask() == CallRefused("breaker_open", "auth")
+
+
+@pytest.mark.parametrize("error", [ConfigurationError("no key"), KeyError("default")])
+def test_an_endpoint_that_this_process_cannot_call_is_told_of_once(worker: Worker, error: Exception) -> None:
+    worker.models.unready = error
+    with capture_logs() as logs:
+        assert [worker.ask(), worker.ask()] == [CallRefused("unknown_endpoint")] * 2
+    assert [entry["event"] for entry in logs] == ["job.unknown_endpoint"]
+    worker.calls.probe("default")
+    assert (worker.models.asked, worker.models.probed, worker.day_tokens()) == ([], [], (0, 0))
+
+
+def test_a_question_that_cannot_be_put_spends_nothing(worker: Worker) -> None:
+    worker.models.unready = TypeError("no schema")
+    assert worker.ask() == CallRefused(ASKING_FAILED)
+    assert (worker.models.asked, worker.day_tokens()) == ([], (0, 0))
+
+
+@pytest.mark.parametrize(("over", "events"), [(0, []), (1, ["job.overran"])])
+def test_more_than_was_reserved_is_told_of_and_what_was_reserved_is_not(
+    worker: Worker, over: int, events: list[str]
+) -> None:
+    worker.models.answers = [ModelAnswer(usage=Cost(calls=1, tokens=RESERVED.tokens + over), value=GOOD.value)]
+    with capture_logs() as logs:
+        worker.ask()
+    assert [entry["event"] for entry in logs] == events
+
+
+def test_a_context_length_that_was_learned_is_known_and_of_an_endpoint_that_cannot_be_called_none_is(
+    worker: Worker,
+) -> None:
+    worker.models.context = 4_096
+    assert worker.calls.context_of(MODEL) == 4_096
+    for worker.models.unready in (ConfigurationError("no key"), KeyError("theirs")):
+        assert worker.calls.context_of(MODEL) == 0
+
+
+def test_answers_of_no_use_are_counted_at_the_endpoint_of_their_model(worker: Worker) -> None:
+    for _ in range(2):
+        worker.calls.count_unusable(MODEL)
+    assert worker.client.hget(endpoint_keys(MODEL.endpoint)[2], "failures:unusable") == b"2"
+
+
+def test_a_refusal_is_no_answer_for_later_runs() -> None:
+    worker = Worker()
+    worker.of_run = {"response_cache": True}
+    greedy = msgspec.structs.replace(JOB, reserved=Cost(calls=1, tokens=DAY_TOKENS + 1))
+    assert [worker.ask(greedy), worker.ask()] == [CallRefused("real_day_spent"), CallResult(GOOD, saved=False)]
+
+
+@pytest.mark.parametrize(
+    ("found", "then"),
+    [(None, CallResult(GOOD, saved=False)), (Failure(kind="connection"), CallRefused("breaker_open", "connection"))],
+)
+def test_a_probe_asks_no_question_and_closes_the_breaker_of_an_endpoint_that_is_back(
+    found: Failure | None, then: CallResult | CallRefused
+) -> None:
+    worker = Worker(breaker_failures=1, breaker_pause=1_000, breaker_longest_pause=1_000)
+    down = ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="connection"))
+    worker.models.answers, worker.models.found = [down, GOOD], found
+    worker.ask()
+    worker.calls.close()  # its reports are sent
+    assert worker.ask() == CallRefused("breaker_open", "connection")
+    worker.calls.probe("default")
+    ((endpoint, within),) = worker.models.probed
+    assert endpoint == "default"
+    assert 0 < within <= PROBE_WITHIN
+    assert len(worker.models.asked) == 1
+    assert worker.ask() == then
+
+
+def test_an_endpoint_that_this_process_cannot_call_is_left_to_others_to_probe() -> None:
+    worker = Worker(breaker_failures=1, breaker_pause=1_000, breaker_longest_pause=1_000)
+    worker.models.answers = [ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="connection"))]
+    worker.ask()
+    worker.calls.close()  # its reports are sent
+    for worker.models.unready in (ConfigurationError("no key"), KeyError("theirs")):
+        worker.calls.probe("default")
+    assert worker.models.probed == []

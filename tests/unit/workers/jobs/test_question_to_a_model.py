@@ -1,0 +1,189 @@
+"""One question to a model: what it takes from the real day and from the gate comes back whatever becomes of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.real_day import RealDay
+from cogitate.tasks.job import Cost, Job, JobKey
+from cogitate.workers.gate.gate import Entered, Refused
+from cogitate.workers.jobs.call_layers import Gating, RealDayLimit
+from cogitate.workers.jobs.calls import Calls
+from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import Failure
+from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
+
+JOB = Job(
+    run="town",
+    key=JobKey(420, "plan", "agent:ada", 0, 0),
+    minute=420,
+    due=425,
+    reads=(),
+    model="default",
+    output_cap=CAP,
+    reserved=Cost(calls=1, tokens=500),
+)
+USED = Cost(calls=1, tokens=120)
+GOOD = ModelAnswer(usage=USED, value=Mood(word="grey", strength=3), text='{"word": "grey", "strength": 3}')
+
+
+class Models:
+    """Clients that give what a test says."""
+
+    def __init__(self, gives: ModelAnswer | Exception) -> None:
+        self.gives = gives
+        self.asked: list[dict[str, Any]] = []
+
+    def context_of(self, model: Any) -> int:
+        return 0
+
+    def get_ready(self, *args: Any, **named: Any) -> None:
+        pass
+
+    def ask(self, prompt: Any, **named: Any) -> ModelAnswer:
+        self.asked.append(named)
+        if isinstance(self.gives, Exception):
+            raise self.gives
+        return self.gives
+
+
+class Gate:
+    """A gate that says what a test says and notes who has left."""
+
+    def __init__(self, says: Refused | None = None) -> None:
+        self.says = says
+        self.entered: list[dict[str, Any]] = []
+        self.left: list[ModelAnswer | None] = []
+
+    def enter(self, endpoint: str, **named: Any) -> Entered | Refused:
+        self.entered.append({"endpoint": endpoint, **named})
+        return self.says or Entered(
+            endpoint=endpoint,
+            model=named["model"],
+            token="t",
+            began=0.0,
+            left=0.0,
+            first=False,
+            tokens=named["tokens"],
+            tries_missing=False,
+            probes=False,
+        )
+
+    def leave(self, entered: Entered, answer: ModelAnswer | None) -> None:
+        self.left.append(answer)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def client() -> FakeRedis:
+    return FakeRedis()
+
+
+def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> tuple[Calls, RealDay]:
+    chosen = Settings.tuned(real_day_tokens=1_000, **settings)
+    calls = Calls(client, chosen, models, threading.Event())  # type: ignore[arg-type]
+    calls._gate.close()
+    day = RealDay(client, chosen, lambda: "2026-03-01")
+    calls._layers = (*calls._layers[:3], RealDayLimit(day), Gating(gate))  # type: ignore[arg-type]
+    return calls, day
+
+
+def ask(calls: Calls, response_cache: bool = False) -> CallResult | CallRefused:
+    return calls.ask(claim_of(JOB, response_cache=response_cache), PROMPT, MODEL, CAP, time.monotonic() + 60)
+
+
+def test_a_call_that_the_gate_refuses_leaves_the_day_as_it_was(client: FakeRedis) -> None:
+    models, gate = Models(GOOD), Gate(Refused(why="breaker_open", because="auth"))
+    calls, day = calls_of(client, models, gate)
+    for _ in range(3):  # the day has room for two such reservations
+        assert ask(calls) == CallRefused("breaker_open", "auth")
+    assert (day.spending().reserved, day.spending().spent, day.spending().refused) == (Cost(), Cost(), 0)
+    assert (models.asked, gate.left) == ([], [])
+
+
+def test_a_call_that_the_day_refuses_does_not_come_to_the_gate(client: FakeRedis) -> None:
+    models, gate = Models(GOOD), Gate()
+    calls, day = calls_of(client, models, gate)
+    day.reserve(Cost(tokens=501))
+    assert ask(calls) == CallRefused("real_day_spent")
+    assert (models.asked, gate.entered) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        GOOD,
+        ModelAnswer(usage=USED, failure=Failure(kind="server")),
+        ModelAnswer(usage=USED, failure=Failure(kind="empty")),
+    ],
+)
+def test_what_a_call_used_is_what_the_day_has_spent_and_the_gate_is_told(
+    client: FakeRedis, answer: ModelAnswer
+) -> None:
+    models, gate = Models(answer), Gate()
+    calls, day = calls_of(client, models, gate)
+    assert ask(calls) == CallResult(answer, saved=False)
+    assert (day.spending().reserved.tokens, day.spending().spent.tokens) == (0, 120)
+    assert gate.left == [answer]
+    assert gate.entered[0]["tokens"] == 500, "the most that it may use"
+    assert (gate.entered[0]["endpoint"], gate.entered[0]["model"]) == (MODEL.endpoint, MODEL.model)
+    assert models.asked[0]["max_output_tokens"] == CAP
+
+
+def test_a_call_that_nobody_knows_the_end_of_leaves_the_gate_and_stays_taken_from_the_day(client: FakeRedis) -> None:
+    models, gate = Models(RuntimeError("gone")), Gate()
+    calls, day = calls_of(client, models, gate)
+    with pytest.raises(RuntimeError):
+        ask(calls)
+    assert gate.left == [None]
+    assert day.spending().reserved.tokens == 500
+
+
+def test_what_an_earlier_run_was_answered_takes_nothing_from_day_gate_or_model(client: FakeRedis) -> None:
+    models, gate = Models(GOOD), Gate()
+    calls, day = calls_of(client, models, gate)
+    assert ask(calls, response_cache=True) == CallResult(GOOD, saved=False)
+    second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=True)
+    again = calls.ask(second, PROMPT, MODEL, CAP, time.monotonic() + 60)
+    assert again == CallResult(GOOD, saved=True)
+    assert (len(models.asked), len(gate.entered), day.spending().spent.tokens) == (1, 1, 120)
+
+
+@pytest.mark.parametrize(("first", "then"), [(False, False), (True, False), (False, True)])
+def test_a_run_has_no_answer_of_another_unless_both_wish_it(client: FakeRedis, first: bool, then: bool) -> None:
+    models, gate = Models(GOOD), Gate()
+    calls, _ = calls_of(client, models, gate, response_cache=True)
+    assert ask(calls, response_cache=first) == CallResult(GOOD, saved=False)
+    second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=then)
+    assert calls.ask(second, PROMPT, MODEL, CAP, time.monotonic() + 60) == CallResult(GOOD, saved=False)
+    assert len(models.asked) == 2
+
+
+@pytest.mark.parametrize("other", [{"run": "second"}, {"incarnation": "later"}])
+def test_equal_questions_of_two_runs_are_two_calls_also_at_once(client: FakeRedis, other: dict[str, str]) -> None:
+    meeting = threading.Barrier(2)
+
+    class Meet(Models):
+        def ask(self, prompt: Any, **named: Any) -> ModelAnswer:
+            meeting.wait(60)  # breaks unless both runs call
+            return super().ask(prompt, **named)
+
+    models = Meet(GOOD)
+    calls, _ = calls_of(client, models, Gate())
+    second = msgspec.structs.replace(JOB, run=other.get("run", JOB.run))
+    claims = [claim_of(JOB), claim_of(second, incarnation=other.get("incarnation", "now"))]
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(calls.ask, claim, PROMPT, MODEL, CAP, time.monotonic() + 60) for claim in claims]
+        assert [one.result() for one in asked] == [CallResult(GOOD, saved=False)] * 2
+    assert len(models.asked) == 2

@@ -1,0 +1,207 @@
+"""What a worker process creates for its jobs, once, and how it ends."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from importlib.util import resolve_name
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from celery.utils.dispatch import Signal
+from fakeredis import FakeRedis
+from structlog.testing import capture_logs
+
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.tasks.job import JobKey
+from cogitate.workers.jobs import model_lane
+from cogitate.workers.jobs import runner as module
+from cogitate.workers.jobs.combined import CombinedRedis
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.kept_results import KeptResults
+from cogitate.workers.jobs.runner import Runner
+from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.transport import redis_transport
+
+SETTINGS = Settings.tuned(lease=10.0, concurrency=3, socket_timeout=7.0, redis_url="redis://localhost:7/1")
+JOB = f"town/{JobKey(3, 'plan', 'agent:a', 0, 0).text()}"
+
+
+class Process:
+    """What a process has done and created, its Redis apart."""
+
+    def __init__(self) -> None:
+        self.done: list[Any] = []
+        self.client = FakeRedis()
+        self.runners: list[dict[str, Any]] = []
+        self.ran: list[str] = []
+        self.signals = SimpleNamespace(
+            worker_shutting_down=Signal(name="worker_shutting_down"), worker_shutdown=Signal(name="worker_shutdown")
+        )
+
+    def connect(self, url: str, timeout: float, **how: Any) -> FakeRedis:
+        self.done.append(("connect", url, timeout, how))
+        return self.client
+
+    def runner(self, client: Any, claims: Any, heartbeat: Any, settings: Any, kept: Any) -> Any:
+        self.runners.append(
+            {
+                "client": client,
+                "claims": claims,
+                "heartbeat": heartbeat,
+                "settings": settings,
+                "kept": kept,
+            }
+        )
+        return SimpleNamespace(
+            run=self.ran.append, stop=lambda: self.done.append("stop"), close=lambda: self.done.append("close")
+        )
+
+
+@pytest.fixture
+def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
+    made = Process()
+    monkeypatch.setattr(module, "tune", lambda: made.done.append("tune"))
+    monkeypatch.setattr(module, "use_prompts", lambda settings: made.done.append(("prompts", settings)))
+    monkeypatch.setattr(module, "Settings", lambda: SETTINGS)
+    monkeypatch.setattr(module, "connect", made.connect)
+    monkeypatch.setattr(module, "Runner", made.runner)
+    monkeypatch.setattr(module, "signals", made.signals)
+    monkeypatch.setattr(model_lane, "_slots", [])
+    monkeypatch.setattr(redis_transport, "_room", redis_transport._room)  # and put it back at the end
+    module._lane.cache_clear()
+    yield made
+    module._lane.cache_clear()
+
+
+def test_a_process_creates_its_runner_once_before_the_first_job(process: Process) -> None:
+    module.warm_up()
+    connected = ("connect", SETTINGS.state_url(), 7.0, {"client": CombinedRedis})
+    assert process.done == ["tune", ("prompts", SETTINGS), connected]
+    module.warm_up()
+    module.run_job(JOB)
+    assert (len(process.runners), process.ran) == (1, [JOB])
+
+
+def test_the_runner_shares_one_ledger_and_beats_five_times_in_a_lease(process: Process) -> None:
+    module.warm_up()
+    (runner,) = process.runners
+    claims, heartbeat, kept = runner["claims"], runner["heartbeat"], runner["kept"]
+    assert (runner["client"], runner["settings"]) == (process.client, SETTINGS)
+    assert isinstance(heartbeat, Heartbeat)
+    assert (heartbeat._beat, heartbeat._interval) == (claims.beat, 2.0)
+    assert isinstance(kept, KeptResults)
+    assert (kept._claims, kept._interval) == (claims, 2.0)
+
+
+def test_every_process_has_a_name_of_its_own(process: Process) -> None:
+    names = []
+    for _ in range(2):
+        module._lane.cache_clear()
+        module.warm_up()
+        names.append(process.runners[-1]["claims"]._worker)
+    start = f"{os.uname().nodename}:{os.getpid()}:"
+    assert all(name.startswith(start) and name != start for name in names)
+    assert names[0] != names[1], "two that have the same number one after the other differ"
+
+
+@pytest.mark.parametrize(("slots", "places"), [([], 3), ([9], 8)])
+def test_a_process_has_a_place_for_a_model_in_all_its_slots_but_one(
+    process: Process, slots: list[int], places: int
+) -> None:
+    model_lane._slots[:] = slots
+    lane = module._lane(os.getpid())
+    assert lane._free == places
+    assert lane._asks_model == process.runners[0]["claims"].asks_model
+    assert redis_transport._room == lane.room
+
+
+def test_a_process_that_is_about_to_end_begins_nothing_and_closes_when_no_job_runs(process: Process) -> None:
+    lane = module._lane(os.getpid())
+    process.done.clear()
+    gc.collect()  # what only a signal knows must stay
+    process.signals.worker_shutting_down.send(sender=None, sig="TERM")
+    assert (lane._closed, process.done) == (True, ["stop"])
+    process.signals.worker_shutdown.send(sender=None)
+    assert process.done == ["stop", "close"]
+
+
+@pytest.mark.parametrize("foreign", ["", "town", "x" * 1_000, None, 5, ["town/1/plan/a/0/0"]])
+def test_what_is_no_job_is_told_of_briefly_and_dropped(process: Process, foreign: Any) -> None:
+    with capture_logs() as logs:
+        module.run_job(foreign)
+    ((event, said),) = [(log["event"], log["error"]) for log in logs]
+    assert event == "message.refused"
+    assert 0 < len(said) <= 200
+    assert (process.ran, process.runners) == ([], [])
+
+
+# -- a runner ----------------------------------------------------------------------------------------
+
+
+class Clients:
+    """Clients of models that note what they are told."""
+
+    unusable = False
+
+    def __init__(self, *given: Any) -> None:
+        self.given = given
+        self.prepared: list[str] = []
+        self.closed = False
+
+    def prepare(self, endpoint: str) -> None:
+        self.prepared.append(endpoint)
+        if self.unusable:
+            raise ConfigurationError("no key")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def loaded_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that a runner loads before its first call."""
+    loaded: list[str] = []
+    monkeypatch.setattr(
+        module, "import_module", lambda name, package=None: loaded.append(resolve_name(name, package or ""))
+    )
+    return loaded
+
+
+@pytest.mark.parametrize("unusable", [False, True])
+def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytest.MonkeyPatch, unusable: bool) -> None:
+    loaded = loaded_by(monkeypatch)
+    monkeypatch.setattr(module, "ModelClients", Clients)
+    monkeypatch.setattr(Clients, "unusable", unusable)
+    endpoints = {name: {"base_url": "http://localhost:1/v1"} for name in ("ours", "theirs")}
+    models = {"default": {"endpoint": "ours", "model": "m"}, "unasked": {"endpoint": "theirs", "model": "m"}}
+    settings = Settings(llm="openai", concurrency=5, models=models, endpoints=endpoints)
+    unused: Any = None
+    clients: Any = Runner(FakeRedis(), unused, unused, settings)._models
+    assert clients.prepared == ["ours"], "the first call says what is wrong with it"
+    assert clients.given[:2] == (settings.endpoint_table(), 5)
+    assert isinstance(clients.given[2], DialectStore)
+    assert loaded == ["cogitate.workers.llm.client"]
+
+
+def test_a_runner_that_asks_no_model_loads_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = loaded_by(monkeypatch)
+    unused: Any = None
+    runner = Runner(FakeRedis(), unused, unused, Settings())
+    assert loaded == []
+    assert runner._attempts._calls._gate._stopping is runner._stopping, "its end ends the waits of its attempts"
+
+
+def test_a_runner_closes_what_it_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(module, "ModelClients", Clients)
+    heartbeat: Any = SimpleNamespace(close=lambda: closed.append("heartbeat"))
+    claims: Any = None
+    runner = Runner(FakeRedis(), claims, heartbeat, Settings())
+    attempts: Any = SimpleNamespace(close=lambda: closed.append("attempts"))
+    runner._attempts = attempts
+    runner.close()
+    clients: Any = runner._models
+    assert clients.closed
+    assert closed == ["attempts", "heartbeat"]

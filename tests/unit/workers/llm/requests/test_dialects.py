@@ -1,0 +1,274 @@
+"""Dialects of endpoints: what a refusal leaves out, who is told, and where what was learned is found again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Annotated, Any
+
+import pytest
+from fakeredis import FakeRedis
+from pydantic import BaseModel, Field
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from cogitate.prompts.constraints import Constraint
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.requests.dialect import RELEARN_AFTER, Dialect, Dialects, schema_instruction
+from cogitate.workers.llm.requests.dialect_store import PREFIX, DialectStore, known_dialects
+
+FIRST = Dialect()
+OBJECT, TEXT = Dialect(form="json_object"), Dialect(form="text")
+NEWER = Dialect(cap="max_completion_tokens")
+PLAIN = Dialect(schema="plain")
+MERGED = replace(FIRST, system="merged")
+
+
+class Mood(BaseModel):
+    """A mood."""
+
+    größe: Annotated[int, Field(ge=1)]
+    word: str
+
+
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "description": "A mood.",
+    "properties": {"größe": {"type": "integer"}, "word": {"type": "string"}},
+    "required": ["größe", "word"],
+    "additionalProperties": False,
+}
+PROMPT = Prompt(
+    system="You name moods.",
+    user="It rains.",
+    answer=Mood,
+    version="1",
+    constraints=(Constraint(field="word", choices=("grey", "wet")),),
+)
+
+
+def test_a_refusal_leaves_out_what_it_names(subtests: pytest.Subtests) -> None:
+    for dialect, text, then in [
+        (FIRST, "Unsupported parameter: max_tokens", NEWER),
+        (NEWER, "max_completion_tokens: extra fields not permitted", FIRST),
+        (FIRST, "max_tokens is too large", None),
+        (FIRST, "max_completion_tokens is unknown", None),
+        (FIRST, "Unknown parameter: 'response_format'", OBJECT),
+        (OBJECT, "JSON object output is not allowed", TEXT),
+        (TEXT, "response_format is unknown", None),
+        (FIRST, "unrecognized: max_tokens, response_format", NEWER),
+        (FIRST, "the grammar cannot be compiled", OBJECT),
+        (FIRST, "invalid schema for response format: minItems is not supported", PLAIN),
+        (FIRST, "Unsupported field min_length", PLAIN),
+        (PLAIN, "invalid schema for response format: minItems is not supported", replace(PLAIN, form="json_object")),
+        (OBJECT, "response_format: the pattern is not supported", TEXT),
+        (FIRST, "no such thing", None),
+        (FIRST, "System role not supported", MERGED),
+        (MERGED, "System role not supported", None),
+        (MERGED, "System role not supported, response_format is unknown", replace(MERGED, form="json_object")),
+    ]:
+        for status in [400, 404, 415, 422, 500, 501]:
+            with subtests.test(status=status, dialect=dialect, text=text, then=then):
+                assert dialect.without_refused(status, text) == then
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 499, 502, 503])
+def test_other_errors_say_nothing_of_parameters(status: int) -> None:
+    assert FIRST.without_refused(status, "Unknown parameter: 'response_format'") is None
+
+
+def parameters(dialect: Dialect) -> dict[str, Any]:
+    return dialect.parameters(PROMPT, 300)
+
+
+def test_the_answers_class_goes_where_the_endpoint_reads_it() -> None:
+    whole = parameters(PLAIN)
+    assert whole["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "Mood", "schema": SCHEMA, "strict": True},
+    }
+    narrowed = {"größe": {"type": "integer", "minimum": 1}, "word": {"type": "string", "enum": ["grey", "wet"]}}
+    assert parameters(FIRST)["response_format"]["json_schema"]["schema"] == SCHEMA | {"properties": narrowed}
+    assert whole["messages"] == [
+        {"role": "system", "content": "You name moods."},
+        {"role": "user", "content": "It rains."},
+    ]
+    told = [{"role": "system", "content": "You name moods." + schema_instruction(SCHEMA)}, whole["messages"][1]]
+    assert parameters(OBJECT) == {"max_tokens": 300, "response_format": {"type": "json_object"}, "messages": told}
+    assert parameters(TEXT) == {"max_tokens": 300, "messages": told}
+    assert {*whole} == {*parameters(OBJECT)}
+
+
+def test_the_cap_goes_under_the_name_that_the_endpoint_knows() -> None:
+    assert parameters(NEWER)["max_completion_tokens"] == 300
+    assert "max_tokens" not in parameters(NEWER)
+
+
+def test_a_schema_in_words_is_the_schema() -> None:
+    instruction = schema_instruction(SCHEMA)
+    assert json.loads(instruction[instruction.index("{") :]) == SCHEMA
+    assert "größe" in instruction, "as a model writes it"
+
+
+class Store:
+    """A store that notes what it is asked."""
+
+    def __init__(self, known: Dialect | None = None) -> None:
+        self.known = known
+        self.loads: list[tuple[str, str]] = []
+        self.saves: list[tuple[str, str, Dialect]] = []
+
+    def load(self, server: str, model: str) -> Dialect | None:
+        self.loads.append((server, model))
+        return self.known
+
+    def save(self, server: str, model: str, dialect: Dialect) -> None:
+        self.saves.append((server, model, dialect))
+
+
+def test_each_model_is_looked_up_once_and_an_unknown_one_is_asked_in_the_first_way() -> None:
+    store = Store()
+    dialects = Dialects("http://here", NEWER, store)
+    dialects.load("a")
+    assert [dialects.next(model) for model in ("a", "b", "a")] == [NEWER] * 3
+    assert store.loads == [("http://here", "a"), ("http://here", "b")]
+    assert Dialects("http://here", NEWER, Store(TEXT)).next("a") == TEXT
+    assert Dialects("http://here", NEWER).next("a") == NEWER
+
+
+def test_the_known_dialect_is_stored_once_when_it_is_accepted() -> None:
+    store = Store()
+    dialects = Dialects("http://here", FIRST, store)
+    for _ in range(2):
+        dialects.accepted("a", FIRST)
+    assert store.saves == [("http://here", "a", FIRST)]
+    for _ in range(2):
+        assert dialects.learn("a", FIRST, OBJECT)
+    assert store.saves == [("http://here", "a", FIRST)], "nobody has accepted the other yet"
+    dialects.accepted("a", TEXT)
+    dialects.accepted("a", OBJECT)
+    assert store.saves[1:] == [("http://here", "a", OBJECT)]
+
+
+def test_refusals_of_calls_under_way_count_as_the_second_one() -> None:
+    dialects = Dialects("http://here", FIRST)
+    assert dialects.learn("a", FIRST, OBJECT)
+    assert dialects.learn("a", OBJECT, TEXT)
+    assert dialects.learn("a", FIRST, OBJECT), "its call had been under way"
+    assert [dialects.next("a"), dialects.next("a"), dialects.next("b")] == [TEXT, OBJECT, FIRST]
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_one_refusal_changes_the_next_call_alone() -> None:
+    store = Store()
+    dialects = Dialects("s", FIRST, store)
+    assert dialects.next("m") == FIRST
+    assert dialects.learn("m", FIRST, OBJECT)
+    assert dialects.next("m") == OBJECT
+    dialects.accepted("m", OBJECT)
+    assert store.saves == []
+    assert dialects.next("m") == FIRST
+
+
+def test_a_success_in_between_takes_a_refusal_back() -> None:
+    dialects = Dialects("s", FIRST)
+    for _ in range(5):
+        assert dialects.learn("m", FIRST, OBJECT)
+        assert [dialects.next("m"), dialects.next("m")] == [OBJECT, FIRST]
+        dialects.accepted("m", FIRST)
+
+
+def test_a_second_refusal_is_believed_by_every_process_for_an_hour() -> None:
+    store, clock = Store(), Clock()
+    dialects = Dialects("s", FIRST, store, clock)
+    for _ in range(2):
+        assert dialects.learn("m", FIRST, OBJECT)
+    assert [dialects.next("m"), dialects.next("m"), dialects.next("other")] == [OBJECT, OBJECT, FIRST]
+    dialects.accepted("m", OBJECT)
+    assert store.saves == [("s", "m", OBJECT)]
+    clock.now = RELEARN_AFTER
+    assert dialects.next("m") == OBJECT
+    clock.now = RELEARN_AFTER + 1
+    assert dialects.next("m") == FIRST, "servers change"
+    assert dialects.learn("m", FIRST, OBJECT)
+    assert [dialects.next("m"), dialects.next("m")] == [OBJECT, OBJECT], "one refusal is enough now"
+
+
+def test_nothing_is_left_to_try_once_every_form_was_refused_twice() -> None:
+    dialects, other = Dialects("s", FIRST), Dialect(cap="max_completion_tokens")
+    found = []
+    for _ in range(6):
+        now = dialects.next("m")
+        found.append((now, dialects.learn("m", now, other if now == FIRST else FIRST)))
+    assert found == [(FIRST, True), (other, True), (FIRST, True), (other, False), (other, False), (other, False)]
+
+
+def test_a_system_message_that_is_refused_begins_the_users_message() -> None:
+    body = Dialect(system="merged").parameters(PROMPT, 9)
+    assert body["messages"] == [{"role": "user", "content": "You name moods.\n\nIt rains."}]
+
+
+def test_each_server_and_model_has_a_dialect_of_its_own_that_expires() -> None:
+    client = FakeRedis()
+    store = DialectStore(client)
+    for server, model, dialect in (("http://b", "m", TEXT), ("http://a", "n", NEWER), ("http://a", "m", OBJECT)):
+        store.save(server, model, dialect)
+    assert [store.load(*place) for place in (("http://a", "m"), ("http://a", "n"), ("http://b", "n"))] == [
+        OBJECT,
+        NEWER,
+        None,
+    ]
+    assert [(one.server, one.model, one.dialect) for one in known_dialects(client)] == [
+        ("http://a", "m", OBJECT),
+        ("http://a", "n", NEWER),
+        ("http://b", "m", TEXT),
+    ]
+    assert all(0 < client.ttl(key) <= RELEARN_AFTER for key in client.scan_iter())
+
+
+def test_dialects_are_listed_in_one_order_whatever_that_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeRedis()
+    for model in "abc":
+        DialectStore(client).save("http://a", model, OBJECT)
+    keys = [f"{PREFIX}http://a {model}".encode() for model in "cab"]
+    monkeypatch.setattr(client, "scan_iter", lambda **_: iter(keys))
+    assert [one.model for one in known_dialects(client)] == ["a", "b", "c"]
+
+
+def test_one_that_was_written_over_is_learned_again() -> None:
+    client = FakeRedis()
+    client.set(f"{PREFIX}http://a m", "{")
+    assert DialectStore(client).load("http://a", "m") is None
+
+
+def test_without_redis_nothing_is_known_and_nothing_raises() -> None:
+    away = Redis(port=1, retry=Retry(NoBackoff(), 0))
+    store = DialectStore(away)
+    store.save("http://a", "m", TEXT)
+    assert store.load("http://a", "m") is None
+    away.close()
+
+
+def test_an_empty_server_knows_no_dialects() -> None:
+    client = FakeRedis()
+    client.set("cogitate:endpoints", "something else")
+    assert known_dialects(client) == []
+
+
+def test_a_dialect_that_lapses_while_they_are_listed_is_left_out() -> None:
+    class Lapsing(FakeRedis):
+        def mget(self, keys: Any, *args: Any) -> Any:
+            self.delete(next(iter(keys)))
+            return super().mget(keys, *args)
+
+    client = Lapsing()
+    for model in ("first", "second"):
+        DialectStore(client).save("server", model, TEXT)
+    assert [known.model for known in known_dialects(client)] == ["second"]
