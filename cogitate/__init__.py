@@ -145,7 +145,7 @@ def __getattr__(name: str) -> object:
     else:
         for module, names in _ELSEWHERE.items():
             if name in names:  # `from cogitate import …` would replace the text of an AttributeError
-                raise ImportError(f"cogitate has no {name}: import it from {module}", name=__name__)
+                raise ImportError(f"`cogitate` has no {name}: import it from {module}", name=__name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found
     return found

@@ -108,7 +108,7 @@ class Settings(
 
     @property
     def tuning(self) -> Tuning:
-        """Return the values that cogitate decides."""
+        """Return the values that Cogitate decides."""
         return self._tuning
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Values that cogitate decides. Users cannot set them; tests, benchmarks and stored runs vary them."""
+"""Values that Cogitate decides. Users cannot set them; tests, benchmarks and stored runs vary them."""
 
 from __future__ import annotations
 

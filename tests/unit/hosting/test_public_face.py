@@ -56,7 +56,7 @@ def test_the_root_has_these_names_and_no_others() -> None:
 @pytest.mark.parametrize("name", [name for name, module in PLACES.items() if module is not cogitate])
 def test_the_root_says_where_a_name_of_another_module_is(name: str) -> None:
     place = PLACES[name].__name__
-    with pytest.raises(ImportError, match=f"cogitate has no {name}: import it from {re.escape(place)}$"):
+    with pytest.raises(ImportError, match=f"`cogitate` has no {name}: import it from {re.escape(place)}$"):
         getattr(cogitate, name)
 
 
