@@ -38,7 +38,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     return data_dir, summary(*TOWN, "--workers", 1, data_dir=data_dir, PYTHONHASHSEED="1")
 
 
-def test_more_workers_batches_and_another_hash_seed_give_the_same_digest(
+def test_more_workers_and_another_hash_seed_give_the_same_digest(
     reference: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
     other = summary(*TOWN, "--workers", 3, data_dir=new_home(tmp_path), PYTHONHASHSEED="2")
