@@ -76,7 +76,7 @@ class _Blocks:
         log = self._folder / "ours.log"
         environment = worker_environment(settings) | {"PYTHONPATH": str(Path(__file__).parents[2])}
         worker = self._stack.enter_context(running_worker(worker_command("ours@%h"), environment, log))
-        found["ours"] = self._ours(loop, settings, worker, log)
+        found["Cogitate"] = self._ours(loop, settings, worker, log)
         return found
 
     def _peer(self, name: str, url: str, queue: Queue) -> Callable[[], float]:

@@ -26,6 +26,7 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_choice import WorldChoice
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.inspection.vitals import run_heads
 from cogitate.scheduler.ledger.claims import Claim, Claims
@@ -406,7 +407,7 @@ def test_a_damaged_run_hides_no_other(client: Redis) -> None:
     good, bad = (HostLedger.create(client, run, state={}).store for run in ("good", "bad"))
     for store in (good, bad):
         client.hset(store.key("state"), "status", "running")
-    for damage in ({"schema": "one"}, {"schema": "1", "status": b"\xff"}):
+    for damage in ({"schema": "one"}, {"schema": str(SCHEMA), "status": b"\xff"}):
         client.hset(bad.key("state"), mapping=damage)  # type: ignore[arg-type]  # bytes are fine
         gauge = server_gauges(client)[0]
         assert [one.labels for one in gauge.samples] == [{"run": "good"}]

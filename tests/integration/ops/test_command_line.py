@@ -56,8 +56,8 @@ def test_config_shows_what_is_in_force_and_no_secret(tmp_path: Path) -> None:
         COGITATE_REDIS_URL="redis://me:secret@localhost/0",
     )
     shown = json.loads(done.stdout)
-    assert shown["workers"] == {"value": 4, "from": "COGITATE_WORKERS"}
-    assert shown["data_dir"] == {"value": str(tmp_path / "data"), "from": "flag"}
+    assert shown["workers"] == {"value": 4, "from": "COGITATE_WORKERS", "table": "workers"}
+    assert shown["data_dir"] == {"value": str(tmp_path / "data"), "from": "flag", "table": "server"}
     assert shown["model"]["from"] == "default"
     assert "secret" not in done.stdout + done.stderr
 

@@ -236,7 +236,7 @@ def test_a_guess_is_taken_back_when_no_answer_comes(client: Redis, how: str) -> 
         settle(worker(client), claim, None)
     else:  # by a host that was killed then
         host.ledger.collect(host.tick.number + 1, "due", [claim.token])
-        host = host_of(client, exist="resume")
+        host = host_of(client, resume=True)
     host.loop.collector._looked = -1e12
     host.turn()
     host.turn()
@@ -359,7 +359,7 @@ def test_a_resumed_run_decides_the_same_as_one_that_went_on(client: Redis, when:
         for tick in range(1, 30):
             opened = host.turn(*([("think", OWNER), ("doze", OTHER)] if tick % 2 else []))
             if tick == resumed:
-                host = host_of(client, run=run, exist="resume")
+                host = host_of(client, run=run, resume=True)
             assert host.tick.number == tick + 1
             claims |= {job.key: (claimed(worker(client), job), tick + 1 + len(claims) % 7) for job in opened}
             for key, (claim, due) in sorted(claims.items()):

@@ -19,9 +19,3 @@ def test_what_is_longer_is_refused_and_changes_nothing(cogitate_loop: Callable[.
         with pytest.raises(InputError, match=r"101 characters.*at most 100 .*max_text"):
             loop.observe("agent:ada", {"text": "x" * 101, "minute": tick.minute})
     assert [len(e.text) for e in loop.state.streams["agent:ada"].live("observation")] == [100, 100]
-
-
-@pytest.mark.parametrize("length", [99, 4_001])
-def test_bounds_of_the_bound(length: int) -> None:
-    with pytest.raises(ValueError, match="max_text"):
-        Settings.tuned(max_text=length)

@@ -287,6 +287,7 @@ CALLS: dict[str, st.SearchStrategy[Call]] = {
     ),
 }
 ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
+    "log_warnings": mostly(False, True),
     "run": mostly("r", "a b"),
     "owners": mostly(OWNERS, {}, {"bob": Profile(name="Bob")}, {ADA: {"name": "Ada"}}, [ADA]),
     "settings": NONSENSE,
@@ -386,7 +387,7 @@ def is_clear(said: str) -> None:
 
 def test_every_call_and_every_argument_is_attacked() -> None:
     calls = {name for name in dir(TickLoop) if not name.startswith("_") and callable(getattr(TickLoop, name))}
-    without_arguments = {"stop", "close"}
+    without_arguments = {"stop", "close", "next_tick"}
     assert calls == CALLS.keys() | without_arguments
     assert inspect.signature(TickLoop).parameters.keys() == ARGUMENTS.keys()
     reading = {name for name, value in vars(MemoryView).items() if not name.startswith("_") and callable(value)}

@@ -95,7 +95,7 @@ def test_a_case_has_what_the_guide_lists_of_it() -> None:
 
 
 def test_the_event_types_that_the_guide_lists_are_those_that_are_known() -> None:
-    told = GUIDE.read_text().partition("These types of events")[2].partition("Declare event types")[0]
+    told = GUIDE.read_text().partition("handles these types of events")[2].partition("Declare your own event types")[0]
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.*) \|$", told, re.MULTILINE)
     listed = {name: says for names, says in rows for name in re.findall(r"`(\w+)`", names)}
     assert listed.keys() == RULES.keys()

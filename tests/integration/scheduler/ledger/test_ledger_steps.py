@@ -221,8 +221,7 @@ def test_a_run_that_is_created_again_because_the_reply_was_lost_is_there_once(cl
     assert acquire(client, "resume", "other", "second") == [b"ok", b"nonce", b"2", b"0"]
     assert acquire(client, "resume", "other", "second") == [b"ok", b"nonce", b"2", b"0"], "asked again"
     state = run_base("r") + "nonce:state"
-    assert client.hmget(state, "schema", "created", "settings", "status", "host") == [
-        str(SCHEMA).encode(),
+    assert client.hmget(state, "schema", "settings", "status", "host") == [
         str(SCHEMA).encode(),
         b"{}",
         b"running",
@@ -233,10 +232,9 @@ def test_a_run_that_is_created_again_because_the_reply_was_lost_is_there_once(cl
 def test_whoever_takes_a_run_says_what_it_can_read(client: Redis) -> None:
     with pytest.raises(RunMissing):
         HostLedger.resume(client, "r")
-    acquire(client, "create", "nonce", "holder", schema=2)
+    acquire(client, "create", "nonce", "holder")
     state = run_base("r") + "nonce:state"
     HostLedger.resume(client, "r")
-    assert client.hmget(state, "schema", "created") == [str(SCHEMA).encode(), b"2"]
     client.hset(state, "waits", "1")
     HostLedger.resume(client, "r")
     assert client.hget(state, "status") == b"paused", "as an operator has left it"

@@ -34,7 +34,7 @@ import sys
 from pathlib import Path
 from cogitate import Profile, Settings, TickLoop
 
-settings = Settings(data_dir=Path(sys.argv[1]), redis_url=sys.argv[2], workers=0, wait=0.0, lease=3600.0)
+settings = Settings.tuned(data_dir=Path(sys.argv[1]), redis_url=sys.argv[2], workers=0, wait=0.0, lease=3600.0)
 loop = TickLoop(run="mine", owners={"agent:ada": Profile(name="Ada Smith")}, settings=settings, ticks=100)
 with loop:
     next(ticks := iter(loop))

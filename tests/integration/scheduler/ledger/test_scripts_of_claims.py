@@ -61,7 +61,7 @@ def test_what_cannot_be_claimed_is_left_as_it_is(
 
 def test_at_its_limits_a_job_can_still_be_claimed(run: Redis) -> None:
     run.hset(f"{RUN}job:k", mapping={"due": 7, "claims": 2})
-    run.hdel(f"{RUN}job:k", "schema", "losses")
+    run.hdel(f"{RUN}job:k", "losses")
     run.hdel(f"{RUN}owners", "a")
     assert claim(run, schema=3) == ["ok", "n", 3, 3, "J", "", [], "6"]
 

@@ -209,7 +209,6 @@ def test_a_host_creates_a_run_once_and_takes_it_over(client: Redis) -> None:
     state = held(client, "state")
     assert state == {
         "schema": "3",
-        "created": "3",
         "epoch": "1",
         "seq": "0",
         "step": "",
@@ -225,13 +224,14 @@ def test_a_host_creates_a_run_once_and_takes_it_over(client: Redis) -> None:
     assert held(client, "state") == state
     assert acquire(client, "create", "m", "other") == ["exists"]
     client.hset(STATE, mapping={"seq": 7, "status": "finished"})
-    assert acquire(client, "resume", "", "other", 4) == ["ok", "n", "2", "7"]
+    assert acquire(client, "resume", "", "other", 3) == ["ok", "n", "2", "7"]
     taken = held(client, "state")
-    assert (taken["schema"], taken["created"], taken["holder"], taken["status"]) == ("4", "3", "other", "running")
+    assert (taken["schema"], taken["holder"], taken["status"]) == ("3", "other", "running")
     client.hset(STATE, mapping={"waits": 1, "status": "running"})
-    assert acquire(client, "resume", "", "third", 4) == ["ok", "n", "3", "7"]
+    assert acquire(client, "resume", "", "third", 3) == ["ok", "n", "3", "7"]
     assert held(client, "state")["status"] == "paused"
-    assert acquire(client, "resume", "", "fourth", 3) == ["newer", "4"]
+    assert acquire(client, "resume", "", "fourth", 2) == ["schema", "3"]
+    assert acquire(client, "resume", "", "fourth", 4) == ["schema", "3"]
     client.hset(STATE, "schema", "x")
     assert acquire(client, "resume", "", "fourth") == ["unreadable"]
     client.hdel(STATE, "schema")

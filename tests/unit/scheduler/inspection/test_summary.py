@@ -275,7 +275,7 @@ def test_kinds_ends_and_limits_come_in_the_order_of_their_names() -> None:
 def test_jobs_that_are_due_after_the_last_tick_are_counted() -> None:
     summary = summarise_run(whole(status="finished").client, "town")
     assert summary.open == {OPEN.kind: 1}
-    assert open_line(summary).startswith("1 job is still open, due after tick 6: 1 think; a host that goes on")
+    assert open_line(summary).startswith("1 job is still open, due after tick 6: 1 think; a host that resumes")
     running = msgspec.structs.replace(summary, status="running", open={"muse": 1, "think": 2})
     assert open_line(running) == "3 jobs are still open, due after tick 6: 1 muse, 2 think."
     assert summarise_run(store_of(lines(ticks=[]), settings=kept(), digest="d", chain="c").client, "town").open == {}

@@ -217,7 +217,7 @@ def test_what_the_program_has_frozen_stays_frozen(collections: FullCollections) 
 
 
 def thresholds_in_a_loop(loops: Callable[..., TickLoop], **values: object) -> tuple[int, ...]:
-    settings = PinnedSettings.model_validate({"wait": 0.0, **values})
+    settings = PinnedSettings.tuned(**{"wait": 0.0, **values})
     with loops(run="garbage", owners=OWNERS, ticks=3, settings=settings) as loop:
         for _ in loop:
             return gc.get_threshold()

@@ -11,8 +11,6 @@ from redis.exceptions import ResponseError
 
 from cogitate import Observation, Profile, TickLoop
 from cogitate.errors import LedgerError
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.engine.corrections import Corrections
 from cogitate.scheduler.engine.run_data import LoopState
@@ -197,12 +195,3 @@ def test_whatever_reading_raises_is_a_damaged_run_and_an_error_of_the_ledger_is_
         with pytest.raises(told) as seen:
             restore(loop.ledger, loop.state, loop._loop.engine.parts)
         assert isinstance(seen.value, RunUnreadable) is (told is RunUnreadable)
-
-
-def test_facts_of_a_run_that_named_no_models_get_those_of_the_settings(cogitate_loop: Loops) -> None:
-    loop = lived(cogitate_loop)
-    model = Model(name="small", model="small")
-    loop.state.facts = Facts(models=(model,))
-    restore(loop.ledger, loop.state, loop._loop.engine.parts)
-    assert loop.state.facts.models == (model,)
-    assert loop.state.facts.start_minute == 350, "all else is what the run began with"

@@ -337,10 +337,10 @@ def test_a_tick_that_is_handed_over_again_takes_owners_that_have_joined_or_left_
     world.redelivering = True
     world.open(3)
     assert (world.present, world.boundary) == (3, 0), "memory is as of the last boundary, not as of that tick"
-    world.observe(ADA, seen())
+    world.observe(ADA, seen(minute=3))
     for owner in (ADA, GONE):
         world.join(owner, Profile(name="Again"))
-    world.observe("agent:nobody", seen())
+    world.observe("agent:nobody", seen(minute=3))
     with pytest.raises(InputError, match="is in this run already"):
         world.join(GONE, Profile(name="Twice in one tick"))
     with pytest.raises(InputError, match="there is no owner 5"):
