@@ -70,7 +70,7 @@ def printable(text: str) -> str:
 def quoted(value: object) -> str:
     """Return a value for an error message: shortened, in printable ASCII."""
     text = captured(ascii, value if not isinstance(value, str) else value[:_LONGEST])
-    if isinstance(text, Raised):  # nested too deep, an integer of too many digits, a host's own __repr__
+    if type(text) is Raised:  # nested too deep, an integer of too many digits, a host's own __repr__
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= _LONGEST + 2 else text[: _LONGEST - 1] + "…"
 
@@ -83,7 +83,7 @@ def text_of(error: BaseException, encoding: str = "utf-8", errors: str = "replac
         errors: how a character outside it is replaced, lone surrogates included (see `codecs`).
     """
     said = captured(str, error)
-    text = "" if isinstance(said, Raised) else said
+    text = "" if type(said) is Raised else said
     return printable(text or type(error).__name__).encode(encoding, errors).decode(encoding)
 
 

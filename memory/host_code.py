@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar, final
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -12,8 +12,9 @@ T = TypeVar("T")
 ENDS_PROCESS = (KeyboardInterrupt, SystemExit)
 
 
+@final
 class Raised(NamedTuple):
-    """What a host's code raised instead of returning."""
+    """What a host's code raised instead of returning. Compare `type(value)`: a host's value may lie about its class."""
 
     error: BaseException
 

@@ -40,7 +40,7 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
 
     def brief_of(owner: str) -> Mapping[str, object]:
         said = captured(brief, owner)
-        if isinstance(said, Raised):
+        if type(said) is Raised:
             raise InputError(_failed(f"the host's brief({owner!a})", said.error)) from said.error
         checked = check_brief(owner, said, known)
         meanings.look_at(checked)
@@ -96,7 +96,7 @@ def checked_tier(tier_of: TierRule) -> TierRule:
     def tier(request: Request, moment: Moment) -> Tier:
         what = f"the host's tier_of for a {request.kind} of {request.owner!a}"
         said = captured(tier_of, request, moment)
-        if isinstance(said, Raised):
+        if type(said) is Raised:
             raise InputError(_failed(what, said.error)) from said.error
         if not isinstance(said, str) or said not in TIERS:
             raise InputError(f"{what} said {quoted(said)}: return 'routine' or 'strong'")

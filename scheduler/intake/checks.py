@@ -223,7 +223,7 @@ def check_params(request: Request, kind: Kind) -> None:
     if kind.params is None:
         return
     made = captured(msgspec.convert, request.params, kind.params)
-    if isinstance(made, Raised):  # its __post_init__ may raise anything
+    if type(made) is Raised:  # its __post_init__ may raise anything
         error = made.error
         what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(kind.params.__struct_fields__) or "none"
         raise InputError(f"{what}: params {quoted(request.params)}: {reason(error)}; {kind.name} takes {names}") from (

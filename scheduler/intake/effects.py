@@ -63,7 +63,7 @@ def check_effects(effects: object) -> tuple[Effect, ...]:
         InputError: naming the first that cannot be used, and why.
     """
     checked = captured(_within_bounds, effects)
-    if not isinstance(checked, Raised):
+    if type(checked) is not Raised:
         return checked
     if isinstance(checked.error, _Refusal):
         raise InputError(str(checked.error)) from checked.error.__cause__

@@ -34,7 +34,7 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
     """
     method, name = (kind.halve, "halve") if halved else (kind.heuristic, "heuristic")
     made = captured(method, case)
-    if isinstance(made, Raised):  # an error of a host's own kind must end neither the host nor a worker
+    if type(made) is Raised:  # an error of a host's own kind must end neither the host nor a worker
         return KindEffects((), fault_of_kind(kind.name, name_by_author(kind, name), made.error))
     try:
         return KindEffects(check_effects(made))

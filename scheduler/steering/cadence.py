@@ -99,7 +99,7 @@ class Cadence:
     def due_now(self, kind: Kind, moment: Moment) -> list[Request]:
         """Return the jobs that a kind reports as due: all of them, or none where one cannot be used."""
         requests = captured(_due, kind, moment)
-        if isinstance(requests, Raised):
+        if type(requests) is Raised:
             self._note(kind.name, moment.owner, "due", requests.error)
             return []
         return requests
@@ -119,7 +119,7 @@ class Cadence:
 
     def _wake(self, kind: Kind, moment: Moment) -> None:
         tick = captured(_next_look, kind, moment)
-        if isinstance(tick, Raised):
+        if type(tick) is Raised:
             self._note(kind.name, moment.owner, "wake", tick.error)
             tick = moment.tick + 1  # a host that resumes the run here would ask then, too
         if tick is not None:
@@ -127,7 +127,7 @@ class Cadence:
 
     def _is_heeded(self, kind: Kind, owner: str, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         heeded = captured(lambda: bool(kind.heeds(entry, stream, world, minute)))
-        if isinstance(heeded, Raised):
+        if type(heeded) is Raised:
             self._note(kind.name, owner, "heeds", heeded.error)
             return True
         return heeded

@@ -84,7 +84,7 @@ def called(
         MethodFault: when it raises anything else, but for an interrupt.
     """
     made = captured(method, *arguments)
-    if not isinstance(made, Raised):
+    if type(made) is not Raised:
         return made
     if isinstance(made.error, MethodFault if passes is None else (MethodFault, passes)):
         raise made.error

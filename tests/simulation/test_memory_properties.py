@@ -25,6 +25,7 @@ from cogitate.memory.summaries.conversations import conversations
 from cogitate.prompts.answers import Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
 from cogitate.scheduler.budget.rules import facts_of, rules_of, view_of
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.run_state import RunState
@@ -134,7 +135,7 @@ class Run:
             self.world.world_effects.append(Archive(owner=ANN, numbers=(number,)))
         core = self.engine.end(self.tick, self.world).core
         self.world = WorldTurn()
-        stored, digest, chain = write_line(core, TickNotes(epoch=1), self.digest, self.chain, 1)
+        stored, digest, chain = write_line(core, TickNotes(epoch=1), self.digest, self.chain, SCHEMA)
         line = read_line(stored, self.tick, self.digest, self.chain)
         self.digest, self.chain = digest, chain
         redo(line, self.redone)

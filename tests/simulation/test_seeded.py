@@ -21,8 +21,8 @@ from tests.simulation.seeded.scene import RUN, scene_of_seed
 from tests.simulation.seeded.server import Server, be_silent, simulating
 from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials, any_scene
 
-FEW = 80  # seeds: enough that each fault happens
-MOST = 2_000  # seeds in which a planted bug must be found
+FEW = 60  # seeds in which most faults happen
+MOST = 2_000  # seeds in which a planted bug must be found, and each fault must happen
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +42,16 @@ def test_a_few_seeds_are_clean(server: Server) -> None:
     assert any(scene_of_seed(seed, 0).story for seed in range(FEW)), "no seed plays the story"
     coverage: Coverage = Coverage()
     forced = 0
-    for seed in range(FEW):
+    for seed in range(MOST):
         trial = trials.run(seed)
         assert trial.steps >= LEAST_STEPS
         coverage.update(trial.coverage)
         forced += trial.forced
-    assert {fault for _, fault in coverage} == {*FAULTS}
+        happened = {fault for _, fault in coverage}
+        if seed >= FEW and happened == {*FAULTS}:
+            break
+    else:
+        pytest.fail(f"did not happen in {MOST} seeds: {', '.join({*FAULTS} - happened)}")
     assert {f"job {state}" for state in JOB_STATES} < {state for state, _ in coverage}
     assert forced, "no job ended dead, failed or late: too little goes wrong"
     assert len(empty_pairs(coverage)) < len(PAIRS) // 2

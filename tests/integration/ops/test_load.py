@@ -170,7 +170,7 @@ def test_the_story_has_people_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--assert", "lateness<1"), "'lateness'; there are agents, behind_most"),
+        (("--assert", "lateness<1"), "'lateness'; known: agents, behind_most"),
         (("--against", "http://localhost:1/v1"), "may cost money"),
         (("--find", "--up-to", "20"), "cogitate capacity"),
     ],

@@ -181,7 +181,7 @@ def test_the_text_has_room_on_a_narrow_terminal(lived: Path, owner: str) -> None
         (("--tick", 801), "tick 801"),
         (("--query", "x", "--profile", "best"), "default, dialogue, spec"),
         (("--profile", "best"), "default, dialogue, spec"),
-        (("--type", "dream"), "no type 'dream'"),
+        (("--type", "dream"), "unknown type 'dream'"),
         (("--since", "-5"), "since is -5"),
         (("--context", "0"), "tokens is 0"),
     ],

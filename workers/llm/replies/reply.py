@@ -159,7 +159,7 @@ def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, F
     for found in json_objects(reply.text):
         for candidate in chain((found,), wrapped_in(found)):
             value = captured(model.model_validate, candidate)
-            if not isinstance(value, Raised):
+            if type(value) is not Raised:
                 return value, None
             wrong = wrong or Failure(kind="wrong_schema", detail=_describe(value.error))
     return None, wrong or Failure(kind="not_json", detail="no JSON object in the answer")

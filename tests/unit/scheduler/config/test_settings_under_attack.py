@@ -108,8 +108,11 @@ def make_loop(path: Path) -> None:
         (lambda path: path.write_bytes(b"#" * 1_000_001), "more than 1,000,000 bytes"),
         (lambda path: path.write_text("workers = 1" + "0" * 5_000), "cannot be read as TOML"),
         (lambda path: path.write_text("".join(f"wrong_{i} = 1\n" for i in range(7))), "; and 2 more"),
-        (lambda path: path.write_text("workers = true"), "workers: true and false are no numbers"),
-        (lambda path: path.write_text('limits = { "day.run.calls" = true }'), "true and false are no numbers"),
+        (lambda path: path.write_text("[workers]\nworkers = true"), "workers: true and false are no numbers"),
+        (
+            lambda path: path.write_text('[budget]\nlimits = { "day.run.calls" = true }'),
+            "true and false are no numbers",
+        ),
     ],
 )
 def test_what_is_no_file_of_settings_is_refused(
