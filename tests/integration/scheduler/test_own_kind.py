@@ -200,7 +200,7 @@ def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(tmp_path: Path, m
         }
         assert {job.refusal.partition(" in ")[0].partition(" - ")[0] for job in ends} == {
             "kind 'dream': heuristic raised ZeroDivisionError",
-            "kind 'dream': heuristic (dreaming.py, line 14): effect for 'agent:ada' (Append): "
+            "kind 'dream': heuristic (dreaming.py, line 15): effect for 'agent:ada' (Append): "
             "Invalid enum value 'dream'",
         }
     sys.modules.pop("dreaming", None)
