@@ -111,7 +111,7 @@ def test_the_search_finds_a_setting(address: str, browser: Browser) -> None:
     page = browser.new_page()
     page.goto(address)
     # The theme searches when a key is released: a value set at once is unseen where the index was there before it.
-    page.locator("input.md-search__input").press_sequentially("retry_share")
+    page.locator("input.md-search__input").press_sequentially("retention_days")
     found = page.locator("a.md-search-result__link[href*='configuration']").first
     found.wait_for(state="attached")
     page.close()
