@@ -1,6 +1,6 @@
 """The end of a tick: requests of the host, of triggers and of the cadence are decided, and jobs opened.
 
-What is admitted, and what is left to a heuristic, becomes a job; what has to wait is tried again at a later tick.
+An admitted request, or one left to a heuristic, becomes a job; a deferred one is tried again at a later tick.
 """
 
 from __future__ import annotations

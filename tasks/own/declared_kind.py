@@ -57,7 +57,7 @@ class Declaration:
 
 
 class DeclaredKind(Kind):
-    """What a declared kind does unless the host's class, which goes before this one, does it otherwise."""
+    """The defaults of a declared kind. The host's class comes first in the order of inheritance and overrides them."""
 
     declared: ClassVar[Declaration]
 
