@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from cogitate.memory import typed_json
+
 Cell = float | int | str | None
 
 
@@ -68,4 +70,4 @@ def print_tables(tables: Iterable[Table], json: Path | None) -> None:
 
 def read_tables(json: Path) -> list[Table]:
     """Return the tables that `print_tables` has written."""
-    return msgspec.json.decode(json.read_bytes(), type=list[Table])
+    return typed_json.decode(json.read_bytes(), list[Table])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import Archived, Entry, Head, Marks
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import read_entry, read_head, read_marks
@@ -56,9 +57,9 @@ def load(data: bytes) -> Stream:
     """
     try:
         try:
-            kept = msgspec.json.decode(data, type=StreamSnapshot)
+            kept = typed_json.decode(data, StreamSnapshot)
         except msgspec.ValidationError:
-            kept = _with_unreadable(msgspec.json.decode(data, type=_Unread))
+            kept = _with_unreadable(typed_json.decode(data, _Unread))
     except ValueError as error:
         raise ValueError(f"this is not a snapshot of a stream: {error}") from error
     return Stream(kept.owner, entries=kept.entries, archived=kept.archived, marks=kept.marks, head=kept.head)

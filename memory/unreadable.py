@@ -11,13 +11,14 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry, Head, Marks, PlanItem, PlanStatus
 from cogitate.memory.stream import Stream
 
-_ENTRY = msgspec.json.Decoder(Entry)
-_HEAD = msgspec.json.Decoder(Head)
-_MARKS = msgspec.json.Decoder(Marks)
+_ENTRY = typed_json.decoder(Entry)
+_HEAD = typed_json.decoder(Head)
+_MARKS = typed_json.decoder(Marks)
 _LOOSE = ("counters", "plan_status")  # the fields of a head whose values effects set one by one
 _STATUSES = frozenset(get_args(PlanStatus))
 _EFFECTS: dict[Any, Any] = {struct.__struct_config__.tag: struct for struct in get_args(Effect) if struct is not Append}
@@ -54,7 +55,7 @@ def read_entry(raw: bytes | msgspec.Raw) -> Entry:
     try:
         return _ENTRY.decode(raw)
     except msgspec.ValidationError as error:
-        return as_it_is(msgspec.json.decode(raw), error)
+        return as_it_is(typed_json.decode(raw), error)
 
 
 def as_it_is(fields: Any, error: msgspec.ValidationError) -> UnreadableEntry:
@@ -81,7 +82,7 @@ def why_unreadable(entry: Entry) -> str:
     if not isinstance(entry, UnreadableEntry):
         return ""
     try:
-        msgspec.convert(msgspec.to_builtins(entry), Entry)
+        typed_json.convert(msgspec.to_builtins(entry), Entry)
     except msgspec.ValidationError as error:
         return str(error)[:_SAID]
     return "its values are those of an entry"
@@ -125,7 +126,7 @@ def read_head(raw: bytes | msgspec.Raw) -> Head:
         wrong = {name: fields.pop(name, {}) for name in _LOOSE}
         if not all(isinstance(values, dict) for values in wrong.values()):
             raise
-        return msgspec.structs.replace(msgspec.convert(fields, Head), **wrong)
+        return msgspec.structs.replace(typed_json.convert(fields, Head), **wrong)
 
 
 def read_marks(raw: bytes | msgspec.Raw) -> Marks:
@@ -165,7 +166,7 @@ def effect_as_it_is(fields: Any, error: msgspec.ValidationError) -> Effect:
 
 def _object(raw: bytes | msgspec.Raw, error: msgspec.ValidationError) -> dict[str, Any]:
     """Return the fields of a JSON object; raise `error` for any other JSON."""
-    fields = msgspec.json.decode(raw)
+    fields = typed_json.decode(raw)
     if not isinstance(fields, dict):
         raise error
     return fields
@@ -209,14 +210,14 @@ def _values(marks: Marks) -> tuple[Any, ...]:
 def _value(struct: type[msgspec.Struct], name: str, value: Any) -> Any:
     wanted = next(field.type for field in msgspec.structs.fields(struct) if field.name == name)
     try:
-        return msgspec.convert(value, wanted)
+        return typed_json.convert(value, wanted)
     except msgspec.ValidationError:
         return value
 
 
 def _item(fields: Any) -> Any:
     try:
-        return msgspec.convert(fields, PlanItem)
+        return typed_json.convert(fields, PlanItem)
     except msgspec.ValidationError:
         known = isinstance(fields, dict) and {"id", "description"} <= fields.keys() <= {*PlanItem.__struct_fields__}
         return (

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 import msgspec
 
+from cogitate.memory import typed_json
+
 State = TypeVar("State", bound=msgspec.Struct)
 
 
@@ -19,6 +21,6 @@ def read_dump(data: bytes, state: type[State], what: str) -> State:
         ValueError: if it is not a dump of that world.
     """
     try:
-        return msgspec.json.decode(data, type=state)
+        return typed_json.decode(data, state)
     except msgspec.MsgspecError as error:
         raise ValueError(f"this is not a dump of {what}: {error}") from error

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from cogitate.memory import typed_json
+
 PRESSES = 0.2  # share of the scale from the end that is a need (streams design, task 12: below 20 of 100)
 _Word = Annotated[str, msgspec.Meta(max_length=100)]
 
@@ -95,7 +97,7 @@ def _meter(said: object) -> Meter | None:
         return said
     if isinstance(said, Mapping):
         try:
-            return msgspec.convert(dict(said), Meter)
+            return typed_json.convert(dict(said), Meter)
         except (msgspec.ValidationError, ValueError):
             return None
     return Meter(said) if isinstance(said, int | float) and not isinstance(said, bool) else None

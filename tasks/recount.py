@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import BaseModel
 
+from cogitate.memory import typed_json
 from cogitate.memory.clock import clock_time, day_and_time, day_number
 from cogitate.memory.effects import AdvanceCursor, Append, Effect
 from cogitate.memory.entry import Entry
@@ -196,6 +197,6 @@ def _told(case: Case) -> _Told:
     messages = [entry for entry in case.memories.get(WORLD, ()) if entry.type != "summary"]
     given = {key: value for key, value in case.job.params.items() if key in Span.__struct_fields__}
     try:
-        return _Told(msgspec.convert(given, Span), messages)
+        return _Told(typed_json.convert(given, Span), messages)
     except msgspec.ValidationError:
         return _Told(Span(start=0, end=0, minute=case.job.minute), ())

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -25,7 +25,7 @@ from cogitate.workers.publish import Publisher
 ENDPOINT_FAULTS = {"429:1": 0.03, "500": 0.02, "close": 0.02, "broken_json": 0.02, "refusal": 0.01, "no_usage": 0.01}
 
 
-_JOB = msgspec.json.Decoder(Job)
+_JOB = typed_json.decoder(Job)
 
 PATIENCE = 10  # looks for something that a fault can strike, before another fault is drawn
 

@@ -10,6 +10,7 @@ import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from cogitate.hosting.protocol.unknown_fields import with_known_fields
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.memory.errors import InputError, quoted, require_list
 from cogitate.memory.profile import Location, Profile
@@ -176,7 +177,7 @@ def effect_of(given: dict[str, JsonValue]) -> Effect:
         InputError: when it is none.
     """
     try:
-        return msgspec.convert(given, Effect)  # type: ignore[no-any-return]
+        return typed_json.convert(given, Effect)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
         raise InputError(f"effect {quoted(given)}: {error}") from None
 

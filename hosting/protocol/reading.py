@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from cogitate.hosting.protocol.refusals import malformed
+from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted, text_of
 from cogitate.scheduler.intake.checks import MAX_DEPTH, depth
 
@@ -21,7 +22,7 @@ def read_json(body: bytes) -> Any:
         Refusal: saying where it ends to be JSON.
     """
     try:
-        value = msgspec.json.decode(body)
+        value = typed_json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise malformed(f"this is no JSON in UTF-8: {text_of(error)[:200]}") from None
     if depth(value) > MAX_DEPTH:

@@ -14,6 +14,7 @@ from redis import Redis
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible_json
+from cogitate.memory import typed_json
 from cogitate.memory.errors import InputError
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
@@ -119,7 +120,7 @@ def _streams(client: Redis, run: str) -> Iterator[Stream]:
 
 def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
     profiles = {
-        name.decode(): msgspec.json.decode(raw, type=Profile)
+        name.decode(): typed_json.decode(raw, Profile)
         for name, raw in RunStore.open(client, run).mapping("owners").items()
     }
     return (write_stream(stream, profiles.get(stream.owner)) for stream in _streams(client, run))

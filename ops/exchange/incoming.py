@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError
@@ -144,6 +145,6 @@ def decode_json(raw: bytes) -> object:
         InputError: naming the fault.
     """
     try:
-        return msgspec.json.decode(raw)
+        return typed_json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"not valid JSON: {str(error)[:200]}") from error

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import ReplaceSummary, SetCharacter
 from cogitate.memory.entry import Character, Entry, PlanItem
 from cogitate.memory.errors import InputError, first_fault
@@ -157,7 +158,7 @@ def _take_stream(found: Incoming, raw: bytes, number: int) -> None:
 def _profile(found: Incoming, raw: bytes, number: int, owner: str) -> Profile | None:
     """Return the profile of a line, if valid; an invalid profile does not affect the memories."""
     try:
-        profile = msgspec.json.decode(msgspec.json.decode(raw, type=_Profiled).profile, type=Profile | None)
+        profile = typed_json.decode(typed_json.decode(raw, _Profiled).profile, Profile | None)
         return None if profile is None else check_profile(owner, profile)
     except (msgspec.ValidationError, InputError) as error:
         told = str(error) if isinstance(error, InputError) else f"profile of {owner!a}: {error}"

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry, EntryType
 from cogitate.memory.errors import InputError
@@ -77,7 +78,7 @@ def write_save(client: Redis, run: str, streams: Iterable[Stream], out: Path) ->
     store = RunStore.open(client, run)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"--out {out}: it exists and is not an empty folder: give a new one")
-    profiles = {name.decode(): msgspec.json.decode(raw, type=Profile) for name, raw in store.mapping("owners").items()}
+    profiles = {name.decode(): typed_json.decode(raw, Profile) for name, raw in store.mapping("owners").items()}
     saved, told = Saved(), list[Stream]()
     for stream in streams:
         if stream.owner.partition(":")[0] in _PERSONAS:
@@ -130,7 +131,7 @@ def _fill(
 def _facts(store: RunStore) -> Facts:
     """Return the latest constants of the run."""
     found = store.mapping("facts")
-    return msgspec.json.decode(found[max(found, key=int)], type=Facts) if found else Facts()
+    return typed_json.decode(found[max(found, key=int)], Facts) if found else Facts()
 
 
 def _write(file: Path, data: object) -> None:

@@ -20,6 +20,7 @@ from redis.exceptions import NoPermissionError, RedisError
 from tornado import web
 from tornado.ioloop import IOLoop
 
+from cogitate.memory import typed_json
 from cogitate.memory.errors import CogitateError
 from cogitate.ops.operator_requests import cadence_request, format_control, format_outcome, limit_request, retry_request
 from cogitate.scheduler.config.controls import Control, SetMode
@@ -64,7 +65,7 @@ class Act(msgspec.Struct, forbid_unknown_fields=True):
     job: str = ""  # retry: id
 
 
-_ACT = msgspec.json.Decoder(Act)
+_ACT = typed_json.decoder(Act)
 
 
 def why_not(options: Any) -> str:

@@ -6,6 +6,7 @@ import msgspec
 from redis import Redis
 
 from cogitate.hosting.opening import description_of
+from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY
 from cogitate.ops.estimate.demand import DEFAULTS, Range
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
@@ -42,7 +43,7 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool
     """
     kept = description_of(client, run).get(KEPT)
     if kept is not None:
-        return _with_jobs(msgspec.json.decode(kept, type=RunEstimate)), True
+        return _with_jobs(typed_json.decode(kept, RunEstimate)), True
     raw = RunStore.open(client, run).field("state", "settings")
     return estimate(kept_settings(raw or b""), kinds(), DEFAULTS, agents=max(1, agents), days=1), False
 

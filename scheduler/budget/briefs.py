@@ -8,6 +8,7 @@ from difflib import get_close_matches
 import msgspec
 import structlog
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import MAX_TEXT
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.host_code import Raised, captured
@@ -125,7 +126,7 @@ def check_meter(what: str, value: object) -> None:
     """
     if isinstance(value, Mapping):
         try:
-            value = msgspec.convert(dict(value), Meter)
+            value = typed_json.convert(dict(value), Meter)
         except (msgspec.ValidationError, ValueError) as error:
             fields = ", ".join(Meter.__struct_fields__)
             raise InputError(f"{what} is {quoted(value)}: {reason(error)}; a meter takes {fields}") from error
@@ -145,7 +146,7 @@ def check_meter(what: str, value: object) -> None:
             )
     if isinstance(value, Meter):
         try:
-            msgspec.convert(msgspec.to_builtins(value), Meter)
+            typed_json.convert(msgspec.to_builtins(value), Meter)
         except (msgspec.ValidationError, ValueError) as error:
             raise InputError(f"{what} is {quoted(value)}: {reason(error)}") from error
 

@@ -13,6 +13,8 @@ from typing import Literal
 
 import msgspec
 
+from cogitate.memory import typed_json
+
 FULL = 1000  # a kind's usual cadence, in thousandths
 
 #: The mode of a host: it goes on; waits at the boundary; admits nothing more; has left after that, when no admitted job
@@ -71,7 +73,7 @@ class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     by: str = ""  # who asked
 
 
-_ASKED = msgspec.json.Decoder(ControlRequest)
+_ASKED = typed_json.decoder(ControlRequest)
 
 
 def read_asked(raw: Iterable[bytes]) -> list[ControlRequest | None]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.settings import Settings
@@ -69,5 +70,5 @@ def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
     """Return the settings that a run was created with; all others come from `over` or the environment."""
     kept = json.loads(raw)
     models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
-    prices = msgspec.convert(kept.pop(_PRICES, {}), type=dict[str, ModelPrice])
+    prices = typed_json.convert(kept.pop(_PRICES, {}), dict[str, ModelPrice])
     return (over or Settings()).changed(**kept | {"models": models}).with_prices(prices)

@@ -6,8 +6,7 @@ import os
 from dataclasses import asdict, dataclass, field, fields
 from typing import Literal
 
-import msgspec
-
+from cogitate.memory import typed_json
 from cogitate.memory.entry import MAX_TEXT
 from cogitate.memory.retrieval.profiles import ProfileChoice
 
@@ -104,4 +103,4 @@ KEPT_TUNING = TUNED - {
 
 def tuning_of_host() -> Tuning:
     """Return the values that the host of this process handed to it; the usual ones where no host did."""
-    return msgspec.json.decode(os.environ.get(VARIABLE, "{}"), type=Tuning)
+    return typed_json.decode(os.environ.get(VARIABLE, "{}"), Tuning)

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.job_records import JobRecords
@@ -131,5 +132,5 @@ class Corrections(Part):
         """Read back the jobs that count in full."""
         kept = store.mapping("charged")
         self._jobs.records = {
-            JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Charged) for key, raw in sorted(kept.items())
+            JobKey.parse(key.decode()): typed_json.decode(raw, Charged) for key, raw in sorted(kept.items())
         }

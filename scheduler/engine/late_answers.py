@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Append, Effect, MarkAccessed, SetCounter, Tell
 from cogitate.memory.entry import Entry, PlanItem
@@ -173,7 +174,7 @@ class LateAnswers(Part):
         """
         streams, left_out = self._run.streams, {(one.owner, one.number) for one in self._run.left_out}
         kept = store.mapping("awaited")
-        found = {JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Awaited) for key, raw in kept.items()}
+        found = {JobKey.parse(key.decode()): typed_json.decode(raw, Awaited) for key, raw in kept.items()}
         for key, awaited in sorted(found.items(), key=lambda item: (item[1].minute, item[0])):
             if not {*awaited.made}.isdisjoint(left_out):
                 self._jobs.drop(key)

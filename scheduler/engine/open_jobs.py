@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.budget.admission import Grant
 from cogitate.scheduler.budget.budget import BudgetView, Cell, amounts
 from cogitate.scheduler.config.versions import SCHEMA
@@ -14,7 +15,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked
 from cogitate.tasks.job import Cost, Job, JobKey
 
-_JOB = msgspec.json.Decoder(Job)
+_JOB = typed_json.decoder(Job)
 _USED = "used"  # field of a job's record
 
 
@@ -147,12 +148,12 @@ def load_open_jobs(store: RunStore) -> dict[JobKey, OpenJob]:
     found: dict[JobKey, OpenJob] = {}
     for raw, state, cells, answered in pipeline.execute():
         job = _JOB.decode(raw)
-        flat = msgspec.json.decode(cells, type=list[str])
+        flat = typed_json.decode(cells, list[str])
         charged = tuple(Cell(flat[i], flat[i + 1]) for i in range(0, len(flat), 2))
         found[job.key] = OpenJob(
             job=job,
             grant=Grant(key=job.key, reserved=job.reserved, cells=charged) if state != b"held" else None,
-            answered=msgspec.json.decode(answered, type=Cost) if answered is not None else None,
+            answered=typed_json.decode(answered, Cost) if answered is not None else None,
         )
     return found
 

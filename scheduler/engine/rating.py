@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect, Rate
 from cogitate.memory.entry import Entry
 from cogitate.memory.importance import RatedText, Ratings, RatingState
@@ -37,7 +38,7 @@ class _Kept(msgspec.Struct, frozen=True):
     text: RatedText
 
 
-_KEPT = msgspec.json.Decoder(_Kept)
+_KEPT = typed_json.decoder(_Kept)
 
 
 class Rater(Part):
@@ -129,7 +130,7 @@ class Rater(Part):
         kept = store.mapping("ratings")
         texts = sorted(((key.decode(), _KEPT.decode(raw)) for key, raw in kept.items()), key=lambda t: t[1].order)
         rest = store.field("state", "rating")
-        state = msgspec.json.decode(rest, type=RatingState) if rest else RatingState()
+        state = typed_json.decode(rest, RatingState) if rest else RatingState()
         state.texts = {key: text.text for key, text in texts}
         self._ratings = Ratings(state)
         self._order = texts[-1][1].order if texts else 0

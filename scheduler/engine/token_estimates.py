@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.part import Part, TickState
@@ -108,7 +109,7 @@ class TokenEstimates(Part):
     def load(self, store: RunStore) -> None:
         """Read the counts back."""
         kept = store.field("state", "tokens")
-        self._seen = msgspec.json.decode(kept, type=dict[str, dict[int, int]]) if kept else {}
+        self._seen = typed_json.decode(kept, dict[str, dict[int, int]]) if kept else {}
 
 
 def _believed(seen: dict[int, int]) -> dict[int, int]:

@@ -9,6 +9,7 @@ import msgspec
 from redis import Redis
 from redis.client import Pipeline
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.scheduler.engine.late_answers import AWAITED, LONGEST
 from cogitate.scheduler.inspection.unjournalled import unjournalled
@@ -39,7 +40,7 @@ JobState = Literal[
     "late",
     "failed",
 ]
-_JOB = msgspec.json.Decoder(Job)
+_JOB = typed_json.decoder(Job)
 
 Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
 
@@ -235,14 +236,14 @@ class JobHistory:
 
         attempts, *rows = self._store.read_at_once(queue)
         running: dict[str, list[str]] = {}
-        for attempt in map(msgspec.json.decode, attempts.values()):
+        for attempt in map(typed_json.decode, attempts.values()):
             running.setdefault(attempt["job"], []).append(attempt["worker"])
         found = []
         for text, (raw, state, claims, cells, failure, empty) in zip(keys, rows, strict=True):
             if raw is None:
                 continue  # closed since the keys were read
             job = _JOB.decode(raw)
-            flat = msgspec.json.decode(cells, type=list[str])
+            flat = typed_json.decode(cells, list[str])
             reason = {b"held": reason_of(job.refused), b"dead": "dead"}.get(state, "none")
             found.append(
                 self._record(

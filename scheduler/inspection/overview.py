@@ -10,6 +10,7 @@ from collections import Counter
 import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY
 from cogitate.scheduler.budget.budget import window_of
 from cogitate.scheduler.budget.budget_lines import budget_lines
@@ -135,7 +136,7 @@ def run_overview(client: Redis, run: str) -> RunOverview:
         status=(status or b"").decode(),
         held=host_of(store) is not None,
         host=(host or b"").decode(),
-        resume=str(msgspec.json.decode(described or b"{}").get(RESUME, "")),
+        resume=str(typed_json.decode(described or b"{}").get(RESUME, "")),
         tick=int(tick),
         minute=hour.minute,
         asks_model=settings.llm != "heuristic",

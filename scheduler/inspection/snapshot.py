@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from redis.client import Pipeline
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.budget.budget_lines import Accounts, accounts_of
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -88,8 +89,8 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
             unclaimed=set(_members(unclaimed)),
             staged=set(_members(staged)),
             waiting={due.decode(): int(count) for due, count in waiting.items()},
-            attempts={token.decode(): msgspec.json.decode(raw) for token, raw in attempts.items()},
-            lost={token.decode(): msgspec.json.decode(raw) for token, raw in lost.items()},
+            attempts={token.decode(): typed_json.decode(raw) for token, raw in attempts.items()},
+            lost={token.decode(): typed_json.decode(raw) for token, raw in lost.items()},
             open={int(tick): int(count) for tick, count in opens.items()},
             windows=set(named),
             accounts=accounts_of(dict(zip(named, records[len(ticks) + len(listed) :], strict=True))),

@@ -6,11 +6,12 @@ from typing import Literal
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.controls import Control, ControlAnswer, read_asked
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.ledger.run_store import RunStore
 
-_ANSWER = msgspec.json.Decoder(ControlAnswer)
+_ANSWER = typed_json.decoder(ControlAnswer)
 
 
 class SteeringStep(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY
 from cogitate.scheduler.budget.rules import throttle_rules
 from cogitate.scheduler.config.controls import FULL
@@ -42,8 +43,8 @@ def steering_of(store: RunStore) -> SteeringVitals:
         raise RunMissing("the run was deleted meanwhile")
     asked = store.length("controls")
     settings = kept_settings(kept)
-    state = SteeringState() if steering is None else msgspec.json.decode(steering, type=SteeringState)
-    held = Postponing() if postponed is None else msgspec.json.decode(postponed, type=Postponing)
+    state = SteeringState() if steering is None else typed_json.decode(steering, SteeringState)
+    held = Postponing() if postponed is None else typed_json.decode(postponed, Postponing)
     throttle = state.throttle
     by = "pinned" if throttle.pinned else "controller" if throttle_rules(settings).auto else "settings"
     return SteeringVitals(

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry, EntryType, as_known
 from cogitate.memory.retrieval.candidates import Query
 from cogitate.memory.retrieval.profiles import ProfileChoice, profile_of
@@ -22,7 +22,7 @@ from cogitate.scheduler.intake.near_owners import near_owners
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
 
-_FACTS = msgspec.json.Decoder(Facts)
+_FACTS = typed_json.decoder(Facts)
 
 
 @dataclass(frozen=True)

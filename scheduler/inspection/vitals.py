@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.budget.budget_lines import BudgetLine, budget_lines
 from cogitate.scheduler.budget.forecast import Forecast, forecast
 from cogitate.scheduler.config.kept_settings import kept_settings
@@ -191,4 +192,4 @@ class _Attempt(msgspec.Struct):
 
 
 def _workers_of(attempts: Iterable[bytes]) -> Iterable[str]:
-    return (msgspec.json.decode(raw, type=_Attempt).worker for raw in attempts)
+    return (typed_json.decode(raw, _Attempt).worker for raw in attempts)

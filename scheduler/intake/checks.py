@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.checks import MAX_LABEL as MAX_LABEL
 from cogitate.memory.checks import MAX_NAMES as MAX_NAMES
 from cogitate.memory.checks import check_integer as check_integer
@@ -56,7 +56,7 @@ def as_read(what: str, value: object, wanted: type[T]) -> T:
         InputError: when they cannot read it: a wrong type, a number out of range, half a character.
     """
     try:
-        found: T = _decoder(wanted).decode(encode(value))
+        found: T = typed_json.decode(encode(value), wanted)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{what}: {reason(error)}") from None  # the words of a library quote what was given
     return found
@@ -74,11 +74,6 @@ def _plain(value: object) -> object:
 
 
 encode = msgspec.json.Encoder(enc_hook=_plain).encode
-
-
-@cache  # creating a decoder takes longer than decoding
-def _decoder(wanted: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(wanted)
 
 
 def reason(error: BaseException) -> str:
@@ -222,7 +217,7 @@ def check_params(request: Request, kind: Kind) -> None:
     """
     if kind.params is None:
         return
-    made = captured(msgspec.convert, request.params, kind.params)
+    made = captured(typed_json.convert, request.params, kind.params)
     if type(made) is Raised:  # its __post_init__ may raise anything
         error = made.error
         what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(kind.params.__struct_fields__) or "none"

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
@@ -51,7 +52,7 @@ MAX_SUMMARY = 400_000  # characters of a long-term summary; its owner's limit in
 MAX_NUMBERS = 100_000  # entries that one effect may name
 MAX_ITEMS = 200  # of a plan
 
-_EFFECTS = msgspec.json.Decoder(tuple[Effect, ...])
+_EFFECTS = typed_json.decoder(tuple[Effect, ...])
 _CLASSES = get_args(Effect)
 _UNREADABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
 
@@ -146,7 +147,7 @@ def _unreadable(effects: tuple[Any, ...], error: Exception) -> str:
     """Return the name and the fault of the effect that fails alone too."""
     for index, effect in enumerate(effects):
         try:
-            msgspec.json.decode(encode(effect), type=Effect)
+            typed_json.decode(encode(effect), Effect)
         except _UNREADABLE as alone:
             return f"{_named(effects, index)}: {reason(alone)}"
     return reason(error)

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.snapshot import dump, load
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.versions import SCHEMA
@@ -39,7 +40,7 @@ class JournalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     retired: dict[str, str]  # the same of those that have left
 
 
-_CHECKPOINT = msgspec.json.Decoder(JournalCheckpoint)
+_CHECKPOINT = typed_json.decoder(JournalCheckpoint)
 
 
 def packed(stream: bytes) -> bytes:

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.journal.checkpoint import read_checkpoint, trimmed_tick
 from cogitate.scheduler.journal.history import JournalStep, read_journal
 from cogitate.scheduler.journal.lines import JournalError, ReadLine, read_line
@@ -34,7 +35,7 @@ class _Exported(msgspec.Struct, frozen=True):
     checkpoint: msgspec.Raw = msgspec.Raw()
 
 
-_LINE = msgspec.json.Decoder(_Exported)
+_LINE = typed_json.decoder(_Exported)
 
 
 def journal_folder(data_dir: Path, run: str, incarnation: str) -> Path:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from redis.client import Pipeline
 
+from cogitate.memory import typed_json
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
@@ -129,7 +130,7 @@ def hashes_before(store: RunStore, first: int, trimmed: int) -> tuple[str, str]:
         raise JournalError(f"tick {tick}: the journal has no line for it")
     try:
         written, body = unpack_line(stored)
-        return msgspec.json.decode(body, type=JournalLine).digest, written
+        return typed_json.decode(body, JournalLine).digest, written
     except ValueError as error:
         raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Effect, Tell
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import CogitateError
@@ -194,11 +195,11 @@ class JournalError(CogitateError, ValueError):
     """
 
 
-_CORE = msgspec.json.Decoder(Core)
-_LINE = msgspec.json.Decoder(JournalLine)
+_CORE = typed_json.decoder(Core)
+_LINE = typed_json.decoder(JournalLine)
 _APPEND = Append.__struct_config__.tag
 _STAND_IN: dict[str, object] = {"type": Tell.__struct_config__.tag, "owner": "", "topic": "", "data": {}}
-_VERSION = msgspec.json.Decoder(Versioned)
+_VERSION = typed_json.decoder(Versioned)
 
 
 def next_digest(previous: str, core: bytes) -> str:
@@ -249,13 +250,13 @@ def _read_core(raw: bytes) -> Core:
     try:
         return _CORE.decode(raw)
     except msgspec.ValidationError:
-        tree = msgspec.json.decode(raw)
+        tree = typed_json.decode(raw)
     found: dict[tuple[str, int, int], Effect] = {}
     for part in ("ended", "late"):
         for i, ended in enumerate(tree.get(part, ())):
             for j, effect in enumerate(ended.get("effects", ())):
                 try:
-                    msgspec.convert(effect, Effect)
+                    typed_json.convert(effect, Effect)
                 except msgspec.ValidationError as error:
                     found[part, i, j] = _as_it_is(effect, error)
                     ended["effects"][j] = _STAND_IN
@@ -272,7 +273,7 @@ def _read_core(raw: bytes) -> Core:
 def _as_it_is(effect: Any, error: msgspec.ValidationError) -> Effect:
     if not isinstance(effect, dict) or effect.get("type") != _APPEND:
         return effect_as_it_is(effect, error)
-    read = msgspec.convert(effect | {"entry": {"type": "observation", "text": "", "minute": 0}}, Append)
+    read = typed_json.convert(effect | {"entry": {"type": "observation", "text": "", "minute": 0}}, Append)
     return msgspec.structs.replace(read, entry=as_it_is(effect.get("entry"), error))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.journal.lines import Correction, EndNote, JournalError, Retried, unpack_line
 from cogitate.tasks.job import JobKey
 
@@ -54,7 +55,7 @@ class LineOutline(msgspec.Struct):
     notes: NotesOutline
 
 
-_OUTLINE = msgspec.json.Decoder(LineOutline)
+_OUTLINE = typed_json.decoder(LineOutline)
 
 
 def read_outline(stored: bytes) -> LineOutline:

@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -341,11 +342,11 @@ class Latencies:
         kept = store.mapping("latencies")
         for field, raw in sorted(kept.items()):
             kind, _, model = field.decode().partition("/")
-            self._known[kind, model] = msgspec.json.decode(raw, type=Known)
+            self._known[kind, model] = typed_json.decode(raw, Known)
         state = store.state("times", "latency_prior")
         self._wanted_in_ledger = state[0] == b"1"
         if state[1] is not None:
-            self.prior = msgspec.json.decode(state[1], type=LatencyPrior)
+            self.prior = typed_json.decode(state[1], LatencyPrior)
 
 
 def _in_turn(samples: Sequence[Sample]) -> int | None:

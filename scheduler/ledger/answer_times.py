@@ -23,6 +23,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 import structlog
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.tasks.job import Cost, JobKey
 
@@ -60,7 +61,7 @@ class _Note(msgspec.Struct, array_like=True):
     claimed: _Amount = 0  # the tick that was committed then; 0: not noted
 
 
-_NOTE = msgspec.json.Decoder(_Note)
+_NOTE = typed_json.decoder(_Note)
 
 
 def read_timed(raw: Iterable[bytes]) -> list[Timed | None]:

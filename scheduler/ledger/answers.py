@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 import structlog
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.controls import ControlRequest
 from cogitate.scheduler.intake.effects import check_bounds
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
@@ -97,8 +98,8 @@ MOST_CELL = 200  # of a cell's window, scope and unit
 
 _STATES: Mapping[str, JobState] = {state: state for state in get_args(JobState)}
 _COLUMNS = 7  # of a row
-_RESULT = msgspec.json.Decoder(Result)
-_ATTEMPT = msgspec.json.Decoder(Attempt)
+_RESULT = typed_json.decoder(Result)
+_ATTEMPT = typed_json.decoder(Attempt)
 
 
 class _Correction(msgspec.Struct):
@@ -112,8 +113,8 @@ class _Retry(msgspec.Struct):
     used: tuple[int, int, int]
 
 
-_CORRECTION = msgspec.json.Decoder(_Correction)
-_RETRY = msgspec.json.Decoder(_Retry)
+_CORRECTION = typed_json.decoder(_Correction)
+_RETRY = typed_json.decoder(_Retry)
 
 
 def read_rows(raw: list[bytes]) -> list[DueJob]:

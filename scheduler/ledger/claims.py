@@ -11,6 +11,7 @@ import structlog
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import read_entry
@@ -186,7 +187,7 @@ class Claims:
             return False
         raw = RunStore.of(self._client, run, incarnation).job(key.text())
         try:
-            return raw is not None and bool(msgspec.json.decode(raw, type=_Asks).model)
+            return raw is not None and bool(typed_json.decode(raw, _Asks).model)
         except msgspec.DecodeError:
             return False  # a claim says so
 
@@ -196,14 +197,14 @@ class Claims:
 
     def _granted(self, answer: Reply, key: JobKey, token: str) -> Claim:
         _, incarnation, number, cap, raw_job, profile, memories, tick = answer
-        job = msgspec.json.decode(raw_job, type=Job)
+        job = typed_json.decode(raw_job, Job)
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
         facts, world = self._facts_of(RunStore.of(self._client, job.run, incarnation.decode()), job.facts)
         found = {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)}
         case = build_case(
             job,
-            msgspec.json.decode(profile, type=Profile) if profile else Profile(name=key.owner),
+            typed_json.decode(profile, Profile) if profile else Profile(name=key.owner),
             world,
             lambda reads: map(read_entry, found.get(reads.owner, ())),
         )
@@ -225,7 +226,7 @@ class Claims:
             raw = store.field("facts", str(version))
             if raw is None:
                 raise _Overtaken
-            facts = msgspec.json.decode(raw, type=Facts)
+            facts = typed_json.decode(raw, Facts)
             known = facts, facts.world()
             self._facts[store.prefix, version] = known
         return known

@@ -19,6 +19,7 @@ import msgspec
 import structlog
 from redis.exceptions import RedisError
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.ledger.errors import RunHeld
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -60,7 +61,7 @@ def host_of(store: RunStore) -> HostProcess | None:
         return None
     raw = store.client.get(store.key("host"))
     try:
-        host = msgspec.json.decode(raw, type=HostProcess) if raw is not None else None
+        host = typed_json.decode(raw, HostProcess) if raw is not None else None
     except msgspec.DecodeError:
         return None  # no version writes it so
     return host if host is not None and exists(host) else None

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.connect import read_hash
 from cogitate.scheduler.ledger.keys import WORKERS
@@ -156,7 +157,7 @@ def _signs(client: Redis) -> dict[str, _Sign]:
     found = {}
     for name, raw in sorted(read_hash(client, WORKERS).items()):
         with contextlib.suppress(msgspec.DecodeError):
-            found[name.decode(errors="replace")] = msgspec.json.decode(raw, type=_Sign)
+            found[name.decode(errors="replace")] = typed_json.decode(raw, _Sign)
     return found
 
 

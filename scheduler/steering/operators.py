@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.controls import Control, ControlAnswer, ControlRequest, SetMode
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base
@@ -18,7 +19,7 @@ from cogitate.scheduler.ledger.scripts import script
 MOST_WAITING = 100  # requests to one run that no host has taken yet
 MOST_NAME = 100  # characters of who asks
 _POLL = 0.05  # seconds between two reads of the answers
-_ANSWER = msgspec.json.Decoder(ControlAnswer)
+_ANSWER = typed_json.decoder(ControlAnswer)
 
 
 class RunCancelled(LedgerError):

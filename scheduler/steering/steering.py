@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import Decided
@@ -199,12 +200,12 @@ class Steering:
             return
         if postponed is None:
             raise ValueError("its state says how the run is steered, but not who waits for it")
-        state = msgspec.json.decode(steering, type=SteeringState)
+        state = typed_json.decode(steering, SteeringState)
         self.mode = state.mode
         self._limits = LimitHistory(self._limits.first, state.limits)
         self._view.table = self._limits.now
         self.throttle.state = state.throttle
-        self.throttle.postponing = msgspec.json.decode(postponed, type=Postponing)
+        self.throttle.postponing = typed_json.decode(postponed, Postponing)
         self._kept = {"steering": steering, "postponed": postponed, "waits": b"1" if state.mode == "paused" else b"0"}
 
     # -- its parts ---------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ class Steering:
 def read_steering(store: RunStore) -> SteeringState:
     """Return the state in force for a run, as its last tick left it."""
     kept = store.field("state", "steering")
-    return SteeringState() if kept is None else msgspec.json.decode(kept, type=SteeringState)
+    return SteeringState() if kept is None else typed_json.decode(kept, SteeringState)
 
 
 def limit_history(first: LimitTable, state: SteeringState) -> LimitHistory:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.figures import Figures, figures_of, joined
 from cogitate.scheduler.journal.lines import Core, TickNotes
@@ -22,7 +23,7 @@ KEPT_TICKS = 1_440
 KEPT_HOURS = 2_400  # a hundred days
 HOUR = 60  # game minutes
 
-_FIGURES = msgspec.json.Decoder(Figures)
+_FIGURES = typed_json.decoder(Figures)
 
 
 class FigureHistory:

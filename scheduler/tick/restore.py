@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
 from redis.exceptions import ResponseError
 
+from cogitate.memory import typed_json
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import leave_out, unreadable
 from cogitate.scheduler.config.facts import Facts
@@ -58,13 +58,13 @@ def _restore(ledger: HostLedger, state: RunState) -> Restored:
     state.open.restore(load_open_jobs(store))
     if int(tick) == 0:
         return Restored(0, "", "", None, 0, set(), Seals())
-    loop = msgspec.json.decode(kept, type=LoopState)
+    loop = typed_json.decode(kept, LoopState)
     owners = store.mapping("owners")
-    state.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
+    state.profiles = {o.decode(): typed_json.decode(raw, Profile) for o, raw in sorted(owners.items())}
     state.streams = Streams(load_streams(store, state.profiles))
     state.retired = {owner.decode() for owner in store.fields("retired")}
     facts = store.mapping("facts")
-    state.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
+    state.facts_at = {int(version): typed_json.decode(raw, Facts) for version, raw in facts.items()}
     seals = Seals()
     seals.check(store, state, int(tick))
     state.left_out = list(unreadable(state.streams.values()))

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import MAX_TEXT, UNRATED, Entry
 from cogitate.memory.errors import quoted
 
@@ -148,7 +149,7 @@ def _read(key: str, record: Any, start: datetime, warnings: Counter[str]) -> Nod
 
 def _kept(value: Any, warnings: Counter[str]) -> Entry | None:
     try:
-        return msgspec.convert(value, Entry) if value is not None else None
+        return typed_json.convert(value, Entry) if value is not None else None
     except (msgspec.ValidationError, RecursionError):
         warnings["kept_memory_unreadable"] += 1
         return None

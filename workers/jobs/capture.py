@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.keys import incarnation_key
@@ -69,7 +70,7 @@ def captured_of(store: RunStore, settings: Settings, key: JobKey) -> list[Captur
     """Return the stored attempts of a job in their order. `prefix` is the run's."""
     fields = [_field(key, number) for number in range(1, MOST_ATTEMPTS + 1)]
     found = _texts(store.client, settings).find(store.captured_keys(), fields)
-    return [msgspec.json.decode(raw, type=Captured) for raw in found if raw is not None]
+    return [typed_json.decode(raw, Captured) for raw in found if raw is not None]
 
 
 def _texts(client: Redis, settings: Settings) -> KeptTexts:

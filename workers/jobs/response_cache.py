@@ -18,6 +18,7 @@ import msgspec
 from pydantic import BaseModel
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import Settings
@@ -96,7 +97,7 @@ class ResponseCache:
         if raw is None:
             return None
         try:
-            kept = msgspec.json.decode(raw, type=_Kept)
+            kept = typed_json.decode(raw, _Kept)
         except msgspec.DecodeError:
             return None
         wrong = Failure(kind=kept.failure) if kept.failure is not None else None

@@ -20,6 +20,7 @@ from dataclasses import replace
 import msgspec
 import structlog
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.answer import ModelAnswer
@@ -94,7 +95,7 @@ class ModelClient:
         if model.seed is not None:
             body["seed"] = model.seed
         if model.parameters:
-            body |= msgspec.json.decode(model.parameters, type=dict[str, object])
+            body |= typed_json.decode(model.parameters, dict[str, object])
         call = Call(deadline)
         request = msgspec.json.encode({"model": model.model, **body})
         response = self._loop.run(self._exchange(request, call))

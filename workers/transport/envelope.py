@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.errors import CogitateError
 from cogitate.scheduler.config.settings import check_run_name
 from cogitate.tasks.job import split_job_id
@@ -68,7 +69,7 @@ class _Embedded(msgspec.Struct):
     chord: None = None
 
 
-_BODY = msgspec.json.Decoder(tuple[tuple[str], dict[str, None], _Embedded])
+_BODY = typed_json.decoder(tuple[tuple[str], dict[str, None], _Embedded])
 
 
 class MessageRefused(CogitateError, ValueError):
@@ -82,7 +83,7 @@ def check_hint(message: object, kind: str) -> str:
         MessageRefused: when the message is not a hint for a job of this kind.
     """
     try:
-        found = msgspec.convert(message, _Message)
+        found = typed_json.convert(message, _Message)
         body = binascii.a2b_base64(found.body, strict_mode=True)
         (job_id,), keywords, _ = _BODY.decode(body)
         hinted = _kind_of(job_id)
@@ -111,7 +112,7 @@ def check_envelope(message: object) -> None:
     if not isinstance(message, dict) or not isinstance(message.get("headers"), dict):
         raise MessageRefused("not a message")
     try:
-        msgspec.convert(message.get("properties"), _ControlProperties)
+        typed_json.convert(message.get("properties"), _ControlProperties)
         body = message.get("body")
         if not isinstance(body, str):
             raise MessageRefused("not a message: it has no body")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-import msgspec
-
+from cogitate.memory import typed_json
 from cogitate.memory.clock import day_of
 from cogitate.scheduler.budget.budget import Cell, amounts, format_cell
 from cogitate.scheduler.budget.budget_lines import BudgetLine
@@ -42,13 +41,13 @@ def wrong_reservations(ledger: AccountsSnapshot) -> list[str]:
         if not record:
             found.append(f"job {key}: is listed as open but has no record")
             continue
-        job = msgspec.json.decode(record[b"job"], type=Job)
+        job = typed_json.decode(record[b"job"], Job)
         if job.key.text() != key or record[b"due"] != str(job.due).encode():
             found.append(f"job {key}: its record is of job {job.key.text()}, due at {job.due}")
         if record[b"state"] != b"held":
             opens[job.key.tick] += 1
             if int(record[b"claims"]) == 0:
-                _add(expected, _cells(msgspec.json.decode(record[b"cells"])), job.reserved)
+                _add(expected, _cells(typed_json.decode(record[b"cells"])), job.reserved)
         waits = record[b"state"] == b"open" and record[b"token"] == b""
         if waits != (key in ledger.unclaimed):
             found.append(f"job {key}: unclaimed is {key in ledger.unclaimed}, its record says {waits}")
@@ -89,10 +88,10 @@ def wrong_spending(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
     unknown: Counter[Account] = Counter({_account(field): amount for field, amount in totals.unknown.items()})
     for record in ledger.jobs.values():
         if record and record[b"state"] != b"held":
-            job = msgspec.json.decode(record[b"job"], type=Job)
+            job = typed_json.decode(record[b"job"], Job)
             over = int(record[b"claims"]) and record[b"token"] == b""
-            cost = Cost(*msgspec.json.decode(record[b"last"], type=list[int])) if over else job.reserved
-            _add(known, _cells(msgspec.json.decode(record[b"cells"])), cost)
+            cost = Cost(*typed_json.decode(record[b"last"], list[int])) if over else job.reserved
+            _add(known, _cells(typed_json.decode(record[b"cells"])), cost)
     found = []
     for account in sorted(set(ledger.accounts) | set(known)):
         if account[0] not in ledger.windows:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import msgspec
 from redis import Redis
 from redis.client import Pipeline
 
+from cogitate.memory import typed_json
 from cogitate.memory.profile import Profile
 from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
@@ -168,12 +168,10 @@ class _Walk:
         if not self._totals.tick:
             return []
         found = []
-        msgspec.json.decode(loop, type=LoopState)
-        if {
-            owner.decode(): msgspec.json.decode(raw, type=Profile) for owner, raw in owners.items()
-        } != self._totals.profiles:
+        typed_json.decode(loop, LoopState)
+        if {owner.decode(): typed_json.decode(raw, Profile) for owner, raw in owners.items()} != self._totals.profiles:
             found.append("the owners' profiles are not those that the journal says")
-        kept = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
+        kept = {int(version): typed_json.decode(raw, Facts) for version, raw in facts.items()}
         if wrong_facts(kept, self._totals):
             found.append("the run's facts are not those that the journal says")
         return found

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
+from cogitate.memory import typed_json
 from cogitate.scheduler.engine.corrections import Charged
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
 from cogitate.scheduler.journal.run_totals import Charge
@@ -26,7 +25,7 @@ def wrong_corrections(ledger: AccountsSnapshot, charged: Mapping[str, Charge]) -
         )
     awaited = ledger.unsettled.keys() | ledger.corrections.keys()
     for key, raw in sorted(ledger.charged.items()):
-        kept = msgspec.json.decode(raw, type=Charged)
+        kept = typed_json.decode(raw, Charged)
         said = charged.get(key)
         if said is not None and (kept.ended, kept.reserved, kept.cells) != (
             said.ended,

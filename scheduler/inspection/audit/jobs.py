@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-import msgspec
-
+from cogitate.memory import typed_json
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
 from cogitate.scheduler.journal.run_totals import JobBeginning
 from cogitate.scheduler.ledger.claims import Result
@@ -35,7 +34,7 @@ def wrong_lists(ledger: AccountsSnapshot) -> list[str]:
             case b"staged":
                 staged.add(key)
                 try:
-                    msgspec.json.decode(record[b"result"], type=Result)
+                    typed_json.decode(record[b"result"], Result)
                 except ValueError as error:
                     found.append(f"job {key}: its staged result cannot be read: {error}")
             case b"dead" | b"held":
@@ -69,7 +68,7 @@ def wrong_attempts(ledger: AccountsSnapshot, opened: Collection[JobKey], opening
         if not record:
             continue  # found by comparing the open jobs
         reserved = [int(record[unit]) for unit in (b"calls", b"tokens", b"usd_micros")]
-        cells = msgspec.json.decode(record[b"cells"])
+        cells = typed_json.decode(record[b"cells"])
         given = [note.reserved.calls, note.reserved.tokens, note.reserved.usd_micros]
         if reserved != given or cells != [part for cell in note.cells for part in cell]:
             found.append(f"job {key.text()}: reserves {reserved} in {cells}, by the journal {given}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import msgspec
-
+from cogitate.memory import typed_json
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.engine.late_answers import MOST, Awaited
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
@@ -25,7 +24,7 @@ def wrong_late_answers(ledger: AccountsSnapshot, ended: Collection[JobKey], stre
         key = JobKey.parse(text)
         if text in ledger.jobs or (key.tick > ledger.trimmed and key not in ended):
             found.append(f"job {text}: its answer is awaited, but it has no end")
-        if not msgspec.json.decode(raw, type=Awaited).stands(streams):
+        if not typed_json.decode(raw, Awaited).stands(streams):
             found.append(f"job {text}: its answer is awaited, but there is nothing left that it could replace")
     if len(ledger.awaited) > MOST:
         found.append(f"the answers of {len(ledger.awaited)} jobs are awaited, more than {MOST}")
@@ -33,7 +32,7 @@ def wrong_late_answers(ledger: AccountsSnapshot, ended: Collection[JobKey], stre
         if text not in ledger.awaited:
             found.append(f"job {text}: a late answer lies there that nobody awaits")
         try:
-            source = msgspec.json.decode(raw, type=Result).source
+            source = typed_json.decode(raw, Result).source
         except ValueError as error:
             found.append(f"job {text}: its late answer cannot be read: {error}")
         else:

@@ -12,6 +12,7 @@ from fakeredis import FakeRedis
 from msgspec.structs import replace
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Archive
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -100,7 +101,7 @@ def attempt(job: str) -> bytes:
 
 def moved(store: RunStore, key: str, due: int) -> bytes:
     kept: Any = store.client.hget(store.job_key(key), "job")
-    return msgspec.json.encode(msgspec.json.decode(kept) | {"due": due})
+    return msgspec.json.encode(typed_json.decode(kept) | {"due": due})
 
 
 def staged(store: RunStore) -> str:

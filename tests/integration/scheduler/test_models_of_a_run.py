@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from fakeredis import FakeRedis
 from redis import Redis
@@ -13,6 +12,7 @@ from structlog.testing import capture_logs
 
 import cogitate.workers.jobs.inline
 from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory import typed_json
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
@@ -95,7 +95,7 @@ def test_each_job_asks_the_model_of_its_tier_at_its_price(tmp_path: Path) -> Non
         assert notes[name].usage.usd_micros == price * notes[name].usage.tokens
         assert (count := notes[name].count) is not None  # which the run has learned from
         assert count.reported == stats.prompt_tokens < count.estimated
-    assert msgspec.json.decode(RunStore.open(client, "mixed").field("state", "tokens")).keys() == notes.keys()
+    assert typed_json.decode(RunStore.open(client, "mixed").field("state", "tokens")).keys() == notes.keys()
     assert [m.name for line in found if line.core.facts for m in line.core.facts.models] == ["large", "small"]
 
 

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
 from cogitate.kinds import Kind, register
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed, Rate, SetCounter, SetPlanStatus
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -104,7 +105,7 @@ def left_out(client: Redis) -> list[int]:
 
 def _readable(body: bytes) -> bool:
     try:
-        msgspec.json.decode(body, type=Entry)
+        typed_json.decode(body, Entry)
     except msgspec.ValidationError:
         return False
     return True

@@ -7,9 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory import typed_json
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
@@ -67,7 +66,7 @@ def test_a_warm_shutdown_waits_for_calls_in_flight(
                 worker.wait()
             jobs = [item.job for item in loop.state.open.values() if item.job.key.kind == "reflect"]
             raw = [loop.ledger.client.hget(loop.ledger.store.job_key(job.key.text()), "result") for job in jobs]
-    results = [msgspec.json.decode(each or b"", type=Result) for each in raw]
+    results = [typed_json.decode(each or b"", Result) for each in raw]
     assert [result.source for result in results] == ["llm"] * len(OWNERS)
     said = log.read_text()
     assert "Traceback" not in said

@@ -28,6 +28,7 @@ import cogitate.tasks.kind
 import cogitate.tasks.long_term
 import cogitate.tasks.recount
 import tests.simulation.seeded.model
+from cogitate.memory import typed_json
 from cogitate.memory.policies.window import buffer
 from cogitate.memory.seal import Seal
 from cogitate.scheduler.engine.admitting import Admitting
@@ -87,7 +88,7 @@ def usage_in_the_digest() -> Iterator[None]:
         return write(core, notes, *rest)
 
     def reading(stored: bytes, *rest: Any) -> Any:
-        line = msgspec.json.decode(unpack_line(stored)[1], type=JournalLine)
+        line = typed_json.decode(unpack_line(stored)[1], JournalLine)
         attempts[0] = sum(note.attempts for note in line.notes.ended)
         return read(stored, *rest)
 
@@ -196,8 +197,8 @@ def late_staging_accepted() -> AbstractContextManager[Any]:
     advance = HostLedger.advance
 
     def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
-        line = msgspec.json.decode(unpack_line(commit.line)[1], type=JournalLine)
-        late = {end.key for end in msgspec.json.decode(line.core, type=Core).ended if end.reason == "late"}
+        line = typed_json.decode(unpack_line(commit.line)[1], JournalLine)
+        late = {end.key for end in typed_json.decode(line.core, Core).ended if end.reason == "late"}
         staged = {key for key in late if self.client.hget(self.store.job_key(key.text()), "state") == b"staged"}
         return advance(self, replace(commit, closed=[key for key in commit.closed if key not in staged]), apply)
 

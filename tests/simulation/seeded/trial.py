@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
+from cogitate.memory import typed_json
 from cogitate.memory.clock import day_of
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.replay import replay
@@ -147,7 +146,7 @@ class Trials:
         running = {*ledger.attempts, *ledger.lost}
         for record in ledger.jobs.values():
             if int(record[b"claims"]) and record[b"latest"].decode() not in running:
-                tokens += msgspec.json.decode(record[b"last"])[1]
+                tokens += typed_json.decode(record[b"last"])[1]
         spent = ledger.accounts.get(("run:0", "run", "tokens"), {}).get("spent", 0)
         if tokens != spent:
             raise Broken(f"{spent} tokens were spent, and {tokens} are charged to somebody or may be yet")

@@ -10,6 +10,7 @@ import msgspec
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory import typed_json
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
@@ -151,7 +152,7 @@ class Steered:
         """Let the answers come that are taken at the next boundary."""
         for key, claim in self._owing.items():
             if self._ends[key].answered == before:
-                self._claims.settle(claim, msgspec.json.decode(self._ends[key].answer, type=Result), Cost())
+                self._claims.settle(claim, typed_json.decode(self._ends[key].answer, Result), Cost())
 
     def _owe(self, job: Job, reason: Reason) -> None:
         """Begin an attempt that goes on beyond the job's end; the host gives a dead job's up, the others fail.

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
@@ -141,11 +142,11 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
 def test_what_is_left_out_has_the_value_that_it_always_had(
     struct: type[Any], given: dict[str, Any], rest: dict[str, Any]
 ) -> None:
-    read = msgspec.json.decode(msgspec.json.encode(given), type=struct)
-    full = {name: msgspec.json.decode(msgspec.json.encode(getattr(read, name))) for name in rest}
+    read = typed_json.decode(msgspec.json.encode(given), struct)
+    full = {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest}
     assert full == rest
     assert {*struct.__struct_fields__} == {*given, *rest} - {"type" if "owner" in given else ""}
-    assert msgspec.json.decode(msgspec.json.encode({**given, **rest}), type=struct) == read
+    assert typed_json.decode(msgspec.json.encode({**given, **rest}), struct) == read
 
 
 def test_an_entry_is_known_without_a_rating_that_came_later() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry, EntryType
 from cogitate.memory.importance import _MAX_TEXTS, ImportanceEstimate, Ratings, RatingState, rate_by_rule
 from cogitate.memory.language.leanings import leaning
@@ -162,7 +163,7 @@ def test_the_state_goes_through_json_and_goes_on_alike() -> None:
         if first.deserves_call(first.estimate(OWNER, entry), 0.5):
             first.learn(OWNER, entry, n % 10 + 1)
     stored = msgspec.json.encode(first.state)
-    second = Ratings(msgspec.json.decode(stored, type=RatingState))
+    second = Ratings(typed_json.decode(stored, RatingState))
     for n in range(20):
         entry = seen(f"Event {n % 5} of kind {n} in the library")
         estimates = first.estimate(OWNER, entry), second.estimate(OWNER, entry)

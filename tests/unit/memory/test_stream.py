@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem, as_known, is_dialogue
 from cogitate.memory.stream import Changes, Stream
 from tests.unit.scheduler.scheduler_case import ANN, seen
@@ -112,8 +113,8 @@ def test_changes_are_taken_once() -> None:
 def test_strings_that_entries_have_in_common_are_held_once() -> None:
     """Entries come from JSON, each with strings of its own; both sides of a conversation keep its every line."""
     said = msgspec.json.encode(Entry(type="message", text="Good morning.", minute=0, location="cafe", subjects=(ANN,)))
-    ann, ben = (Stream(owner).append(msgspec.json.decode(said, type=Entry), 1) for owner in ("agent:ann", "agent:ben"))
-    read = Stream(ANN, entries=[msgspec.json.decode(said, type=Entry)]).live()[0]
+    ann, ben = (Stream(owner).append(typed_json.decode(said, Entry), 1) for owner in ("agent:ann", "agent:ben"))
+    read = Stream(ANN, entries=[typed_json.decode(said, Entry)]).live()[0]
     for other in (ben, read):
         assert other.text is ann.text
         assert other.location is ann.location

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
 from cogitate.scheduler.config.settings import Settings
@@ -88,4 +89,4 @@ def test_what_is_measured_goes_before_defaults_and_survives_json() -> None:
     act = kind_of(found.first, "act")
     assert (act.requests, act.origin) == (Range(17.0, 20.0, 23.0), "town-1")
     assert act.tokens.likely == 2000
-    assert msgspec.json.decode(msgspec.json.encode(found), type=RunEstimate) == found
+    assert typed_json.decode(msgspec.json.encode(found), RunEstimate) == found

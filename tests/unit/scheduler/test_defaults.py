@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.budget.admission import DecidedLine, Grant
 from cogitate.scheduler.budget.rules import Rules, rules_of
 from cogitate.scheduler.config.controls import ControlAnswer, SetCadence
@@ -226,15 +227,15 @@ BY_MEMORY = {"limits"}  # whose own defaults its tests have
 def test_what_is_left_out_has_the_value_that_it_always_had(
     struct: type[Any], given: dict[str, Any], rest: dict[str, Any]
 ) -> None:
-    read = msgspec.json.decode(msgspec.json.encode(given), type=struct)
-    assert {name: msgspec.json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
+    read = typed_json.decode(msgspec.json.encode(given), struct)
+    assert {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
     assert {*struct.__struct_fields__} - BY_MEMORY == {*given, *rest} - ({"type"} if "type" in given else set())
     written = {NAMED_OTHERWISE.get(name, name): value for name, value in rest.items()}
-    assert msgspec.json.decode(msgspec.json.encode({**given, **written}), type=struct) == read
+    assert typed_json.decode(msgspec.json.encode({**given, **written}), struct) == read
 
 
 def test_a_key_in_a_record_is_that_of_the_job() -> None:
-    line = msgspec.json.decode(msgspec.json.encode({"key": KEY, "decision": "deferred"}), type=DecidedLine)
+    line = typed_json.decode(msgspec.json.encode({"key": KEY, "decision": "deferred"}), DecidedLine)
     assert line.key == JobKey(7, "plan", "agent:a", 0, 0)
 
 

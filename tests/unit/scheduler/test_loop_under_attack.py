@@ -30,6 +30,7 @@ from cogitate.effects import (
     SetPlanStatus,
     Tell,
 )
+from cogitate.memory import typed_json
 from cogitate.scheduler.engine.turn import WorldTurn
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
@@ -508,7 +509,7 @@ def as_json(value: Any) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return NotImplemented
     with suppress(TypeError, ValueError, OverflowError, RecursionError):
-        return msgspec.json.decode(msgspec.json.encode(value))
+        return typed_json.decode(msgspec.json.encode(value))
     return NotImplemented
 
 
@@ -516,7 +517,7 @@ def is_as_given(given: dict[str, Any], kept: Any) -> None:
     """What was accepted can be read back, and is what was given."""
     for part in kept if isinstance(kept, tuple) else (kept,):
         if isinstance(part, msgspec.Struct):
-            assert msgspec.json.decode(msgspec.json.encode(part), type=type(part)) == part
+            assert typed_json.decode(msgspec.json.encode(part), type(part)) == part
         if isinstance(part, Entry) and isinstance(given.get("entry"), dict):
             fields = {name: value for name, value in given["entry"].items() if as_json(value) is not NotImplemented}
             if fields.get("minute", 0) is None:

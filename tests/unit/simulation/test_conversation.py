@@ -7,6 +7,7 @@ import re
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry
 from cogitate.simulation.town import conversation, phrases, topics
 from cogitate.simulation.town.chance import Chance
@@ -73,7 +74,7 @@ def test_nobody_is_in_two_conversations() -> None:
         town.step(tick, tick)
         if tick < 360 or tick % 3:
             continue
-        state = msgspec.json.decode(town.dump(), type=State)
+        state = typed_json.decode(town.dump(), State)
         busy = [owner for talk in state.talks.values() for owner in talk.people]
         assert len(busy) == len(set(busy))
         assert all((body.talk in state.talks) == bool(body.talk) for body in state.bodies.values())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.simulation.town import happenings
@@ -33,7 +34,7 @@ def town_with(appointment: Meeting) -> Town:
     town = Town(agents=2)
     for tick in range(DAY + 360):
         town.step(tick, tick)
-    state = msgspec.json.decode(town.dump(), type=State)
+    state = typed_json.decode(town.dump(), State)
     state.appointments = {appointment.id: appointment}
     state.promises = []
     state.news = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.memory.appointments import find_place
 from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry, PlanItem
@@ -22,7 +23,7 @@ def day() -> Town:
 def at(town: Town, minute: int, place: str = "", **changes: object) -> Town:
     """Return the town as it is at this minute, with its first agent awake at a place."""
     town.step(minute, minute)
-    state = msgspec.json.decode(town.dump(), type=State)
+    state = typed_json.decode(town.dump(), State)
     state.appointments.clear()  # which one would set out for
     body = state.bodies[ANN]
     body.condition, body.talk, body.hunger, body.need = "activity", "", 9_500, ""
@@ -79,5 +80,5 @@ def test_others_see_what_was_chosen() -> None:
     chosen = {"type": "move_to", "location": "market", "doing": "doing the shopping at Market Hall", "reason": ""}
     town.apply(Applied(ANN, Tell(owner=ANN, topic="action", data=chosen)))
     town.step(18 * 60 + 30, 18 * 60 + 30)
-    body = msgspec.json.decode(town.dump(), type=State).bodies[ANN]
+    body = typed_json.decode(town.dump(), State).bodies[ANN]
     assert (body.place, body.doing) == ("market", "doing the shopping")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Effect, SetPlanStatus, Tell
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.simulation.town.people import population
@@ -240,7 +241,7 @@ def test_a_status_set_elsewhere_is_taken_over_unless_outdated() -> None:
 def test_needs_come_before_the_plan() -> None:
     town, owner = Town(agents=1), "agent:isabella-rossi"
     live(town, 0, 600)
-    state = msgspec.json.decode(town.dump())
+    state = typed_json.decode(town.dump())
     state["bodies"][owner]["hunger"] = 100
     town.load(msgspec.json.encode(state))
     town.apply(plan(owner, PlanItem(id="a", description="Watch the tide", location="harbour", minute=600)))
@@ -254,11 +255,11 @@ def test_messages_to_the_world() -> None:
     town, owner = Town(agents=2), "agent:isabella-rossi"
     live(town, 0, 600)
     other = "agent:jonas-lindqvist"
-    before = msgspec.json.decode(town.dump())["bodies"][owner]["feelings"][other]
+    before = typed_json.decode(town.dump())["bodies"][owner]["feelings"][other]
     town.apply(Applied(owner, Tell(owner=owner, topic="relationship", data={"agent": other, "change": -7})))
     town.apply(Applied(owner, Tell(owner=owner, topic="relationship", data={"agent": "nobody", "change": 5})))
     town.apply(Applied("agent:gone", Tell(owner="agent:gone", topic="relationship", data={})))
-    feelings = msgspec.json.decode(town.dump())["bodies"][owner]["feelings"]
+    feelings = typed_json.decode(town.dump())["bodies"][owner]["feelings"]
     assert feelings[other] == before - 7
     assert "nobody" not in feelings
 

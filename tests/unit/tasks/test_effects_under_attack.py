@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.intake.effects import check_effect
@@ -56,5 +57,5 @@ def test_no_valid_answer_does_more_than_a_run_takes(kind: Kind, data: st.DataObj
     for effect in effects:
         assert check_effect(effect) == effect
     raw = msgspec.json.encode(effects)
-    assert msgspec.json.decode(raw, type=tuple[Effect, ...]) == effects
+    assert typed_json.decode(raw, tuple[Effect, ...]) == effects
     assert len(raw) < 200_000

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import AdvanceCursor, Effect, MarkAccessed, ReplaceSummary, SetCounter
 from cogitate.memory.entry import Entry
@@ -240,7 +241,7 @@ def test_requests_survive_json_and_structured_style_is_integrated_too() -> None:
     stream.append(entry, 3)
     request = requested(stream, 3)
     assert request is not None
-    assert msgspec.json.decode(msgspec.json.encode(request), type=Request) == request
+    assert typed_json.decode(msgspec.json.encode(request), Request) == request
     assert "Earnings: $24,000 | Counterfactuals:" in INTEGRATE.prompt(case(stream, 3)).user
 
 

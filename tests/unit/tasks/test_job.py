@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import UnreadableEntry
@@ -49,10 +50,10 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
 def test_what_is_left_out_has_the_value_that_it_always_had(
     struct: type[Any], given: dict[str, Any], rest: dict[str, Any]
 ) -> None:
-    read = msgspec.json.decode(msgspec.json.encode(given), type=struct)
-    assert {name: msgspec.json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
+    read = typed_json.decode(msgspec.json.encode(given), struct)
+    assert {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
     assert {*struct.__struct_fields__} == {*given, *rest}
-    assert msgspec.json.decode(msgspec.json.encode(read)).keys() == given.keys()
+    assert typed_json.decode(msgspec.json.encode(read)).keys() == given.keys()
 
 
 def test_a_cost_is_nothing_at_first_and_adds_up_unit_by_unit() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.prompts.render import Templates
 from cogitate.tasks import (
     act,
@@ -110,20 +111,20 @@ def test_only_acting_needs_a_brief_and_acting_and_planning_recall_by_the_runs_pr
 
 
 def test_what_a_host_leaves_out_of_a_request_is_nothing() -> None:
-    assert msgspec.json.decode("{}", type=ActParams) == ActParams(location="", activity="", status={})
-    assert msgspec.json.decode("{}", type=PlanParams) == PlanParams(status={}, unfinished=())
-    assert msgspec.json.decode("{}", type=ReflectParams) == ReflectParams(since=0)
-    assert msgspec.json.decode(b'{"since":9007199254740991}', type=ReflectParams).since == 2**53 - 1
+    assert typed_json.decode("{}", ActParams) == ActParams(location="", activity="", status={})
+    assert typed_json.decode("{}", PlanParams) == PlanParams(status={}, unfinished=())
+    assert typed_json.decode("{}", ReflectParams) == ReflectParams(since=0)
+    assert typed_json.decode(b'{"since":9007199254740991}', ReflectParams).since == 2**53 - 1
     for since in (b"-1", b"9007199254740992"):
         with pytest.raises(msgspec.ValidationError):
-            msgspec.json.decode(b'{"since":%s}' % since, type=ReflectParams)
+            typed_json.decode(b'{"since":%s}' % since, ReflectParams)
 
 
 @pytest.mark.parametrize(("struct", "field", "most"), [(ActParams, "location", 500), (ActParams, "activity", 4_000)])
 def test_what_a_host_says_of_a_situation_is_bounded(struct: Any, field: str, most: int) -> None:
-    msgspec.convert({field: "x" * most}, struct)
+    typed_json.convert({field: "x" * most}, struct)
     with pytest.raises(msgspec.ValidationError):
-        msgspec.convert({field: "x" * (most + 1)}, struct)
+        typed_json.convert({field: "x" * (most + 1)}, struct)
 
 
 def test_a_world_of_which_nothing_is_said() -> None:

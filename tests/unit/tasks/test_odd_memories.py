@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from cogitate import Location, Profile, Settings, TickLoop
 from cogitate.effects import Append, Entry
+from cogitate.memory import typed_json
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.limits import MemoryLimits, Policy
 from cogitate.memory.policies.compaction import enforce_limits
@@ -99,7 +100,7 @@ def test_a_kind_survives_whatever_can_be_stored(
 ) -> None:
     world = world_of(policy)
     for request in asked(kind, stream, world):
-        case = case_of(msgspec.json.decode(msgspec.json.encode(request), type=Request), stream, world)
+        case = case_of(typed_json.decode(msgspec.json.encode(request), Request), stream, world)
         made = check_effects(kind.heuristic(case))
         assert request.params.get("replaces") or unmet({stream.owner: stream}, made) is None
         if not kind.output_cap:

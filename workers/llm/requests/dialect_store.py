@@ -10,6 +10,7 @@ import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 
+from cogitate.memory import typed_json
 from cogitate.workers.llm.requests.dialect import RELEARN_AFTER, Dialect
 
 PREFIX = "cogitate:dialect:"
@@ -35,7 +36,7 @@ class DialectStore:
         """Return the known dialect of this model, or None."""
         try:
             raw = self.client.get(_key(server, model))
-            return msgspec.json.decode(raw, type=KnownDialect).dialect if raw else None
+            return typed_json.decode(raw, KnownDialect).dialect if raw else None
         except (RedisError, msgspec.MsgspecError) as error:
             _log.info("llm.dialect_unknown", server=server, model=model, error=type(error).__name__)
             return None
@@ -57,7 +58,7 @@ def known_dialects(client: Redis) -> list[KnownDialect]:
     """
     keys = sorted(client.scan_iter(match=PREFIX + "*", count=1000))
     raw = client.mget(keys) if keys else []
-    return [msgspec.json.decode(value, type=KnownDialect) for value in raw if value]
+    return [typed_json.decode(value, KnownDialect) for value in raw if value]
 
 
 def _key(server: str, model: str) -> str:

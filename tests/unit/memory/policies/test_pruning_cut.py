@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive
 from cogitate.memory.entry import MAX_TEXT, Entry
 from cogitate.memory.limits import MemoryLimits
@@ -17,7 +18,9 @@ SMALL = MemoryLimits(max_observations=20, max_reflections=4, max_plans=4)
 
 def summary(minute: int, *evidence: int, text: str = "At cafe: 3 routine events occurred.", **fields: object) -> Entry:
     values = {"location": "cafe", "importance": 3, "source": "internal"} | fields
-    return msgspec.convert({"type": "summary", "text": text, "minute": minute, "evidence": evidence, **values}, Entry)
+    return typed_json.convert(
+        {"type": "summary", "text": text, "minute": minute, "evidence": evidence, **values}, Entry
+    )
 
 
 def plan(minute: int) -> Entry:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
@@ -80,7 +80,7 @@ def test_mornings_are_spread_by_the_size_of_the_crowd_unless_a_setting_says_othe
 
 
 def test_a_run_of_a_version_without_it_spreads_nothing() -> None:
-    assert msgspec.json.decode(b'{"minutes_per_tick":1,"morning":360}', type=Facts).spread == 0
+    assert typed_json.decode(b'{"minutes_per_tick":1,"morning":360}', Facts).spread == 0
 
 
 @pytest.mark.parametrize(

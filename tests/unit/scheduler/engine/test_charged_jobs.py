@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.budget.admission import Grant
 from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.config.limits import LimitTable
@@ -106,7 +107,7 @@ def test_the_ledger_hears_of_what_is_new_and_of_what_is_over_once() -> None:
     jobs = charged("late", "dead")
     records = jobs.take_records().jobs
     assert [name for name, _ in records] == [key(0), key(1)]
-    assert msgspec.json.decode(records[1][1], type=Charged) == jobs.charged[key(1)]
+    assert typed_json.decode(records[1][1], Charged) == jobs.charged[key(1)]
     assert (jobs.take_records().jobs, jobs.take_writes()) == ([], [])
     jobs.take([learned(0), learned(7)], view())
     gone = [key(0).text()]

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive, Rate
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
@@ -474,7 +475,7 @@ class Journalled(Run):
 
     def turn(self, *requests: Request, **more: Any) -> FinishedTick:
         done = super().turn(*requests, **more)
-        line = ReadLine(msgspec.json.decode(msgspec.json.encode(done.core), type=Core), TickNotes(epoch=1), "", "")
+        line = ReadLine(typed_json.decode(msgspec.json.encode(done.core), Core), TickNotes(epoch=1), "", "")
         gone = redo(line, self.redone)
         assert sorted(stream.owner for stream in gone) == [*done.core.left]
         assert self.redone.keys() == self.state.streams.keys()

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.budget.admission import Grant
 from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.config.limits import LimitTable
@@ -116,7 +117,7 @@ def test_a_record_has_what_the_scripts_read() -> None:
     store = written(item, HELD)
     record = store.client.hgetall(store.job_key(item.job.key.text()))
     found = {name.decode(): value.decode() for name, value in record.items()}
-    assert msgspec.json.decode(found.pop("job"), type=Job) == item.job
+    assert typed_json.decode(found.pop("job"), Job) == item.job
     assert found == {
         "state": "open",
         "token": "",

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from cogitate import Observation, Profile, TickLoop
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.kept_settings import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.figure_history import Span, figure_history, thinned
@@ -156,7 +157,7 @@ def written_by(history: written.FigureHistory, tick: int, minute: int) -> tuple[
     kept, over = history.take_writes(Core(tick=tick, minute=minute), TickNotes(epoch=1), state, 70)
     assert (kept.command, kept.key, over.command, over.key) == ("HSET", "history", "HDEL", "history")
     name, raw, hour, of_hour = kept.args
-    return name, msgspec.json.decode(raw, type=Figures), hour, msgspec.json.decode(of_hour, type=Figures), over.args
+    return name, typed_json.decode(raw, Figures), hour, typed_json.decode(of_hour, Figures), over.args
 
 
 def test_a_tick_is_written_by_itself_and_added_to_its_hour() -> None:

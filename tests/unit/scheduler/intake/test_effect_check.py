@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import (
     AdvanceCursor,
     Append,
@@ -200,7 +201,7 @@ def test_what_can_be_committed_is_as_it_will_be_read() -> None:
     made = [append(subjects=subjects), Tell(ANN, "x", {"x": (1, 2)}), SetCounter(ANN, "x", -1)]
     checked = check_effects(made)
     assert checked == (append(subjects=("agent:ann", "Ben")), Tell(ANN, "x", {"x": [1, 2]}), SetCounter(ANN, "x", -1))
-    assert msgspec.json.decode(msgspec.json.encode(checked), type=tuple[Effect, ...]) == checked
+    assert typed_json.decode(msgspec.json.encode(checked), tuple[Effect, ...]) == checked
     assert check_effects(()) == ()
 
 
@@ -258,7 +259,7 @@ def test_a_result_that_was_decoded_is_held_to_the_same_bounds() -> None:
     assert len(readable) == 5
     for _, made, why in readable:
         with pytest.raises(InputError, match=why):
-            check_bounds(msgspec.json.decode(msgspec.json.encode(made), type=tuple[Effect, ...]))
+            check_bounds(typed_json.decode(msgspec.json.encode(made), tuple[Effect, ...]))
 
 
 def test_what_a_worker_of_another_version_staged_is_held_to_them_too() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive, Effect, SetPlanStatus, Tell
 from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem
 from cogitate.memory.profile import Location, Profile
@@ -222,7 +223,7 @@ def test_the_place_that_cannot_be_used_is_named_by_its_number() -> None:
 @given(st.text(max_size=200), st.integers(0, 2**53 - 1), st.lists(st.text(max_size=20), max_size=3))
 def test_what_is_accepted_can_be_written(text: str, minute: int, subjects: list[str]) -> None:
     entry = check_entry(ANN, {"text": f"said {text}", "minute": minute, "subjects": subjects}, minute)
-    assert msgspec.json.decode(msgspec.json.encode(entry), type=Entry) == entry
+    assert typed_json.decode(msgspec.json.encode(entry), Entry) == entry
 
 
 def test_a_request_is_copied() -> None:
@@ -298,7 +299,7 @@ def test_parameters_are_accepted_as_they_will_be_read_or_refused(params: dict[st
         checked = check(params=params)
     except InputError:
         return
-    assert msgspec.json.decode(msgspec.json.encode(checked), type=Request) == checked
+    assert typed_json.decode(msgspec.json.encode(checked), Request) == checked
 
 
 @pytest.mark.parametrize(

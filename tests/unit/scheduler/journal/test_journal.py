@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.memory.unreadable import UnreadableEntry
@@ -116,8 +117,8 @@ def test_a_line_out_of_place_is_found(lines: list[bytes], tick: int) -> None:
 def test_a_line_forged_with_its_chain_breaks_the_digest() -> None:
     """Who recomputes the chain must recompute the digest too; the digest itself is kept elsewhere."""
     forged, _, chain = write_line(core(1, "another thought"), notes(), "", "", SCHEMA)
-    old = msgspec.json.decode(unpack_line(LINES[0])[1])["digest"]
-    new = msgspec.json.decode(unpack_line(forged)[1])["digest"]
+    old = typed_json.decode(unpack_line(LINES[0])[1])["digest"]
+    new = typed_json.decode(unpack_line(forged)[1])["digest"]
     body = unpack_line(forged)[1].replace(new.encode(), old.encode())
     with pytest.raises(JournalError, match="does not follow"):
         read_line(pack_line(next_chain("", body), body), 1, "", "")

@@ -15,6 +15,7 @@ from redis.exceptions import ConnectionError as Away
 from redis.exceptions import TimeoutError as Slow
 from structlog.testing import capture_logs
 
+from cogitate.memory import typed_json
 from cogitate.memory.errors import InputError
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.controls import ControlAnswer, ControlRequest, SetLimit, SetMode
@@ -189,7 +190,7 @@ def asked(status: str, *controls: Any, wait: float = 0.0) -> list[tuple[str, str
     client = FakeRedis()
     store = store_of(client, status=status)
     found = ask(client, "town", controls or (LIMIT,), wait=wait)
-    sent = [msgspec.json.decode(item, type=ControlRequest).control for item in store.items("controls")]
+    sent = [typed_json.decode(item, ControlRequest).control for item in store.items("controls")]
     assert sent == [*(controls or (LIMIT,))]
     assert store.items("knock") == [b"1"]
     assert {one.tick for one in found if one.state == "waits"} <= {0}, "no host has said anything"
@@ -219,7 +220,7 @@ def test_a_request_is_answered_by_the_host(monkeypatch: pytest.MonkeyPatch) -> N
 
     def host(seconds: float) -> None:
         for item in store.items("controls"):
-            request = msgspec.json.decode(item, type=ControlRequest)
+            request = typed_json.decode(item, ControlRequest)
             refused = "too late" if request.control == PAUSE else ""
             answer = ControlAnswer(request.id, 6, request.control, refused)
             client.rpush(store.key("answers"), msgspec.json.encode(answer))

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.controls import (
     Control,
     ControlAnswer,
@@ -65,7 +66,7 @@ def answered(store: RunStore, *answers: ControlAnswer) -> None:
 
 
 def asked(store: RunStore) -> list[ControlRequest]:
-    return [msgspec.json.decode(raw, type=ControlRequest) for raw in store.items("controls")]
+    return [typed_json.decode(raw, ControlRequest) for raw in store.items("controls")]
 
 
 def test_requests_lie_in_the_order_in_which_they_were_sent_with_who_sent_them(clock: Clock) -> None:

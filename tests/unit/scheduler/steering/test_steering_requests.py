@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 from fakeredis import FakeRedis
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget import BudgetView
@@ -239,7 +239,7 @@ def test_a_tick_removes_the_requests_that_it_took_and_answers_them(host: Host) -
     host.write()
     assert host.store.items("controls") == [b"c"], "one cannot be read, and one has come since"
     (answer,) = host.store.items("answers")
-    assert msgspec.json.decode(answer, type=ControlAnswer) == ControlAnswer("id0", 7, SetLimit("day.calls", 3))
+    assert typed_json.decode(answer, ControlAnswer) == ControlAnswer("id0", 7, SetLimit("day.calls", 3))
     host.write()
     assert host.store.items("controls") == [b"c"]
     assert host.store.length("answers") == 1
@@ -248,7 +248,7 @@ def test_a_tick_removes_the_requests_that_it_took_and_answers_them(host: Host) -
 def test_the_newest_answers_are_kept(host: Host) -> None:
     host.take(*[SetLimit("day.calls", value) for value in range(MOST_ANSWERS + 1)])
     host.write()
-    values = [msgspec.json.decode(raw)["control"]["value"] for raw in host.store.items("answers")]
+    values = [typed_json.decode(raw)["control"]["value"] for raw in host.store.items("answers")]
     assert values == [*range(1, MOST_ANSWERS + 1)]
 
 

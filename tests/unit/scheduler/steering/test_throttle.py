@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget import BudgetView, Cell
@@ -296,7 +296,7 @@ def test_at_a_last_call_those_who_waited_think_in_the_order_of_their_names() -> 
 def test_who_waits_since_an_older_version_noted_no_salience_is_due_again_by_all_that_happened() -> None:
     raw = b'{"credit":500,"waiting":{"agent:a":{"since":1,"again":900,"times":1}}}'
     for happened, thinks in ((99, []), (100, ["agent:a"])):
-        postponing = msgspec.json.decode(raw, type=Postponing)
+        postponing = typed_json.decode(raw, Postponing)
         passed = postponing.sift(
             ["agent:a"],
             factor=500,

@@ -11,6 +11,7 @@ from redis.exceptions import ResponseError
 
 from cogitate import Observation, Profile, TickLoop
 from cogitate.errors import LedgerError
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.engine.corrections import Corrections
 from cogitate.scheduler.engine.run_data import LoopState
@@ -143,7 +144,7 @@ def test_what_was_put_off_or_triggered_is_put_off_or_triggered_again(cogitate_lo
 def test_a_resumed_host_writes_the_loops_state_only_if_it_changes(cogitate_loop: Loops) -> None:
     loop = lived(cogitate_loop)
     kept = loop.ledger.store.field("state", "loop")
-    state = msgspec.json.decode(kept or b"", type=LoopState)
+    state = typed_json.decode(kept or b"", LoopState)
     assert (state.facts_version, list(state.deferred), list(state.triggers)) == (
         loop.state.facts_version,
         loop.state.deferred,
@@ -152,7 +153,7 @@ def test_a_resumed_host_writes_the_loops_state_only_if_it_changes(cogitate_loop:
 
 
 def test_a_state_that_says_nothing_of_itself_is_that_of_a_run_that_never_joined_anybody() -> None:
-    state = msgspec.json.decode(b"{}", type=LoopState)
+    state = typed_json.decode(b"{}", LoopState)
     assert (state.facts_version, state.deferred, state.triggers) == (0, (), ())
 
 

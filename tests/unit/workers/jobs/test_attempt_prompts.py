@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 from structlog.testing import capture_logs
 
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive, Effect, ReplaceSummary
 from cogitate.memory.summaries.size import SummarySize
 from cogitate.prompts.answers import ActionAnswer, Answer, SummaryAnswer
@@ -137,7 +138,7 @@ def test_a_kind_has_parameters_of_its_own_for_a_model() -> None:
     )
     trying = Trying(unusable("refused"))
     trying.make(model=settings.kept_as("default"))
-    assert msgspec.json.decode(trying.calls.models[0].parameters) == {"reasoning_effort": "high", "top_p": 0.9}
+    assert typed_json.decode(trying.calls.models[0].parameters) == {"reasoning_effort": "high", "top_p": 0.9}
 
 
 def test_where_nothing_was_written_there_is_nothing_to_show_and_the_same_is_asked_again() -> None:

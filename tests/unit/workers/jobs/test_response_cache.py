@@ -10,6 +10,7 @@ import pytest
 from fakeredis import FakeRedis
 from pydantic import BaseModel
 
+from cogitate.memory import typed_json
 from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import Settings
@@ -141,7 +142,7 @@ def test_an_answer_that_an_older_version_kept_has_no_reasoning() -> None:
     answers = cache(client)
     answers.keep(job(), asked(), replace(GOOD, reasoning=11))
     (field,) = client.hkeys(RESPONSES[0])
-    kept = msgspec.json.decode(client.hget(RESPONSES[0], field))
+    kept = typed_json.decode(client.hget(RESPONSES[0], field))
     assert kept.pop("reasoning") == 11
     client.hset(RESPONSES[0], field, msgspec.json.encode(kept))
     assert answers.find(job(), asked(), PROMPT) == GOOD
