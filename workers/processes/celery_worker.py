@@ -9,16 +9,17 @@ from __future__ import annotations
 import click
 from celery import maybe_patch_concurrency
 
+APP = "cogitate.workers"  # found by name, as Celery's `-A` finds it
+
 
 @click.group("celery")
 @click.pass_context
 def command(context: click.Context) -> None:
     """Load the app, which reads the settings, for the worker."""
+    from celery.app.utils import find_app
     from celery.bin.base import CLIContext
 
-    from cogitate.workers import app
-
-    context.obj = CLIContext(app=app, no_color=None, workdir=None)
+    context.obj = CLIContext(app=find_app(APP), no_color=None, workdir=None)
 
 
 def main() -> None:
