@@ -10,15 +10,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, UndefinedError, meta
-from jinja2.environment import Template
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cogitate.memory.errors import CogitateError
 from cogitate.memory.language.hidden_characters import without_hidden
+
+if TYPE_CHECKING:
+    from jinja2.environment import Template
+
+    from cogitate.prompts.environment import PromptEnvironment
 
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")
@@ -148,26 +150,18 @@ def neutral(value: Any) -> Any:
     return plain(value).replace("<", "‹").replace(">", "›").replace("`", "'")
 
 
-class _Environment(Environment):
-    """Jinja's environment, quicker at `memory.text`: it asks a dict for its keys before its attributes."""
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        return obj[attribute] if isinstance(obj, dict) and attribute in obj else super().getattr(obj, attribute)
-
-
 class Templates:
     """The templates in force: a host's files override the built-in ones."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self._environment = _Environment(
-            undefined=StrictUndefined,
-            finalize=neutral,
-            autoescape=False,  # prompts are not HTML; `neutral` guards what is inserted
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
         self._load = cache(self._read)
+
+    @cached_property
+    def _environment(self) -> PromptEnvironment:
+        from cogitate.prompts.environment import PromptEnvironment  # here: a host that renders nothing needs no Jinja
+
+        return PromptEnvironment(finalize=neutral)
 
     def check(self, names: Iterable[str]) -> None:
         """Load every named template, so that a run with a missing or broken one stops at its start.
@@ -196,6 +190,8 @@ class Templates:
         Raises:
             TemplateError: when the template is missing or broken, or asks for a value that is not given.
         """
+        from jinja2 import UndefinedError
+
         template, version, built_in, _ = self._load(name)
         try:
             context = template.new_context(dict(values))
@@ -212,6 +208,8 @@ class Templates:
         raise TemplateError(f"prompt template {name}.j2 is missing; looked in {' and '.join(looked)}")
 
     def _read(self, name: str) -> tuple[Template, str, bool, frozenset[str]]:
+        from jinja2 import TemplateSyntaxError, meta
+
         path = self._path(name)
         try:
             source = path.read_text(encoding="utf-8")

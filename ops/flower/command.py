@@ -9,7 +9,9 @@ import typer
 
 from cogitate.ops.command_options import DataDir, read_settings
 from cogitate.scheduler.ledger.connect import check_soon
-from cogitate.workers.processes.supervisor import APP, worker_environment
+from cogitate.workers.processes.supervisor import worker_environment
+
+APP = "cogitate"
 
 EXAMPLE = """
 Example: cogitate flower --port=5555

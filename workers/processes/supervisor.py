@@ -1,8 +1,8 @@
 """Worker processes as children of a host: started, restarted when they die, stopped with it.
 
-Each child runs the command that an operator would type, `celery -A workers worker`, with the host's effective settings
-in its environment. The pool restarts a child that dies and abandons one that keeps dying at once, which costs quality,
-not the run: the heuristics do the jobs of missing workers.
+Each child runs what `celery -A cogitate worker` runs (`cogitate.workers.processes.celery_worker`), with the host's
+effective settings in its environment. The pool restarts a child that dies and abandons one that keeps dying at once,
+which costs quality, not the run: the heuristics do the jobs of missing workers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LOOK_EVERY = 0.05  # seconds
 HURRY = 3.0  # seconds for a worker to end by itself if the host hurries
 MARGIN = 10.0  # seconds beyond a job's deadline, in which the job settles and Celery leaves
 
-APP = "cogitate.workers"  # for `celery -A`
+MODULE = "cogitate.workers.processes.celery_worker"  # for `python -m`
 
 log = structlog.get_logger()
 
@@ -66,7 +66,7 @@ def worker_environment(settings: Settings) -> dict[str, str]:
 def worker_command(node: str) -> list[str]:
     """Return the command of one worker process. `node` is its name in Flower; "%h" stands for the machine."""
     return [
-        *(sys.executable, "-m", "celery", "-A", APP, "worker"),
+        *(sys.executable, "-m", MODULE, "worker"),
         *("--hostname", node, "--loglevel", "warning"),
         *(
             "--without-mingle",

@@ -139,7 +139,7 @@ def _above(documented: dict[str, str], name: str) -> set[str]:
         ("import cogitate", ("asyncio", "jinja2", "pydantic", "redis", "snowballstemmer", "structlog")),
         (
             "from cogitate import TickLoop",
-            ("celery", "flower", "openai", "snowballstemmer", "typer", "cogitate.simulation"),
+            ("celery", "flower", "jinja2", "openai", "snowballstemmer", "typer", "cogitate.simulation"),
         ),
     ],
 )

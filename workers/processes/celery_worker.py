@@ -1,0 +1,35 @@
+"""Celery's command `worker` without the rest of its command line, whose shell and plug-ins a worker does not use.
+
+`python -m cogitate.workers.processes.celery_worker worker …` takes the options of `celery -A cogitate worker …` and
+starts sooner: Celery's own command first loads every other command, Flower's included.
+"""
+
+from __future__ import annotations
+
+import click
+from celery import maybe_patch_concurrency
+
+APP = "cogitate.workers"  # found by name, as Celery's `-A` finds it
+
+
+@click.group("celery")
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Load the app, which reads the settings, for the worker."""
+    from celery.app.utils import find_app
+    from celery.bin.base import CLIContext
+
+    context.obj = CLIContext(app=find_app(APP), no_color=None, workdir=None)
+
+
+def main() -> None:
+    """Run a worker with the options of the command line."""
+    maybe_patch_concurrency()  # before other imports, which the pools of green threads require
+    from celery.bin.worker import worker
+
+    command.add_command(worker)
+    command(prog_name="celery")
+
+
+if __name__ == "__main__":
+    main()
