@@ -69,7 +69,7 @@ def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> Non
     ("given", "why"),
     [
         ({"world": "past"}, "world='past' is invalid: give"),
-        ({"world": "present"}, 'world="present" is about a resumed run'),
+        ({"world": "present"}, 'world="present" applies to a resumed run'),
         ({"world": "present", "exist": "replace"}, 'give exist="resume"'),
     ],
 )
