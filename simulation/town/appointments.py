@@ -21,8 +21,8 @@ def is_taken(state: State, owner: str, minute: int) -> bool:
 
 
 def commitments(state: State, minute: int) -> dict[str, Meeting]:
-    """Return who sets out for an appointment about now although no plan says so: its host, people who agreed to it
-    after they planned the day, and people without a plan. Others go only if their plan includes it.
+    """Return the people who set out for an appointment without a plan item: its host, those who agreed after planning
+    the day, and those without a plan. Others go only if their plan includes it.
     """
     found: dict[str, Meeting] = {}
     for appointment in state.appointments.values():

@@ -264,7 +264,7 @@ class Town:
             body.quiet_until = minute + 45 + Chance(self._state.seed, "quiet", owner, minute).below(60)
 
     def _perceive(self, here: list[str], minute: int) -> list[Seen]:
-        """Return what each waking agent sees; walls hide people in other places, and people on the street see each other.
+        """Return what each waking agent sees; walls hide other places, and people on the street see each other.
 
         A grid keeps this linear in the number of agents.
         """
