@@ -5,8 +5,8 @@
         plans = [change for tick in loop for change in tick.applied if change.kind == "plan"]
         assert plans
 
-pytest imports this module in every project of the environment it is installed in. So its name is its own, it stands
-outside the packages, whose names a project may use too, and it imports nothing of ours until the fixture is asked for.
+pytest imports this module in every project of its environment. So it has a unique top-level name, outside the package,
+and imports nothing from `cogitate` until a test requests the fixture.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
     """Make tick loops: the arguments are `TickLoop`'s, all of them optional.
 
-    A loop runs its jobs in this process, at once, on a Redis in memory of its own, and comes to the same digest as
-    with worker processes. It asks no model and reads neither `COGITATE_*` variables nor `cogitate.toml`, unless the
-    test gives `settings` of its own. All loops are closed at the end of the test.
+    A loop runs its jobs at once in this process, on a separate Redis in memory, and reaches the same digest as with
+    worker processes. It asks no model and reads neither `COGITATE_*` variables nor `cogitate.toml`, unless the test
+    gives `settings`. All loops are closed at the end of the test.
     """
     from cogitate import TickLoop
     from cogitate.hosting.inline import redis_in_memory
@@ -44,7 +44,7 @@ def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
                 "client": redis_in_memory(),
             }
             loop = TickLoop(**{**defaults, **arguments, "inline": True})
-            stack.callback(loop.close, commit=False)  # the test is over, and may have failed in the midst of a tick
+            stack.callback(loop.close, commit=False)  # the test may have failed within a tick
             return loop
 
         yield make

@@ -1,7 +1,7 @@
-"""The ticks of a loop for asyncio: the same iterator, advanced in a thread, so that the event loop never waits.
+"""Hands a loop's ticks to asyncio: the same iterator, advanced in a thread, so that the event loop never blocks.
 
-A task that is cancelled while it awaits a tick leaves the thread at work: whoever asks again gets that tick. At the end
-of the loop's block the thread is told to give up, and a tick that nobody was handed never happened.
+If a task is cancelled while it awaits a tick, the thread goes on, and the next request gets that tick. At the end of
+the loop's block the thread stops, and a tick that was not handed over never happened.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class AsyncTicks:
         self._loop = loop
         self._advance = advance
         self._thread: ThreadPoolExecutor | None = None
-        self._next: Future[Tick | None] | None = None  # that nobody was handed yet
-        self._waiting: asyncio.Task[Any] | None = None  # for the next tick
+        self._next: Future[Tick | None] | None = None  # not handed over yet
+        self._waiting: asyncio.Task[Any] | None = None  # requests for the next tick
 
     def __aiter__(self) -> AsyncTicks:
         return self
@@ -39,7 +39,7 @@ class AsyncTicks:
         if other is not None and not (other.done() or other.cancelling()):
             raise UsageError(
                 f"run {self._loop.ledger.run!r}: task {other.get_name()!r} waits for the next tick already: let one "
-                "task iterate, and hand on what it gets, in an asyncio.Queue for instance"
+                "task iterate and pass the ticks on, for example in an asyncio.Queue"
             )
         if self._next is None:
             if self._thread is None:
@@ -49,7 +49,7 @@ class AsyncTicks:
         waiting.add_done_callback(_retrieve)
         self._waiting = task
         try:
-            await asyncio.wait({waiting})  # a cancelled wait cancels nothing of what it waits for
+            await asyncio.wait({waiting})  # cancelling the wait does not cancel the work
         finally:
             if self._waiting is task:
                 self._waiting = None
@@ -65,7 +65,7 @@ class AsyncTicks:
         return tick
 
     def end(self) -> bool:
-        """Stop the thread, and return whether every tick that it opened was handed over."""
+        """Stop the thread, and return whether all ticks that it opened were handed over."""
         thread, self._thread = self._thread, None
         pending, self._next = self._next, None
         if thread is not None:
@@ -76,13 +76,13 @@ class AsyncTicks:
 
 
 def _retrieve(waiting: asyncio.Future[Tick | None]) -> None:
-    """Look at an error that the iterator raises again, so that asyncio does not report it as unseen."""
+    """Retrieve an error that the iterator raises again, so that asyncio does not report it as never retrieved."""
     if not waiting.cancelled():
         waiting.exception()
 
 
 async def in_thread(work: Callable[[], None]) -> None:
-    """Do something that blocks, to its end, also when the task that waits for it is cancelled."""
+    """Run a blocking function to its end, even if the task that awaits it is cancelled."""
     with ThreadPoolExecutor(1, thread_name_prefix="closing") as thread:
         done = asyncio.wrap_future(thread.submit(work))
         cancelled: asyncio.CancelledError | None = None

@@ -1,4 +1,4 @@
-"""What a host may say and read in the body of its loop: the calls of the public `TickLoop`."""
+"""The calls that a host makes in the body of its loop: what it reports, requests and reads."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from cogitate.tasks.job import Reads
 
 
 class BodyCalls:
-    """The calls of a loop's body: what happened in the world, what it requests, and what its owners remember."""
+    """The calls of a loop's body: reports of the world, requests for jobs, and views of memories."""
 
     _loop: RunLoop
     _similarity: Similarity | None  # of the settings' embeddings, for memory views
 
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
-        """Append what an owner perceived to its stream, with this tick.
+        """Append an observation to an owner's stream with this tick.
 
         Its game time is at most a day after the tick's and thirty days before it.
 
@@ -35,7 +35,7 @@ class BodyCalls:
         self._loop.calls.observe(owner, entry)
 
     def event(self, owner: str, event: Event | Mapping[str, Any]) -> Strategy:
-        """Have an owner remember an event, and return how.
+        """Record an event in an owner's memory, and return the mode: "simple" or "integrate".
 
         "simple" appends it to the owner's stream with this tick, in the style and within the limits of the run's
         routing; "integrate" also works it into the owner's long-term summary later.
@@ -46,12 +46,12 @@ class BodyCalls:
         return self._loop.calls.event(owner, event)
 
     def broadcast(self, event: Event | Mapping[str, Any], also: Iterable[str] = ()) -> dict[str, Strategy]:
-        """Have everybody whom an event concerns remember it, as `event` does for one owner; return how each does.
+        """Record an event, as `event` does, for each owner that it concerns; return the mode by owner.
 
         It reaches its speaker, its group's shared history, and all of its subjects that are owners of this run.
 
         Args:
-            also: further owners that hear of it, such as "world".
+            also: further owners that learn of it, such as "world".
 
         Raises:
             InputError: as `event`, and for an event that concerns no owner of this run.
@@ -59,22 +59,22 @@ class BodyCalls:
         return self._loop.calls.broadcast(event, also)
 
     def left_location(self, location: str, present: Iterable[str] = ()) -> None:
-        """Have a location (its id) that the players leave recount the visit, and so each NPC that was spoken of.
+        """Report that the players left a location (its id): it and each NPC that was mentioned recount the visit.
 
-        They read the messages in the stream of the owner "world", where the host appends them with their location.
+        Both read the messages in the stream of the owner "world", to which the host appends them with their location.
 
         Args:
-            present: owners of the NPCs that are there.
+            present: owners of the NPCs at the location.
 
         Raises:
-            InputError: for an empty location, or when the location, an NPC or the world is no owner of this run.
+            InputError: for an empty location, or when the location, an NPC or the world is not an owner of this run.
         """
         self._loop.calls.left_location(location, present)
 
     def story_event(
         self, kind: str, tags: Sequence[str] = (), related: Mapping[str, str | Sequence[str]] | None = None
     ) -> None:
-        """Have the world recount what has happened in the story since its last memory.
+        """Report a story event: the world recounts what has happened in the story since its last memory.
 
         Args:
             kind: "objective_completed", "quest_completed", "act_progressed", "location_cleared",
@@ -82,7 +82,7 @@ class BodyCalls:
             related: the ids that it concerns: "quest_id", "encounter_id", "location_id", "npc_ids", or any other.
 
         Raises:
-            InputError: for an empty kind, or when the world is no owner of this run.
+            InputError: for an empty kind, or when the world is not an owner of this run.
         """
         self._loop.calls.story_event(kind, tags, related)
 
@@ -97,17 +97,17 @@ class BodyCalls:
         priority: int = 0,
         within: int | None = None,
     ) -> str:
-        """Request a job outright, beside those of its kind's cadence, and return its id.
+        """Request a job, in addition to those of its kind's cadence, and return its id.
 
-        One of the next ticks has the job's end in `tick.ended`, with this id.
+        The job's end appears with this id in `tick.ended` of a later tick.
 
         Args:
             params: parameters of the kind: `act` "location", "activity" and "status", `plan` "status" and "unfinished",
-                `reflect` "since" and "status", other built-in kinds none; a kind of the host's own any.
-            numbers: read just these entries of the owner; None: all live ones.
+                `reflect` "since" and "status", other built-in kinds none; a host's kind may take any.
+            numbers: read only these entries of the owner; None: all live ones.
             reads: parts of other owners' streams to read as well.
-            within: ticks after which the result is of no use any more; None: as the kind says. No model is asked whose
-                answer would come later: the kind's heuristic applies by then.
+            within: ticks after which the result is useless; None: as the kind says. If a model would answer later, it
+                is not asked, and the kind's heuristic applies within that time.
 
         Raises:
             InputError: for an unknown kind or owner, or parameters that JSON cannot express or the kind does not know.
@@ -117,9 +117,9 @@ class BodyCalls:
         )
 
     def apply(self, effect: Effect) -> None:
-        """Apply an effect of the world's own with this tick, such as a plan item's status.
+        """Apply an effect with this tick, such as a change of a plan item's status.
 
-        One whose precondition does not hold then is left out and counted as a warning.
+        If its precondition does not hold then, the effect is dropped and counted as a warning.
 
         Raises:
             InputError: for a malformed effect.
@@ -130,7 +130,7 @@ class BodyCalls:
         """Let an owner join with this tick.
 
         Raises:
-            InputError: for a name that is no owner's, is taken, or belonged to an owner that has left.
+            InputError: for an invalid owner name, or one that is taken or belonged to an owner that has left.
         """
         self._loop.calls.join(owner, profile)
 
@@ -143,7 +143,7 @@ class BodyCalls:
         self._loop.calls.leave(owner)
 
     def checkpoint(self, data: bytes) -> None:
-        """Keep the world's state with this tick; on resume the world is restored from the last one.
+        """Store the world's state with this tick; a resumed run hands back the latest one as `restored`.
 
         Raises:
             InputError: for anything but bytes.
@@ -151,7 +151,7 @@ class BodyCalls:
         self._loop.calls.checkpoint(data)
 
     def scope_context(self, location: str, present: Sequence[str] = (), count: int = MAX_ENTRIES) -> str:
-        """Return the latest memories of a location, of the NPCs that are there and of the world, as lines of a prompt.
+        """Return the latest memories of a location, of the NPCs at it and of the world, as lines for a prompt.
 
         Raises:
             InputError: for an invalid location, NPC or number of lines.
@@ -159,17 +159,17 @@ class BodyCalls:
         return self._loop.calls.scope_context(location, present, count)
 
     def memory(self, owner: str, *, similarity: Similarity | None = None) -> MemoryView:
-        """Return a read-only view of what an owner remembers, as of the last boundary, in the loop's body or outside.
+        """Return a read-only view of an owner's memory as of the last boundary, in the loop's body or outside it.
 
-        Nothing that is read changes the run. While a resumed loop hands ticks over again (`tick.replayed`), the view
-        shows the memory of the last committed tick.
+        Reading never changes the run. While a resumed loop hands ticks over again (`tick.replayed`), the view shows the
+        memory of the last committed tick.
 
         Args:
-            similarity: returns how similar each of the given entries is to a query, as embeddings of the host's own
-                do; the profiles "default" and "dialogue", and a table that weighs "similarity", use it. None: the
+            similarity: returns the similarity of each given entry to a query, for example from the host's embeddings;
+                used by the profiles "default" and "dialogue" and by a table that weighs "similarity". None: the
                 embeddings of the settings, if they name a model.
 
         Raises:
-            InputError: for an unknown owner, or a similarity that is no function.
+            InputError: for an unknown owner, or a similarity that is not a function.
         """
         return self._loop.calls.memory(owner, self._similarity if similarity is None else similarity)

@@ -1,6 +1,6 @@
-"""Warnings of endpoints that do not answer: once for each cause while a run goes on, and at its end with their cost.
+"""Warns of endpoints that do not answer: once per cause during a run, and at its end with the jobs they cost.
 
-The cost is counted as the ticks are committed: a host that leaves, perhaps after an error, reads nothing for it.
+The jobs are counted as ticks are committed, so that a host that leaves after an error needs no further read.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from cogitate.scheduler.journal.shortfalls import Shortfalls, breaker_cause, not
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK
 from cogitate.workers.llm.requests.address import servers_of
 
-AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})  # the rest may be one slow call: told when the breaker opens
+AT_ONCE = frozenset(
+    {"connection", *WHAT_TO_CHECK}
+)  # any other failure may be one slow call: the opening of the breaker reports it
 
 log = structlog.get_logger()
 
 
 class EndpointWatch:
-    """A watch on the ended jobs of a run for endpoints that do not answer.
+    """Watches the ended jobs of a run for endpoints that do not answer.
 
     Args:
         endpoints: model -> its endpoint.
-        said: endpoints that a warning has named already, each with its cause; new warnings are added.
+        said: pairs of endpoint and cause that were warned of already; new warnings are added.
     """
 
     def __init__(self, run: str, endpoints: Mapping[str, str], said: set[tuple[str, str]]) -> None:
@@ -36,11 +38,11 @@ class EndpointWatch:
         self._endpoints = endpoints
         self._said = said
         self._shortfalls: Shortfalls = {}
-        self._since = 0  # the first tick that was looked at
+        self._since = 0  # the first tick examined
         self._tick = 0  # the last
 
     def committed(self, tick: int, outcome: FinishedTick, _seconds: float) -> None:
-        """Look through the jobs that ended at a tick."""
+        """Examine the jobs that ended at a tick."""
         self._since, self._tick = self._since or tick, tick
         ends = {ended.key: ended for ended in outcome.core.ended}
         for note in outcome.notes.ended:
@@ -57,7 +59,7 @@ class EndpointWatch:
                 self._say("endpoint.unreachable", endpoint, why, tick, WHAT_TO_CHECK.get(why, then))
 
     def tell_shortfalls(self, servers: Mapping[str, str]) -> None:
-        """Warn of each endpoint that left jobs without an answer: since when, and how many jobs of which kind.
+        """Warn of each endpoint that left jobs without an answer, with the ticks and the number of jobs by kind.
 
         Args:
             servers: the address of each endpoint.
@@ -75,7 +77,7 @@ class EndpointWatch:
 def watch_endpoints(
     settings: Settings, run: str, said: set[tuple[str, str]], log_warnings: bool, resources: ExitStack
 ) -> EndpointWatch:
-    """Return a watch on the endpoints of the settings; which logs shortfalls at the end, if `log_warnings`."""
+    """Return a watch on the endpoints of the settings, which logs shortfalls at the end if `log_warnings`."""
     watch = EndpointWatch(run, {model.name: model.endpoint for model in settings.asked_models()}, said)
     resources.callback(lambda: watch.tell_shortfalls(servers_of(settings)) if log_warnings else None)
     return watch

@@ -1,4 +1,4 @@
-"""Findings of an examination of a setup: one line each, with a remedy."""
+"""Findings of a check of the setup: one line each, with a remedy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     what: str  # "redis persistence", "worker plan queue"
     grade: Grade
     found: str
-    advice: str = ""  # the remedy; empty where nothing is wrong
+    advice: str = ""  # the remedy; empty if nothing is wrong
 
 
 def ok(what: str, found: str) -> Finding:
@@ -24,10 +24,10 @@ def ok(what: str, found: str) -> Finding:
 
 
 def warning(what: str, found: str, advice: str) -> Finding:
-    """Return a finding on something that works but may surprise."""
+    """Return a finding about something that works but may surprise."""
     return Finding(what=what, grade="warning", found=found, advice=advice)
 
 
 def failed(what: str, found: str, advice: str) -> Finding:
-    """Return a finding on a problem that prevents runs."""
+    """Return a finding about a problem that prevents runs."""
     return Finding(what=what, grade="failed", found=found, advice=advice)

@@ -1,4 +1,4 @@
-"""The way of running without processes: jobs run at once in the host's own, on a Redis in memory."""
+"""Inline mode: jobs run at once in the host's process, on a Redis in memory."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PIECE = 16_384  # bytes
 
 
 class PiecemealConnection(FakeRedisConnection):
-    """A connection that sends a long command piece by piece.
+    """A connection that sends a long command in pieces.
 
-    fakeredis copies all that is left of what it was sent for each argument that it reads: a tick with thousands of
-    requests would take minutes.
+    For each argument that it reads, fakeredis copies the rest of its input: a tick with thousands of requests would
+    take minutes.
     """
 
     def send_packed_command(self, command: str | Iterable[bytes], check_health: bool = True) -> None:
-        """Send a command that is packed."""
+        """Send a packed command in pieces."""
         parts = [command.encode()] if isinstance(command, str) else command
         pieces = [part[at : at + PIECE] for part in parts for at in range(0, len(part), PIECE)]
         super().send_packed_command(pieces, check_health)  # type: ignore[no-untyped-call]
@@ -37,10 +37,10 @@ def redis_in_memory() -> Redis:
 
 
 def open_inline(client: Redis | None, settings: Settings, resources: ExitStack) -> tuple[Redis, Publish]:
-    """Return a client, by default of a new Redis in memory, and what does published jobs until `resources` end.
+    """Return a client, by default of a new Redis in memory, and the publisher that runs jobs until `resources` end.
 
     Raises:
-        ConfigurationError: when calls have a limit per real day and no other run could see what they spend.
+        ConfigurationError: when a limit per real day is set, but no other run could see this run's spending.
     """
     if client is None and settings.llm == "openai":
         check_real_day(settings)
@@ -51,15 +51,15 @@ def open_inline(client: Redis | None, settings: Settings, resources: ExitStack) 
 
 
 def check_real_day(settings: Settings) -> None:
-    """Check that a run on a Redis in memory has no limit per real day: it would be a limit for each run alone.
+    """Check that a run on a Redis in memory has no limit per real day, since no other run would share it.
 
     Raises:
-        ConfigurationError: naming the settings, and what to do.
+        ConfigurationError: naming the settings and the remedy.
     """
     limits = {"real_day_usd": settings.real_day_usd, "real_day_tokens": settings.real_day_tokens}
     if named := [name for name, limit in limits.items() if limit is not None]:
         raise ConfigurationError(
-            f"inline=True keeps its state in memory, where no other run sees what this one spends, so "
-            f"{' and '.join(named)} would bind each run alone: share a server (client=redis.Redis.from_url(...)), "
+            f"inline=True keeps its state in memory, where no other run sees its spending, so "
+            f"{' and '.join(named)} would limit each run alone: share a server (client=redis.Redis.from_url(...)), "
             "leave inline out, or set a limit of the run instead"
         )

@@ -1,6 +1,6 @@
-"""Default logging where the host configures none: structlog events on stderr, warnings and worse.
+"""Default logging if the host configures none: structlog events on stderr, warnings and above.
 
-Lines are for people, or with the setting `log` JSON for machines.
+Lines are text for people, or JSON with the setting `log`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from cogitate.workers.processes.text_logs import text_processors
 
 
 def quiet() -> bool:
-    """Log warnings to stderr, unless the host has configured structlog: a library does not overrule its host.
-
-    Return whether it had not.
-    """
+    """Log warnings to stderr unless the host has configured structlog; return whether this was done."""
     ours = not structlog.is_configured()
     if ours:
         configure(0)
@@ -28,13 +25,13 @@ def quiet() -> bool:
 
 
 def follow(settings: Settings) -> None:
-    """Log in the form that the settings name, to the same place and as much as before."""
+    """Switch to the log format of the settings; keep destination and level."""
     if settings.log == "json":
         structlog.configure(processors=json_processors())
 
 
 def where_raised(error: BaseException) -> str:
-    """Return the lines of code that led to an error, without its text or any value: they may hold memories."""
+    """Return the lines of code that led to an error, without its message or values, which may quote memories."""
     return "".join(traceback.format_tb(error.__traceback__)).rstrip()
 
 
@@ -44,7 +41,7 @@ def configure(verbosity: int) -> None:
     structlog.configure(
         processors=text_processors(sys.stderr, "%H:%M:%S"),
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        # stderr is looked up at each event, since a progress bar replaces it while it is drawn.
+        # Each event looks stderr up, since a progress bar replaces it while it is drawn.
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )

@@ -1,4 +1,4 @@
-"""A memory for agents of mesa-llm: what they perceive, say and do is remembered in a run of Cogitate."""
+"""A memory for mesa-llm agents: a run of Cogitate remembers what they perceive, say and do."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from cogitate.hosting.mesa_minds import Minds
     from cogitate.memory.view import MemoryView
 
-TOKENS = 1_000  # of the memories in a prompt
+TOKENS = 1_000  # tokens of the memories in a prompt
 TALK = 20  # messages of a communication history
-UNREAD = 1_000  # memories that an agent keeps while no tick takes them, the newest
+UNREAD = 1_000  # the most new memories that an agent holds between ticks; the oldest are dropped
 
 Fields = dict[str, object]
 
 
 class CogitateMemory(Memory):  # type: ignore[misc]
-    """The memory of an agent of mesa-llm, kept in a run of Cogitate: no call of it asks a model.
+    """The memory of a mesa-llm agent, kept in a run of Cogitate. Its methods never call a model.
 
-    What is added joins the agent's memories at the tick after the model's step. Until then it is shown as what has just
-    happened. An observation that has not changed is not remembered again.
+    New memories join the stream at the tick after the model's step. Until then prompts show them as what has just
+    happened. An unchanged observation is not remembered again.
 
     Args:
-        agent: the agent of mesa-llm.
-        minds: the minds of its model; None while there are none yet.
-        tokens: the room that memories take in a prompt.
-        display: print what each step of the agent brought, as mesa-llm's own memories do.
+        agent: the mesa-llm agent.
+        minds: the minds of its model; None until they exist.
+        tokens: the most tokens of memories in a prompt.
+        display: print each step's new memories, as mesa-llm's memories do.
     """
 
     def __init__(self, agent: Any, minds: Minds | None = None, *, tokens: int = TOKENS, display: bool = False) -> None:
@@ -47,22 +47,22 @@ class CogitateMemory(Memory):  # type: ignore[misc]
         self._observed: dict[str, object] = {}
 
     def join(self, minds: Minds) -> None:
-        """Read from these minds from now on."""
+        """Read memories from these minds from now on."""
         self._minds = minds
 
     def take(self) -> list[Fields]:
-        """Return what was added since the last call, as fields of observations."""
+        """Return the memories added since the last call, as fields of observations."""
         taken = list(self._fresh)
         self._fresh.clear()
         return taken
 
-    # -- what mesa-llm calls -------------------------------------------------------------------------
+    # -- called by mesa-llm --------------------------------------------------------------------------
 
     def add_to_memory(self, type: str, content: dict[str, Any]) -> None:
-        """Remember an "observation", "message", "action", "plan" or anything else that mesa-llm adds.
+        """Remember an "observation", "message", "action", "plan" or any other type that mesa-llm adds.
 
         Raises:
-            TypeError: for a content that is no dictionary.
+            TypeError: when the content is not a dictionary.
         """
         super().add_to_memory(type, content)
         if type == "observation":
@@ -78,7 +78,7 @@ class CogitateMemory(Memory):  # type: ignore[misc]
         self._fresh.append(fields)
 
     def process_step(self, pre_step: bool = False) -> None:
-        """Begin or end a step of the agent. What it brought is remembered already."""
+        """Begin or end a step of the agent. Its memories have been added already."""
         if not pre_step:
             if self.display and self.step_content:
                 lines = "\n  ".join([f"{type(self.agent).__name__} {self.agent.unique_id}:", *self._lines()])
@@ -86,33 +86,33 @@ class CogitateMemory(Memory):  # type: ignore[misc]
             self.step_content = {}
 
     def get_prompt_ready(self) -> str:
-        """Return what the agent remembers, as lines of a prompt, and what has just happened."""
+        """Return the agent's memories and what has just happened, as lines for a prompt."""
         return f"Memories:\n{self.format_long_term()}\n\nJust now:\n{self.format_short_term()}"
 
     def get_communication_history(self) -> str:
-        """Return the latest messages, the newest last."""
+        """Return the latest messages, newest last."""
         view = self._view()
         known = (entry.text for entry in (view.by_type("message", TALK) if view is not None else ()))
         fresh = (str(fields["text"]) for fields in self._fresh if fields.get("type") == "message")
         return "\n".join([*chain(known, fresh)][-TALK:])
 
     def format_long_term(self) -> str:
-        """Return the summary, the present plan, reflections and the latest memories, within the room for them."""
+        """Return the summary, the current plan, reflections and the latest memories, within the limit of tokens."""
         view = self._view()
         return "" if view is None else view.context(tokens=self._tokens)
 
     def format_short_term(self) -> str:
-        """Return what was added since the last tick."""
+        """Return the memories added since the last tick."""
         return "\n".join(self._lines()) or "nothing"
 
-    # -- its parts -----------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     def _view(self) -> MemoryView | None:
         if self._minds is None:
             return None
         try:
             return self._minds[self.agent].view
-        except InputError:  # one that `who` refused, or that has left
+        except InputError:  # `who` returned None for it, or it has left
             return None
 
     def _lines(self) -> list[str]:
@@ -126,13 +126,13 @@ def _message(content: Mapping[str, Any]) -> str:
 
 
 def _others(content: Mapping[str, Any], own: int) -> list[str]:
-    """Return the owners that a message involves beside the one who remembers it."""
+    """Return the other owners that a message involves."""
     named = [content.get("sender"), *(content.get("recipients") or ())]
     return [f"agent:{number}" for number in dict.fromkeys(named) if isinstance(number, int) and number != own]
 
 
 def _told(type: str, content: Mapping[str, Any]) -> str:
-    """Return what was added in words: each value that is not empty, after the name that mesa-llm gives it."""
+    """Return a content as text: each non-empty value after mesa-llm's name for it."""
     parts = [f"{name.replace('_', ' ')}: {_words(value)}" for name, value in content.items() if value]
     return f"{type.replace('_', ' ').capitalize()}: {'; '.join(parts)}" if parts else ""
 

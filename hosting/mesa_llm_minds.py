@@ -1,4 +1,4 @@
-"""Minds for the agents of mesa-llm: memories that Cogitate keeps, and a reasoning that outlives its endpoint."""
+"""Minds for mesa-llm agents: memories kept by Cogitate, and reasoning that survives a failed endpoint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.intake.observations import Observation
 
 log = structlog.get_logger("cogitate.mesa_llm")
-_unanswered: WeakSet[Any] = WeakSet()  # models of Mesa whose agents' newest call failed
+_unanswered: WeakSet[Any] = WeakSet()  # Mesa models whose agents' newest call failed
 
 
 def think(
@@ -40,27 +40,27 @@ def think(
     tokens: int = TOKENS,
     **more: Unpack[RunArguments],
 ) -> Minds:
-    """Let the agents of a model of mesa-llm remember, reflect and plan in the background, under a budget.
+    """Let the agents of a mesa-llm model remember, reflect and plan in the background, under a budget.
 
-    Every agent for which `who` returns a profile gets a `CogitateMemory`, also one that joins later, and its reasoning
-    is wrapped in `unless_down`. The model itself stays as it is.
+    Every agent for which `who` returns a profile, even one that joins later, gets a `CogitateMemory`, and its reasoning
+    is wrapped in `unless_down`. The model itself is unchanged.
 
     Args:
-        model: a model with agents of mesa-llm, that has not been stepped yet.
+        model: a model with mesa-llm agents that has not been stepped yet.
         run: the run's name.
-        who: returns the profile of an agent that is new, or None: it keeps the memory that it has.
-        sees: returns what an agent perceives beside what it adds to its memory, as in `cogitate.mesa.think`.
-        brief: returns what a job is told of an agent.
+        who: returns the profile of a new agent, or None to keep the agent's present memory.
+        sees: returns what an agent perceives beyond what it adds to its memory, as in `cogitate.mesa.think`.
+        brief: returns the facts about an agent that jobs receive.
         minutes_per_step: the game time of a step, 1 to 60 minutes.
         exist: as `cogitate.open` takes it.
         settings: everything else; the defaults work.
-        tokens: the room that memories take in an agent's prompt.
+        tokens: the most tokens of memories in an agent's prompt.
         more: as `TickLoop` takes them.
 
     Raises:
         ConfigurationError, CogitateError: as `cogitate.mesa.think`.
     """
-    given: list[CogitateMemory] = []  # before there are minds
+    given: list[CogitateMemory] = []  # before the minds exist
     minds: Minds | None = None
 
     def joined(agent: Any) -> Profile | None:
@@ -93,9 +93,9 @@ def think(
 
 
 def unless_down(reasoning: type[Reasoning]) -> type[Reasoning]:
-    """Return a reasoning of mesa-llm that asks once, and does nothing in a step whose model cannot be asked.
+    """Wrap a mesa-llm reasoning so that it calls its model once, and does nothing in a step in which the call fails.
 
-    mesa-llm itself repeats a call until it succeeds, so that with its endpoint down a model stands still for ever.
+    mesa-llm itself repeats a call until it succeeds, so a model hangs forever while its endpoint is down.
     """
 
     class UnlessDown(reasoning):  # type: ignore[misc]
@@ -104,8 +104,8 @@ def unless_down(reasoning: type[Reasoning]) -> type[Reasoning]:
             _ask_once(llm)
             try:
                 planned = super().plan(*args, **named)
-            except APIError as error:  # which all of litellm's errors are
-                if model not in _unanswered:  # once, not for each agent and step
+            except APIError as error:  # the base of all litellm errors
+                if model not in _unanswered:  # one warning, not one for each agent and step
                     log.warning("mesa_llm.no_answer", model=llm.llm_model, error=type(error).__name__)
                     _unanswered.add(model)
                 nothing = SimpleNamespace(content="", tool_calls=None)
@@ -122,7 +122,7 @@ def unless_down(reasoning: type[Reasoning]) -> type[Reasoning]:
 
 
 def _ask_once(llm: Any) -> None:
-    """Let a model of mesa-llm, whose calls are repeated without end, ask only once."""
+    """Limit the calls of a mesa-llm model, which repeats them without end, to one attempt."""
     if "generate" not in vars(llm):
         repeated: Callable[..., Any] = type(llm).generate
         llm.generate = partial(repeated.retry_with(stop=stop_after_attempt(1)), llm)  # type: ignore[attr-defined]

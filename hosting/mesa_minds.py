@@ -1,7 +1,7 @@
-"""Minds for the agents of a Mesa model: each step of the model is a tick, and the model itself is not touched.
+"""Minds for the agents of a Mesa model: each step of the model is a tick, and the model itself is unchanged.
 
-Nothing here draws from the model's random numbers, orders its agents or keeps one of them alive: its trajectory is
-that of the model alone, until the host changes something because of a thought.
+This code never draws from the model's random numbers, reorders its agents or keeps a removed agent alive: the model's
+trajectory stays the same until the host acts on a thought.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.tick.arguments import check_settings
 from cogitate.tasks.job import Cost
 
-OWNERS = "agent:"  # what the names of agents begin with
+OWNERS = "agent:"  # prefix of the agents' owner names
 Who = Callable[[Any], Profile | None]
 Seen = str | Observation | Mapping[str, object]
 Sees = Callable[[Any], Seen | Iterable[Seen] | None]
@@ -43,7 +43,7 @@ class Thought(NamedTuple):
     """A thought or decision of an agent, as of this step."""
 
     agent: Any
-    text: str  # the plan, reflection or summary in words; for a decision, what the agent does; else topic and data
+    text: str  # the text of the plan, reflection or summary; the action of a decision; else topic and data
     change: Change
 
 
@@ -54,10 +54,10 @@ class Mind:
         self.view = view
 
     def memories(self, limit: int = 10) -> list[str]:
-        """Return the texts of the newest memories, the newest last.
+        """Return the texts of the newest memories, newest last.
 
         Raises:
-            InputError: for a limit that is none.
+            InputError: for an invalid limit.
         """
         return [entry.text for entry in self.view.recent(limit)]
 
@@ -77,11 +77,11 @@ class Minds:
         self._who = who
         self._sees = sees
         self._brief = brief
-        self._agents: dict[str, weakref.ref[Any]] = {}  # by owner; an agent that is removed must not live on
-        self._unthinking: set[int] = set()  # ids of agents that never think
+        self._agents: dict[str, weakref.ref[Any]] = {}  # by owner; weak, so that a removed agent is freed
+        self._unthinking: set[int] = set()  # ids of agents without a mind
         self._applied: list[tuple[str, str, Change]] = []
         self._ended: list[JobEnd] = []
-        self._is_new = True  # no tick has been passed yet but for those handed over again
+        self._is_new = True  # no tick has passed yet, except those handed over again
         self._model = model
         owners = dict(self._arrived())
         self.loop = opened(owners=owners, brief=None if brief is None else self._brief_of)
@@ -92,7 +92,7 @@ class Minds:
 
     @property
     def applied(self) -> list[Thought]:
-        """Return what took effect with the last step, for agents that are still there."""
+        """Return the thoughts that took effect with the last step, of agents that the model still has."""
         alive = (
             (self._agents[owner](), text, change) for owner, text, change in self._applied if owner in self._agents
         )
@@ -113,7 +113,7 @@ class Minds:
         """Return the mind of an agent.
 
         Raises:
-            InputError: for an agent that does not think, or has left.
+            InputError: for an agent without a mind, or one that has left.
         """
         owner = owner_of(agent)
         if owner not in self._agents:
@@ -121,7 +121,7 @@ class Minds:
         return Mind(self.loop.memory(owner))
 
     def close(self, *, commit: bool = True) -> None:
-        """Let go of the model, which goes on without minds, and leave the run.
+        """Detach from the model, which continues without minds, and leave the run.
 
         Raises:
             Fenced, LedgerUnavailable: as `TickLoop.close`.
@@ -143,7 +143,7 @@ class Minds:
         return {} if agent is None or self._brief is None else self._brief(agent)
 
     def _stepped(self) -> None:
-        """Pass a tick, after the model's own step."""
+        """Pass a tick after the model's step."""
         self._applied, self._ended = [], []
         if self.loop.over:
             return
@@ -169,7 +169,7 @@ class Minds:
                 self._observe(self._sees)
 
     def _agree(self, present: set[str]) -> None:
-        """Let agents join that a resumed run lacks, and those leave that its model lacks."""
+        """Join the agents that a resumed run lacks, and remove those that the model lacks."""
         known = {owner for owner in self.loop.state.profiles if owner.startswith(OWNERS)}
         for owner in sorted(known - present):
             self.loop.leave(owner)
@@ -186,7 +186,7 @@ class Minds:
                 self.loop.observe(owner, {"text": one} if isinstance(one, str) else one)
 
     def _arrived(self) -> Iterable[tuple[str, Profile]]:
-        """Note the agents that are new, in the order of their ids; yield those that think."""
+        """Record the new agents in the order of their ids; yield those that get a mind."""
         new = {
             agent.unique_id: agent
             for agent in self._model.agents
@@ -213,25 +213,25 @@ def think(
     settings: Settings | None = None,
     **more: Unpack[RunArguments],
 ) -> Minds:
-    """Let the agents of a Mesa model think beside it: one step is one tick, passed after the model's own step.
+    """Let the agents of a Mesa model think: each step is one tick, which passes after the model's step.
 
-    Agents that the model adds or removes join and leave. A run is resumed with a model that is built as at its start:
-    the steps of before are repeated with the thoughts that the journal holds, without a call.
+    Agents that the model adds or removes join and leave. To resume a run, build the model as at its start: it repeats
+    the earlier steps with the thoughts from the journal, without calls.
 
     Args:
-        model: a Mesa model, unmodified, that has not been stepped yet.
+        model: an unmodified Mesa model that has not been stepped yet.
         run: the run's name.
-        who: returns the profile of an agent that is new, or None: it never thinks.
-        sees: returns what an agent perceives in a step: a text, an `Observation` or its fields (without a minute: that
-            of the step), several of them, or None.
-        brief: returns what a job is told of an agent, such as {"location": …}.
+        who: returns the profile of a new agent, or None for an agent without a mind.
+        sees: returns what an agent perceives in a step: a text, an `Observation` or its fields (`minute` defaults to
+            the step's), several of these, or None.
+        brief: returns the facts about an agent that jobs receive, such as {"location": …}.
         minutes_per_step: the game time of a step, 1 to 60 minutes.
         exist: as `cogitate.open` takes it.
         settings: everything else; the defaults work.
         more: as `TickLoop` takes them.
 
     Raises:
-        ConfigurationError: for an argument or a setting that cannot be used, or what is no model of Mesa.
+        ConfigurationError: for an invalid argument or setting, or an object that is not a Mesa model.
         CogitateError: as `TickLoop` raises them.
     """
     if not (hasattr(model, "agents") and hasattr(model, "_user_step")):
@@ -244,12 +244,12 @@ def think(
 
 
 def owner_of(agent: Any) -> str:
-    """Return the name of an agent as an owner of memories."""
+    """Return the owner name of an agent."""
     return f"{OWNERS}{agent.unique_id}"
 
 
 def _text_of(change: Change, names: Mapping[str, str]) -> str:
-    """Return a thought in words: a `Tell` of a kind of the host's own with its topic and data; "" for no thought."""
+    """Return a thought as text, for a `Tell` of a host's kind its topic and data; "" if the effect is no thought."""
     if change.entry is not None:
         return change.entry.text
     if not isinstance(change.effect, Tell):
@@ -266,10 +266,10 @@ def _text_of(change: Change, names: Mapping[str, str]) -> str:
 
 
 def _after_each_step(model: Any, work: Callable[[], None]) -> Callable[[], None]:
-    """Do something after each step of a model, however it is stepped; return what ends that.
+    """Call a function after each step of a model, however it is stepped; return a function that stops this.
 
-    From Mesa 3.5 on a recurring event comes after the step, at the same time with a lower priority. Before, the model's
-    own step is wrapped where Mesa calls it: a simulator compares `model.step` with what it has scheduled.
+    From Mesa 3.5 on, a recurring event with a lower priority follows the step. In earlier versions, the wrapper goes
+    where Mesa calls the step, since a simulator compares `model.step` with the callable that it has scheduled.
     """
     if hasattr(model, "schedule_recurring"):
         from mesa.time import Priority, Schedule

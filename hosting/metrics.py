@@ -1,6 +1,6 @@
-"""Prometheus metrics of a host: ends of jobs, its own time per tick, budgets, queues and endpoints.
+"""Prometheus metrics of a host: ends of jobs, the host's time per tick, budgets, queues and endpoints.
 
-Counters and times count this process; each scrape reads the gauges from Redis. docs/reference/output.md lists all
+Counters and times cover this process; each scrape reads the gauges from Redis. docs/reference/output.md lists all
 names. `cogitate.workers.jobs.metrics` has the metrics of workers.
 """
 
@@ -32,17 +32,17 @@ from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.workers.jobs.failure_classes import UNMET, failure_class
 from cogitate.workers.jobs.metrics import serve, server_gauges
 
-MOST_TICKS = 20_000  # ticks whose times a host remembers
+MOST_TICKS = 20_000  # recent ticks whose times a host keeps
 STATES = ("waiting", "running", "staged", "dead", "held")
 
 log = structlog.get_logger()
 
 
 class HostMetrics:
-    """The metrics of one host and its run in a registry of their own."""
+    """The metrics of one host and its run, in a separate registry."""
 
     def __init__(self, client: Redis, run: str, unexported: Callable[[], bool] = lambda: False) -> None:
-        """Count from now on; `unexported` returns whether lines of the journal could not be exported."""
+        """Start at zero; `unexported` returns whether lines of the journal could not be exported."""
         self.registry = CollectorRegistry(auto_describe=False)
         ProcessCollector(registry=self.registry)
         ended = ["run", "kind", "end", "source", "reason", "failure"]
@@ -81,7 +81,7 @@ class HostMetrics:
     def committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
         """Count a committed tick."""
         for ended, note in zip(outcome.core.ended, outcome.notes.ended, strict=True):
-            # A stale job's failure says which entry or plan item was not as expected: a text of its own for each.
+            # A stale job's failure names its entry or plan item, and would make a series for each.
             failure = UNMET if ended.end == "stale" else failure_class(note.failure)
             self._ended.labels(self._run, ended.key.kind, ended.end, note.source, ended.reason, failure).inc()
         for decided in outcome.core.decided:
@@ -102,7 +102,7 @@ class HostMetrics:
 
 
 def _limit(refused: str) -> LimitName | None:
-    """Return the limit of a refusing cell such as "day:3 owner:agent:ada calls"; None where no limit refused."""
+    """Return the limit in a refusal such as "day:3 owner:agent:ada calls"; None if no limit refused."""
     window, space, rest = refused.partition(" ")
     if not space:
         return None
@@ -112,14 +112,14 @@ def _limit(refused: str) -> LimitName | None:
 
 
 def _refuses_writes(client: Redis) -> Metric:
-    """Return whether the server refuses writes: it still answers readers then."""
+    """Return whether the server refuses writes while it answers reads."""
     told = GaugeMetricFamily("cogitate_redis_refuses_writes", "1 where Redis answers, and refuses writes.")
     told.add_metric([], int(bool(refused_writes(client))))
     return told
 
 
 class _Ledger(Collector):
-    """A collector that reads the server, the run and the endpoints from Redis at each scrape."""
+    """A collector that reads the state of server, run and endpoints from Redis at each scrape."""
 
     def __init__(self, client: Redis, run: str, seconds_since: Callable[[int], float]) -> None:
         self._client = impatient(client, PATIENCE)
@@ -127,7 +127,7 @@ class _Ledger(Collector):
         self._seconds_since = seconds_since
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the gauges; without Redis only `cogitate_ledger_up`. The first call without an answer is the last."""
+        """Yield the gauges; without Redis only `cogitate_ledger_up`. Stop at the first call that fails."""
         up = GaugeMetricFamily("cogitate_ledger_up", "Whether Redis answered this scrape.", labels=["run"])
         server, run = list[Metric](), list[Metric]()
         try:
@@ -147,7 +147,7 @@ class _Ledger(Collector):
 
 
 def _budget(vitals: BudgetVitals) -> Iterator[Metric]:
-    """Yield the gauges of the present windows of a day and of the run, for all jobs and for each kind."""
+    """Yield the gauges of the current windows of day and run, for all jobs and for each kind."""
     labels = ["run", "period", "scope", "unit"]
     families = {
         name: GaugeMetricFamily(f"cogitate_budget_{name}", meaning, labels=labels)
@@ -205,7 +205,7 @@ def serve_metrics(
 
 
 def _endpoints(client: Redis) -> Iterator[Metric]:
-    """Yield the gauges of endpoints, for all runs together, since they share endpoints."""
+    """Yield the gauges of endpoints for all runs together, since runs share endpoints."""
     here = ["endpoint"]
     breaker = GaugeMetricFamily("cogitate_endpoint_breaker_open", "1 unless the breaker is closed.", labels=here)
     held = GaugeMetricFamily(

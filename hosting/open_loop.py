@@ -1,4 +1,4 @@
-"""`cogitate.open`: a tick loop from the few things that most hosts say."""
+"""`cogitate.open`: a tick loop from the few arguments that most hosts need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SLOWEST = 86_400.0  # seconds of a tick
 
 
 class RunArguments(TypedDict, total=False):
-    """The further arguments of `TickLoop` that every adapter hands on."""
+    """The further arguments of `TickLoop` that every adapter passes on."""
 
     locations: Sequence[Location]
     tier_of: TierRule | None
@@ -33,12 +33,12 @@ class RunArguments(TypedDict, total=False):
 
 
 class MoreArguments(RunArguments, total=False):
-    """The further arguments of `TickLoop`, which `open` hands on."""
+    """The further arguments of `TickLoop` that `open` passes on."""
 
     brief: Brief | None
 
 
-def open(  # as `tarfile.open`: hosts write `cogitate.open`
+def open(  # shadows the builtin like `tarfile.open`: hosts write `cogitate.open`
     run: str,
     owners: Mapping[str, Profile],
     *,
@@ -49,20 +49,20 @@ def open(  # as `tarfile.open`: hosts write `cogitate.open`
 ) -> TickLoop:
     """Open a run, and return its loop.
 
-    It blocks while server and workers start: in an event loop `await asyncio.to_thread(cogitate.open, …)`.
+    It blocks while server and workers start; in an event loop, use `await asyncio.to_thread(cogitate.open, …)`.
 
     Args:
         run: the run's name.
-        owners: who is there at the start, by owner name. Ignored when a run is resumed.
+        owners: the profiles of the owners at the start, by owner name. Ignored when a run is resumed.
         exist: "create" a run, which must not exist; "resume" it where it exists, or create it; or "replace" it, which
             deletes it with all its memories.
         seconds_per_tick: real seconds of a tick. The loop hands out no tick before its time and waits for no result:
-            jobs are due when their answer will be there. None: as the settings say, by default as fast as it can.
+            jobs are due when their answers are expected. None: as the settings say, by default as fast as possible.
         settings: everything else; the defaults work.
         more: as `TickLoop` takes them.
 
     Raises:
-        ConfigurationError: for an argument or a setting that cannot be used.
+        ConfigurationError: for an invalid argument or setting.
         CogitateError: as `TickLoop` raises them.
     """
     chosen = check_settings(settings)

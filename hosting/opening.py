@@ -1,4 +1,4 @@
-"""Opening a run: creates it, resumes one that exists, or replaces that."""
+"""Opens a run: creates it, resumes an existing one, or replaces that."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Opened(NamedTuple):
     """A run that this host holds."""
 
     ledger: HostLedger
-    resumed: bool  # it was there
+    resumed: bool  # it existed already
 
 
 class RunOpening:
-    """A block in which the host of a run is set up; an error in it releases the run."""
+    """A block that sets up the host of a run; an error in it releases the run."""
 
     def __init__(self, ledger: HostLedger) -> None:
         self._ledger = ledger
@@ -55,32 +55,32 @@ class RunOpening:
 
 
 def open_commits(settings: Settings, resources: ExitStack) -> SendCommit:
-    """Return how a host has its ticks committed: one with a pace goes on meanwhile. `resources` ends what it starts."""
+    """Return the way a host commits ticks: in the background if it has a pace. `resources` stops what this starts."""
     if settings.tick_rate is None:
-        return Carried  # there is nothing to do before the next boundary, which needs the reply
+        return Carried  # without a pace, the next boundary needs the reply at once
     thread = CommitThread()
     resources.callback(thread.close)
     return thread
 
 
 def check_opening(*, exist: Exist, world: World, take_over: bool, resume: object = None) -> None:
-    """Check that the arguments about an existing run agree with each other.
+    """Check that the arguments about an existing run are consistent.
 
     Raises:
-        ConfigurationError, InputError: saying what to give instead.
+        ConfigurationError, InputError: with the remedy.
     """
     check_flag("take_over", take_over)
     if resume is not None:
-        raise ConfigurationError(f'resume={quoted(resume)} is no argument: give exist="create" or exist="resume"')
+        raise ConfigurationError(f'resume={quoted(resume)} was removed: give exist="create" or exist="resume"')
     if exist not in get_args(Exist):
         raise ConfigurationError(f'exist={quoted(exist)} is invalid: give "create", "resume" or "replace"')
     if world not in get_args(World):
         raise ConfigurationError(f'world={quoted(world)} is invalid: give "repeat" or "present"')
     if world == "present" and exist != "resume":
-        raise ConfigurationError('world="present" is about a resumed run: give exist="resume" with it')
+        raise ConfigurationError('world="present" applies to a resumed run only: add exist="resume"')
     if take_over and exist == "create":
         raise ConfigurationError(
-            'take_over=True is about an existing run: give exist="resume" or exist="replace" with it'
+            'take_over=True applies to an existing run only: add exist="resume" or exist="replace"'
         )
 
 
@@ -88,11 +88,11 @@ def check_not_cancelled(store: RunStore, run: str) -> None:
     """Check that a run may be resumed.
 
     Raises:
-        LedgerError: when an operator has cancelled it.
+        LedgerError: when an operator has cancelled the run.
     """
     if store.field("state", "status") == b"cancelled":
         raise LedgerError(
-            f"run {run!r} is cancelled: nothing resumes it; read it with `cogitate status {run}`, remove it with "
+            f"run {run!r} is cancelled and cannot be resumed: read it with `cogitate status {run}`, remove it with "
             f"`cogitate delete {run}`, or begin another"
         )
 
@@ -109,15 +109,15 @@ def open_run(
     """Take a run.
 
     Args:
-        settings: those that a new run keeps.
-        take_over: also from a host that is at work on it; that host is fenced.
+        settings: the settings that a new run keeps.
+        take_over: take the run from an active host too, which is then fenced.
         describe: strings that a new run keeps for its host.
 
     Raises:
         RunExists, NewerSchema, OlderSchema: from the ledger.
-        RunHeld: when a host is at work on the run and `take_over` is not given.
-        LedgerError: when the run is cancelled and would be resumed.
-        ConfigurationError: when a limit in money cannot bind the models of a new run.
+        RunHeld: when another host is active on the run and `take_over` is not set.
+        LedgerError: when the run to resume is cancelled.
+        ConfigurationError: when a new run has a limit in money and a model without a price.
     """
     if exist != "create" and run_exists(client, run):
         if not take_over:
@@ -135,40 +135,40 @@ def open_run(
 
 
 def resumed_settings(ledger: HostLedger, given: Settings) -> tuple[Settings, list[str]]:
-    """Return the settings that a resumed run goes on with, and those given ones that it does not use, by name.
+    """Return the settings of a resumed run, and the names of given settings that it does not use.
 
     Raises:
         RunRolledBack: when the server has lost the run since this host took it.
-        ConfigurationError: when a limit in money cannot bind the run's models.
+        ConfigurationError: when the run has a limit in money and a model without a price.
     """
     kept = ledger.store.field("state", "settings")
     if kept is None:
-        raise RunRolledBack(f"run {ledger.run!r}: the ledger has forgotten it since this host took it; start it anew")
+        raise RunRolledBack(f"run {ledger.run!r}: the ledger has lost it since this host took it; start it again")
     resumed = kept_settings(kept, given)
     check_prices(resumed)
     return resumed, unused_settings(kept, given)
 
 
 def prior_now(client: Redis, settings: Settings) -> LatencyPrior:
-    """Return the latencies that a run assumes until it has seen answers: those of its settings and endpoints."""
+    """Return the latencies that a run assumes before its first answers, from its settings and endpoints."""
     return prior_of(settings, {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None})
 
 
 def description_of(client: Redis, run: str) -> dict[str, str]:
-    """Return the description that the host gave when it created a run.
+    """Return the description that a host gave when it created the run.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: when the run does not exist.
     """
     kept = RunStore.open(client, run).field("state", "describe")
     return dict(json.loads(kept or "{}"))
 
 
 def check_model(settings: Settings) -> None:
-    """Check that keys and endpoints of the run's models are usable, before anything is started.
+    """Check keys and endpoints of the run's models before anything is started.
 
     Raises:
-        ConfigurationError: saying what is missing.
+        ConfigurationError: naming what is missing.
     """
     if settings.llm != "openai":
         return
@@ -177,12 +177,12 @@ def check_model(settings: Settings) -> None:
     endpoints = settings.endpoint_table()
     for name in sorted({model.endpoint for model in settings.asked_models()}):
         if name not in endpoints:
-            raise ConfigurationError(f"the run asks models at the endpoint {name!r}, which is not configured any more")
+            raise ConfigurationError(f"the run asks models at the endpoint {name!r} , which is no longer configured")
         address_of(endpoints[name])
 
 
 def exported_journal(settings: Settings, ledger: HostLedger) -> ExportedJournal | None:
-    """Return where lines that are removed from the journal go; None: nowhere."""
+    """Return the file that receives lines removed from the journal; None: none."""
     if not settings.journal_export:
         return None
     return ExportedJournal(journal_folder(settings.data_dir, ledger.run, ledger.incarnation))

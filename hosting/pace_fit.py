@@ -1,4 +1,4 @@
-"""Checks by kind whether a model is fast enough for the tick rate and due ticks, before a run begins or later."""
+"""Checks for each kind whether its model is fast enough for the tick rate and due ticks, before or during a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cogitate.tasks.registry import kinds
 
 Verdict = Literal["fits", "too slow", "late", "not known"]
 UNFIT: tuple[Verdict, ...] = ("too slow", "late")
-PLAN = "plan"  # the kind that all agents request at about the same time
+PLAN = "plan"  # a kind that all agents request at about the same time
 ADVICE = (
     "take a faster model, fewer ticks a second or more workers; these kinds go by their heuristic until it is faster"
 )
@@ -31,14 +31,14 @@ log = structlog.get_logger()
 
 
 class KindFit(msgspec.Struct, frozen=True, kw_only=True):
-    """The fit of one kind: whether its results are ready when due."""
+    """Whether the results of one kind are ready when due."""
 
     kind: str
     model: str
     verdict: Verdict
-    ticks: int | None  # upper bound of nearly every answer; None: the model is unknown
+    ticks: int | None  # upper bound for nearly all answers; None: the model is unknown
     seconds: float | None
-    least: int  # ticks from request to due tick; equal to `most` where they are fixed
+    least: int  # ticks from request to due tick; equal to `most` where due ticks are fixed
     most: int
 
     def line(self) -> str:
@@ -105,7 +105,7 @@ def usual_seconds(client: Redis) -> dict[str, float]:
 
 
 def fit_lines(found: Sequence[KindFit], tick_rate: float) -> list[str]:
-    """Return a heading and a line for each kind; nothing without a kind."""
+    """Return a heading and a line for each kind; no lines without kinds."""
     return (
         [f"At {tick_rate:g} ticks a second nearly every answer is there within:", *(f"  {one.line()}" for one in found)]
         if found
@@ -114,12 +114,12 @@ def fit_lines(found: Sequence[KindFit], tick_rate: float) -> list[str]:
 
 
 def is_paced(settings: Settings) -> bool:
-    """Return whether a run with these settings calls models on a real clock and does not wait for them."""
+    """Return whether a run with these settings calls models at a real pace without waiting for them."""
     return settings.llm == "openai" and settings.tick_rate is not None and settings.wait_seconds() == 0
 
 
 def paced_lines(settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> list[str]:
-    """Return the lines that a paced run prints at its start; none for another run.
+    """Return the lines that a paced run prints at its start; no lines for another run.
 
     Args:
         known: the latencies that the run has learned.
@@ -129,7 +129,7 @@ def paced_lines(settings: Settings, known: Latencies, agents: int, usual: Mappin
 
 
 def tell_unfit_kinds(run: str, tick: int, settings: Settings, known: Latencies, agents: int, client: Redis) -> None:
-    """Log a warning for each kind whose results are late in a paced run; other runs have none."""
+    """Log a warning for each kind whose results are late in a paced run."""
     if not is_paced(settings):
         return
     for one in _fit_of_run(settings, known, agents, usual_seconds(client)):

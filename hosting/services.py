@@ -1,4 +1,4 @@
-"""The processes that a host starts outside inline mode: server and workers; and its connections to them."""
+"""The server and workers that a host starts outside inline mode, and its connections to them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ from cogitate.workers.publish import Publisher
 
 
 class Processes(NamedTuple):
-    """The parts of them that a host uses."""
+    """The running processes, as far as a host uses them."""
 
-    client: (
-        Redis  # of the state; retries nothing, since `cogitate.scheduler.ledger.outage` decides what a host does then
-    )
+    client: Redis  # for the state; never retries, since `cogitate.scheduler.ledger.outage` handles outages
     publish: Publish
     settings: Settings  # with the server's URL filled in
-    pool: WorkerPool | None  # None: the host has no workers of its own
+    pool: WorkerPool | None  # None: the host starts no workers
 
 
 def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     """Start the embedded server unless a URL is set, then the worker processes; `resources` stops them.
 
     Raises:
-        ConfigurationError: when no server can be started or reached, or it would evict a run.
+        ConfigurationError: when no server can be started or reached, or the server might evict a run's keys.
     """
     if settings.redis_url is None:
         server = resources.enter_context(EmbeddedServer(settings.data_dir))

@@ -1,4 +1,4 @@
-"""Sentences on why no model answered: the behaviour of an endpoint, or the reason why workers did not call it."""
+"""Sentences that explain why no model answered: the endpoint's behaviour, or why workers did not call it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK
 from cogitate.workers.llm.replies.failures import STATUS
 
-#: The behaviour of an endpoint by class of failure; the sentence begins with the endpoint.
+#: Behaviour of an endpoint by class of failure; the endpoint precedes it in the sentence.
 _ENDPOINT = {
     "connection": "could not be reached",
     "timeout": "did not answer in time",
@@ -43,15 +43,15 @@ _NO_USE = "gave no usable answer"
 
 
 class _Cause(NamedTuple):
-    """The common cause of jobs without an answer."""
+    """A cause that left jobs without an answer."""
 
     endpoint: str
-    model: str  # only where the model itself is the cause
+    model: str  # only if the model itself is the cause
     why: str  # class of the failure; "": an unusable answer
 
 
 def format_failure(failure: str) -> str:
-    """Return the meaning of a class of failure as the end of a sentence."""
+    """Return the predicate of a sentence about a class of failure."""
     if failure in _NOT_CALLED:
         said = _NOT_CALLED[failure]
         return said[0].lower() + said[1:] if said.startswith("The ") else said
@@ -61,10 +61,10 @@ def format_failure(failure: str) -> str:
 
 
 def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each cause: its first and last tick, and the jobs that went by heuristic.
+    """Yield a sentence for each cause, with its first and last tick and the jobs that used their heuristic.
 
     Args:
-        servers: the addresses of the endpoints that are known here.
+        servers: the addresses of the endpoints, where known.
     """
     causes: dict[_Cause, list[ShortfallLine]] = {}
     for one in shortfalls:

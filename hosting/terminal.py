@@ -1,7 +1,7 @@
-"""A console whose output no text of a run can use to control the terminal.
+"""A console that keeps texts of a run from controlling the terminal.
 
-Memories, profiles and answers of models come from others. They may contain escape sequences that clear a screen or set
-its title, characters that reverse the direction of text, and markup of the library that draws tables.
+Memories, profiles and answers of models are untrusted. They may contain escape sequences that clear the screen or set
+its title, characters that reverse the direction of text, and Rich markup.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Terminal(Console):
         super().__init__(stderr=stderr, markup=False, emoji=False)
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """Return a string as `Text`, escaped before a table measures its width."""
+        """Convert a string to `Text`, escaped before a table measures its width."""
         return super().render_str(visible(text), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield escaped segments, also of a `Text` that a caller built from a string."""
+        """Yield escaped segments, including those of a `Text` that a caller built from a string."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible(segment.text))

@@ -14,17 +14,17 @@ def one_by_one(loop: RunLoop, begin: Callable[[], object]) -> Callable[[], Tick 
 
     def advance() -> Tick | None:
         nonlocal ticks
-        begun = iter(loop)  # it says if the loop has ended
+        begun = iter(loop)  # raises if the loop has ended
         if ticks is None:
             begin()
-            ticks = begun  # kept, so that the loop knows who has its tick
+            ticks = begun  # kept, so that the loop knows the holder of its tick
         return next(ticks, None)
 
     return advance
 
 
 class TickBlock:
-    """The block of one tick: what it did is committed when it ends, and after an error the tick never happened.
+    """The block of one tick. Its end commits the tick; an error discards it.
 
     Args:
         advance: returns the next tick; None after the last.
@@ -41,7 +41,7 @@ class TickBlock:
             raise UsageError(f"run {run!r}: tick {self._loop.calls.present} is open; end its block before the next one")
         tick = self._advance()
         if tick is None:
-            raise UsageError(f"run {run!r} is over at tick {self._loop.tick}: ask `loop.over` before each tick")
+            raise UsageError(f"run {run!r} is over at tick {self._loop.tick}: check `loop.over` before each tick")
         self._inside = True
         return tick
 

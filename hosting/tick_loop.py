@@ -62,45 +62,46 @@ from cogitate.tasks.registry import kind_names, kinds
 if TYPE_CHECKING:
     from cogitate.hosting.services import Processes
 
-PATIENT = 15.0  # seconds that a boundary waits for results, from which on it may wait for workers to start as well
+PATIENT = 15.0  # if boundaries wait at least this many seconds for results, they may wait for workers to start too
 
 
 class TickLoop(BodyCalls):
     """One run, ready to be iterated.
 
-    Without a Redis URL in the settings an embedded Valkey is started in the data folder, and worker processes beside
-    it; closing the loop stops what it started.
+    Without a Redis URL in the settings, the loop starts an embedded Valkey in the data folder, and worker processes;
+    closing the loop stops what it started.
 
     Args:
         run: the run's name, 1 to 64 letters, digits, '.', '_' or '-'.
-        owners: who is there at the start, by owner name ("agent:isabella"). Ignored when a run is resumed.
+        owners: the profiles of the owners at the start, by owner name ("agent:isabella"). Ignored when a run is
+            resumed.
         settings: everything else; the defaults work.
         locations: the places that plans may name.
-        brief: returns what a job is told of its owner: {"location": …, "status": {…}}.
-        tier_of: returns the tier, "routine" or "strong", of a request, given its owner as it is now; by default plans,
-            urgent requests and reflections on decisive memories get the strong one.
-        event_types: rules for the host's own types of events, beside the built-in ones.
-        ticks: how many ticks the run has; None: until the body breaks.
-        start_minute: game time of tick 0, total minutes.
-        exist: "create" a run, which must not exist; "resume" it where it exists, with the settings that it keeps, or
+        brief: returns the facts about an owner that its jobs receive: {"location": …, "status": {…}}.
+        tier_of: returns the tier of a request, "routine" or "strong", given its owner's present state; by default
+            plans, urgent requests and reflections on decisive memories get the strong one.
+        event_types: rules for the host's types of events, in addition to the built-in ones.
+        ticks: the number of ticks of the run; None: until the body breaks.
+        start_minute: game time of tick 0, in total minutes.
+        exist: "create" a run, which must not exist; "resume" it if it exists, with the settings that it keeps, or
             create it; or "replace" it, which deletes it with all its memories.
-        world: how the world of a resumed run goes on. "repeat": it does the ticks since its last checkpoint once more,
-            as it did them before. "present": it goes on as it is, with the tick after the last committed one.
-        take_over: take the run also from a host that is at work on it; that host is fenced and stops.
-        describe: strings to keep with a new run, such as the host's own arguments; `description_of` reads them.
-        inline: no server and no processes: jobs run at once in this one, on a Redis in memory.
-        client: inline only: a Redis to use instead of one in memory.
-        log_warnings: log kinds that do not fit the pace at the start, and endpoints that fail while the run lives.
+        world: how the world of a resumed run continues. "repeat": it repeats the ticks since its last checkpoint.
+            "present": it keeps its present state and continues with the tick after the last committed one.
+        take_over: take the run from an active host too; that host is fenced and stops.
+        describe: strings to keep with a new run, such as the host's arguments; `description_of` reads them.
+        inline: use no server and no processes: jobs run at once in this process, on a Redis in memory.
+        client: inline only: a Redis client to use instead of one in memory.
+        log_warnings: log kinds that are too slow for the pace at the start, and endpoints that fail during the run.
         resume: removed: give `exist="resume"`.
 
     Raises:
-        ConfigurationError: when a setting cannot be used or the embedded server cannot be started.
+        ConfigurationError: when a setting is invalid or the embedded server cannot be started.
         TemplateError: when a template is missing or broken.
         RunExists, NewerSchema, OlderSchema: from the ledger.
-        RunUnreadable, RunAltered: when somebody has damaged or changed the run that is to be resumed.
-        Fenced, RunRolledBack, LedgerUnavailable: from the ledger, also while the loop lives.
+        RunUnreadable, RunAltered: when the run to resume was damaged or changed.
+        Fenced, RunRolledBack, LedgerUnavailable: from the ledger, also during the loop.
         UnknownKind: when the run has jobs of a kind that is not registered.
-        RunHeld: when a host is at work on the run that is to be resumed or replaced, and `take_over` is not given.
+        RunHeld: when another host is active on the run to resume or replace, and `take_over` is not set.
     """
 
     def __init__(
@@ -150,13 +151,13 @@ class TickLoop(BodyCalls):
         load_kinds(settings)
         check_limits(settings, kinds())
         check_models(settings, kinds())
-        asks_here = inline or settings.workers > 0  # otherwise the key and the endpoint are other machines' matter
+        asks_here = inline or settings.workers > 0  # otherwise other machines need the key and the endpoint
         if asks_here:
             check_model(settings)
         self._resources = ExitStack()
         publish: Publish
         with self._resources:
-            if inline:  # here, as below: only what this way of running needs is loaded
+            if inline:  # imported here, as below, so that each mode loads only what it needs
                 from cogitate.hosting.inline import open_inline
 
                 client, publish, pool = *open_inline(given.client, settings, self._resources), None
@@ -242,16 +243,16 @@ class TickLoop(BodyCalls):
             self._resources = self._resources.pop_all()
 
     def _open_processes(self, settings: Settings) -> Processes:
-        """Return the server and the workers of this run; `_resources` stops what was started for it."""
+        """Start the server and the workers of this run, as far as needed; `_resources` stops them."""
         from cogitate.hosting.services import open_processes
 
         return open_processes(hand_on_kinds(settings) if settings.workers else settings, self._resources)
 
     def __iter__(self) -> Iterator[Tick]:
-        """Hand over the ticks. Whoever breaks off and iterates again goes on with the next one.
+        """Iterate over the ticks. After a `break`, a new `for` continues with the next tick.
 
         Raises:
-            LedgerError: when an error has ended this loop, or it is closed.
+            LedgerError: when an error has ended this loop, or the loop is closed.
         """
         ticks = iter(self._loop)
         if self._log_warnings:
@@ -264,17 +265,17 @@ class TickLoop(BodyCalls):
         return ticks
 
     def __aiter__(self) -> AsyncTicks:
-        """Hand over the ticks to asyncio: the same ticks, and while they are awaited other tasks go on.
+        """Iterate over the ticks in asyncio: the same ticks, while other tasks run between them.
 
-        `brief`, `tier_of` and `watchers` are called in a thread of the loop's own. Whoever is cancelled may iterate
-        again; at the end of `async with loop:` the run is left, to be resumed.
+        `brief`, `tier_of` and `watchers` run in a separate thread. A cancelled task may iterate again; the end of
+        `async with loop:` leaves the run, which can be resumed.
         """
         return self._async_ticks
 
     def next_tick(self) -> TickBlock:
         """Return the block of the next tick, for hosts that own their loop: `with loop.next_tick() as tick:`.
 
-        What the block did is committed at its end; after an error in it the tick never happened, and the run is left.
+        The end of the block commits the tick; an error in it discards the tick and leaves the run.
 
         Raises:
             UsageError: on entering it, when the run is over or another block is open.
@@ -282,16 +283,16 @@ class TickLoop(BodyCalls):
         """
         return self._block
 
-    # -- where the run stands ------------------------------------------------------------------------
+    # -- the run's state -----------------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
-        """The number of the last tick that is committed."""
+        """The number of the last committed tick."""
         return self._loop.tick
 
     @property
     def over(self) -> bool:
-        """Return whether no further tick comes: the last has, this host has left the run, or an operator ended it."""
+        """Whether no further tick comes: after the last, or when this host left the run or an operator ended it."""
         return self._loop.over
 
     @property
@@ -301,12 +302,12 @@ class TickLoop(BodyCalls):
 
     @property
     def restored(self) -> bytes | None:
-        """The world's last checkpoint; None: there is none."""
+        """The world's last checkpoint, or None."""
         return self._loop.restored
 
     @property
     def checkpoint_tick(self) -> int:
-        """The tick with which the world's last checkpoint was committed; 0: there is none."""
+        """The tick that committed the world's last checkpoint; 0: no checkpoint."""
         return self._loop.checkpoint_tick
 
     @property
@@ -316,22 +317,22 @@ class TickLoop(BodyCalls):
 
     @property
     def stopping(self) -> bool:
-        """Return whether the present tick is the last one of this host."""
+        """Whether the current tick is this host's last."""
         return self._loop.stopping
 
     @property
     def tick_seconds(self) -> Sequence[float]:
-        """The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded."""
+        """The host's seconds for each of the newest ticks, waiting and the world's turn excluded."""
         return self._loop.tick_seconds
 
     @property
     def behind(self) -> float:
-        """The ticks that the newest one was late for its pace; 0 where ticks have none."""
+        """The delay of the newest tick against the pace, in ticks; 0 without a pace."""
         return 0.0 if self._loop.pace is None else self._loop.pace.behind
 
     @property
     def watchers(self) -> list[Watcher]:
-        """Functions that are called after each commit."""
+        """Functions to call after each commit."""
         return self._loop.watchers
 
     @property
@@ -341,16 +342,16 @@ class TickLoop(BodyCalls):
 
     @property
     def state(self) -> RunState:
-        """The state of the run in memory, to be read only."""
+        """The state of the run in memory. Read-only."""
         return self._loop.state
 
     def change_pace(self, tick_rate: float) -> None:
-        """Let the next ticks of a paced run follow each other at another rate, in ticks a second.
+        """Change the rate of a paced run, in ticks a second, from the next tick on.
 
-        The run begins anew to learn its models' latencies, which it counts in ticks, as on a resume at another rate.
+        The run learns its models' latencies again, since it counts them in ticks, as on a resume at another rate.
 
         Raises:
-            InputError: when the run has no pace, or the rate is none.
+            InputError: when the run has no pace, or the rate is invalid.
         """
         if self._loop.pace is None:
             raise InputError(f"change_pace({quoted(tick_rate)}): the run has no pace: set `tick_rate`")
@@ -364,20 +365,20 @@ class TickLoop(BodyCalls):
     # -- leaving -------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
+        """Leave the run after the current tick; workers stop claiming its jobs, and the run can be resumed."""
         self._loop.stop()
 
     def close(self, *, commit: bool = True) -> None:
-        """Leave the run, and stop what this loop started. The run stays in the data folder, to be resumed or replayed.
+        """Leave the run, and stop what this loop started. The run stays in the data folder, to resume or replay.
 
-        A tick that is open is committed: the body that had it has ended. With `commit=False`, or where an error that
-        came up in the body is being handled, it is not; then it never happened, as after an error in the `with` block.
+        Commits an open tick, since its body has ended. With `commit=False`, or while an error from the body is being
+        handled, discards it instead, as after an error in the `with` block.
 
         Raises:
-            Fenced, LedgerUnavailable: when the open tick cannot be committed; its processes stop all the same.
+            Fenced, LedgerUnavailable: when the open tick cannot be committed; the processes stop all the same.
         """
         if self._loop.calls.forked:
-            self._resources.pop_all()  # they are the parent's: its server and its workers go on
+            self._resources.pop_all()  # server and workers belong to the parent and keep running
             return
         with self._resources:
             if self._async_ticks.end() and commit and not self._loop.body_failed:
@@ -398,7 +399,7 @@ class TickLoop(BodyCalls):
             self._async_ticks.end()
             self._loop.abandon()
         finally:
-            # An error does not wait for jobs in flight; what they spent and cannot report stays charged in full.
+            # After an error, do not wait for jobs in flight; those that cannot report stay charged in full.
             self._resources.__exit__(kind, error, trace)
 
     async def __aenter__(self) -> Self:
@@ -411,6 +412,6 @@ class TickLoop(BodyCalls):
 
     def __reduce__(self) -> NoReturn:
         raise UsageError(
-            f"the loop of run {self.state.run!r} cannot be pickled or copied, with connections and processes of its "
-            "own: use it where it was opened"
+            f"the loop of run {self.state.run!r} cannot be pickled or copied, since it owns connections and "
+            "processes: use it where it was opened"
         )

@@ -1,4 +1,4 @@
-"""The command line: each command of `cogitate` by its name.
+"""The command line of `cogitate`: finds a command by its name.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 a run or a verification failed, 2 the command
 or the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
@@ -19,12 +19,12 @@ from cogitate.ops.streams import leave_streams, prepare_streams
 
 
 class Command(NamedTuple):
-    """The place of a command's function. Its module is imported when a user names the command: most import much."""
+    """The location of a command's function. Its module is imported on first use, since most modules import much."""
 
     module: str
     function: str
-    example: str = "EXAMPLE"  # the constant with the examples that end its help
-    passes_on: bool = False  # hands options that it does not know to Celery
+    example: str = "EXAMPLE"  # the constant with the examples at the end of its help
+    passes_on: bool = False  # passes unknown options on to Celery
 
 
 GROUPS = {
@@ -128,7 +128,7 @@ def _root(
 
 
 def _check_moved(arguments: list[str]) -> None:
-    """Refuse an option that has become a command, whatever options stand beside it.
+    """Refuse an option that has become a command, whatever the other options.
 
     Raises:
         TyperException: naming the command.
@@ -138,17 +138,17 @@ def _check_moved(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Run the console script and end the process with its exit code. A user sees no traceback without -v."""
+    """Run the console script, and exit with its code. Tracebacks appear only with -v."""
     prepare_streams()
     try:
         _check_moved(sys.argv[1:])
         code = app(standalone_mode=False)
-        sys.stdout.flush()  # here an error can be told
-    except BrokenPipeError:  # the reader wanted no more, as in `… | head`
+        sys.stdout.flush()  # errors are reported from here on
+    except BrokenPipeError:  # the reader has closed the pipe, as in `… | head`
         code = 1
     except Exception as error:
         from cogitate.memory.errors import text_of
-        from cogitate.ops.error_messages import FAILED, error_message  # here: it imports every class of error
+        from cogitate.ops.error_messages import FAILED, error_message  # here: it imports every error class
 
         message = error_message(error)
         if message is None:
@@ -165,7 +165,7 @@ def main() -> None:
 
 def print_error(line: str) -> None:
     """Print one line on stderr."""
-    if line:  # empty where Typer printed the help
+    if line:  # empty if Typer printed the help
         from cogitate.memory.errors import printable
 
         print(f"cogitate: {printable(line)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the settings in force with them."""
+"""Options that several commands share, and the effective settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Verbose = Annotated[
 
 
 def read_settings(**flags: Any) -> Settings:
-    """Return the settings in force: flags go before `COGITATE_*`, these before cogitate.toml, and that before defaults.
+    """Return the effective settings: flags override `COGITATE_*`, these override cogitate.toml, and that the defaults.
 
     Raises:
         ConfigurationError: when a value is invalid, or a variable or the file cannot be read.
@@ -47,10 +47,10 @@ def read_settings(**flags: Any) -> Settings:
 
 
 def check_limited(settings: Settings) -> None:
-    """Check that a run which calls a model has a limit for all of its calls.
+    """Check that a run with a model has a limit on all of its calls.
 
     Raises:
-        ConfigurationError: when it has none; a note names the flags.
+        ConfigurationError: when it has no limit; a note names the flags.
     """
     try:
         check_spending(settings)
@@ -60,7 +60,7 @@ def check_limited(settings: Settings) -> None:
 
 
 def program_name() -> str:
-    """Return what the user types to start this program."""
+    """Return the command that starts this program."""
     called = Path(sys.argv[0])
     if called.name != "cogitate":
         return f"{Path(sys.executable).name} -m cogitate.ops"
@@ -72,5 +72,5 @@ def program_name() -> str:
 
 
 def data_dir_option(settings: Settings) -> str:
-    """Return the option for a data folder other than the default, to complete a command that a user is shown."""
+    """Return the option for a data folder other than the default, for commands that messages suggest."""
     return "" if settings.data_dir == Settings.model_fields["data_dir"].default else f" --data-dir {settings.data_dir}"

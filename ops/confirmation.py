@@ -1,4 +1,4 @@
-"""The confirmation before a command that cannot be undone."""
+"""Asks for confirmation before a command that cannot be undone."""
 
 from __future__ import annotations
 

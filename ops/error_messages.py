@@ -44,14 +44,14 @@ _REFUSED = (
 
 
 class ErrorMessage(NamedTuple):
-    """One line for stderr and the exit code that goes with it."""
+    """One line for stderr, with its exit code."""
 
     line: str
     exit_code: int
 
 
 def error_message(error: Exception) -> ErrorMessage | None:
-    """Return the message for an error; None for one that only a bug in the program explains."""
+    """Return the message for an error; None for an error that must be a bug."""
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     match error:
         case TyperException():
@@ -64,7 +64,7 @@ def error_message(error: Exception) -> ErrorMessage | None:
             message = ErrorMessage(text_of(error), USAGE)
         case CogitateError():
             message = ErrorMessage(text_of(error), FAILED)
-        case RedisError() if "permission" in str(error):  # from a Lua script it is a plain ResponseError
+        case RedisError() if "permission" in str(error):  # a Lua script raises it as a plain ResponseError
             message = ErrorMessage(
                 f"this Redis user lacks a permission ({error}): use another user, see docs/how-to/operating.md", FAILED
             )
@@ -89,7 +89,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def _is_anywhere() -> bool:
-    """Return whether the folder that this process works in exists."""
+    """Return whether the current folder exists."""
     try:
         Path.cwd()
     except FileNotFoundError:
@@ -98,6 +98,6 @@ def _is_anywhere() -> bool:
 
 
 def _named(fault: Fault) -> str:
-    """Return a setting as the user gave it: by a flag, by a variable, or by its own name."""
+    """Return a setting as the user gave it: a flag, a variable, or its name."""
     flag = "--" + fault.field.replace("_", "-")
     return flag if any(given.partition("=")[0] == flag for given in sys.argv) else called(fault)

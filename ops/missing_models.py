@@ -11,13 +11,13 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.workers.llm.offered_models import Unlisted, offered_models
 from cogitate.workers.llm.requests.address import address_of
 
-TIMEOUT = 3.0  # seconds for each endpoint: a run does not wait longer to begin
+TIMEOUT = 3.0  # seconds for each endpoint, the most that this delays a run's start
 
 log = structlog.get_logger()
 
 
 def warn_of_missing_models(settings: Settings) -> None:
-    """Warn of each model of a run that its endpoint lists no model for; without a list there is nothing to say."""
+    """Warn of each model of a run that is missing from its endpoint's list, if the endpoint has one."""
     endpoints, asked = settings.endpoint_table(), defaultdict[str, list[Model]](list)
     for model in settings.asked_models():
         asked[model.endpoint].append(model)
@@ -25,7 +25,7 @@ def warn_of_missing_models(settings: Settings) -> None:
         try:
             address = address_of(endpoints[name])
             offered = offered_models(address, TIMEOUT)
-        except (ConfigurationError, Unlisted):  # workers may have the key, and a failing call reports it
+        except (ConfigurationError, Unlisted):  # workers may have the key; if not, their calls report it
             continue
         for model in models:
             if offered and model.model not in offered:

@@ -1,6 +1,6 @@
 """The connection of a command to the state: a data folder's embedded server, or the Redis that the settings name.
 
-A server that is stopped is found out within `PATIENCE`, whatever timeout the settings name.
+A stopped server is detected within `PATIENCE`, whatever timeout the settings give.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def open_state(settings: Settings, *, create: bool = False) -> Iterator[Redis]:
         create: create the data folder if it is missing.
 
     Raises:
-        ServerSilent: when a server takes connections and does not answer.
-        ConfigurationError: when there is no data folder, or a server can be neither started nor reached.
+        ServerSilent: when a server accepts connections but does not answer.
+        ConfigurationError: when the data folder is missing, or a server can be neither started nor reached.
     """
     with ExitStack() as resources:
         if settings.redis_url is not None:

@@ -1,4 +1,4 @@
-"""Requests of operators to a run, checked before they are sent, from the command line and Flower's pages alike."""
+"""Checks operators' requests before they are sent, from the command line and Flower's pages alike."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def cadence_request(run: str, kind: str, factor: float | None, *, pin: bool, aut
     """Return the request to set a kind's cadence.
 
     Args:
-        factor: share of the usual cadence; None leaves it.
-        pin: whether the controller is to leave it alone.
-        auto: whether the controller is to decide again.
+        factor: share of the usual cadence; None: unchanged.
+        pin: keep the controller from changing it.
+        auto: return control to the controller.
 
     Raises:
-        ConfigurationError: when this cannot be asked for.
+        ConfigurationError: when the request is invalid.
     """
     if pin and auto:
         raise ConfigurationError("give --pin or --auto, not both")
@@ -62,7 +62,7 @@ def retry_request(job: JobRecord) -> Retry:
     """Return the request to repeat a job with a model.
 
     Raises:
-        InputError: when there is nothing to repeat.
+        InputError: when the job has nothing to repeat.
     """
     if not job.ended:
         raise InputError(f"job {job.id} has not ended yet: it is due at tick {job.due}")
@@ -76,7 +76,7 @@ def retry_request(job: JobRecord) -> Retry:
 
 
 def format_control(control: Control) -> str:
-    """Return a request in a few words, such as "limit day.run.calls 200"."""
+    """Return a short text of a request, such as "limit day.run.calls 200"."""
     match control:
         case SetMode():
             return {"paused": "pause", "running": "resume", "draining": "drain", "cancelled": "cancel"}[control.mode]
@@ -91,7 +91,7 @@ def format_control(control: Control) -> str:
 
 
 def format_outcome(outcome: ControlOutcome) -> str:
-    """Return the outcome of a request so far."""
+    """Return the present outcome of a request."""
     if outcome.state == "applied":
         job = f", as job {outcome.detail}" if outcome.detail else ""
         return f"took effect at tick {outcome.tick:,}{job}"

@@ -1,8 +1,8 @@
-"""Handling of Ctrl-C and SIGTERM: the first stops the run after the present tick, the second stops it at once.
+"""Handles Ctrl-C and SIGTERM: the first stops the run after the current tick, the second stops it at once.
 
-The second raises KeyboardInterrupt wherever the main thread is. In the middle of `threading.Event.set` or `wait` the
-event's lock would stay taken, and the main thread would deadlock: it must not use a `threading.Event`. What a finalizer
-or the callback of a weak reference raises, Python only reports: there the interrupt is raised again.
+The second raises KeyboardInterrupt anywhere in the main thread. Within `threading.Event.set` or `wait` the event's lock
+would stay locked, and the main thread would deadlock: it must not use a `threading.Event`. Python only reports an
+exception in a finalizer or a weak reference's callback: there the interrupt is raised again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RAISED_AGAIN_AFTER = 0.01
 
 
 class Interruption:
-    """The user's request to stop, if there is one."""
+    """The user's request to stop, if any."""
 
     def __init__(self, print_line: Callable[[str], None]) -> None:
         self._print = print_line
@@ -36,8 +36,8 @@ class Interruption:
         """Let the first signal within the block call `stop` instead of raising KeyboardInterrupt.
 
         Args:
-            stop: must take no lock.
-            after: what still completes, as the message to the user names it.
+            stop: called from the signal handler; it must take no lock.
+            after: what still completes, for the message to the user.
         """
         self._stop, self._after = stop, after
         try:

@@ -1,4 +1,4 @@
-"""The standard streams of a command, whatever it is started with: closed ones, full ones, and any encoding."""
+"""Prepares the standard streams of a command: closed streams, full disks, any encoding."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import io
 import os
 import sys
 
-WIDEST = 10_000  # columns or lines of a terminal; the libraries that read the variables take any number
+WIDEST = 10_000  # the most columns or lines of a terminal; libraries accept any number in the variables
 
 
 def prepare_streams() -> None:
-    """Open streams that are closed on nothing, and have the others write what their encoding lacks as an escape.
+    """Replace closed streams by null streams, and let the others escape characters that their encoding lacks.
 
-    A width or height that no terminal has is forgotten.
+    Drop an impossible width or height of the terminal.
     """
     for size in ("COLUMNS", "LINES"):
         told = os.environ.get(size, "")
@@ -28,7 +28,7 @@ def prepare_streams() -> None:
 
 
 def leave_streams() -> None:
-    """Drop what a stream could not take: the interpreter would try once more, and report it with a traceback."""
+    """Discard unwritten output, which the interpreter would try to flush again and report with a traceback."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         try:
             stream.flush()

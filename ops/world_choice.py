@@ -1,4 +1,4 @@
-"""The worlds that the command line can run, and their description that a run keeps."""
+"""The worlds that the command line can run, and the description that a run stores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_AGENTS = 25
 
 @dataclass(frozen=True, kw_only=True)
 class WorldChoice:
-    """The choice of a world: a town or the story from a seed, the player of a recording, or that of an import."""
+    """The choice of a world: a town or the story from a seed, a recording, or the world of an import."""
 
     agents: int = DEFAULT_AGENTS
     seed: int = 0
@@ -57,7 +57,7 @@ class WorldChoice:
             raise ConfigurationError(f"--town {self.agents}: {error}") from error
 
     def describe(self) -> dict[str, str]:
-        """Return the description that a run keeps."""
+        """Return the description that a run stores."""
         kept = {"minutes_per_tick": str(self.minutes_per_tick)}
         if self.recorded is not None:
             return kept | {"world": "recorded", "path": str(self.recorded.absolute())}
@@ -70,10 +70,10 @@ class WorldChoice:
 
     @classmethod
     def of_description(cls, run: str, kept: Mapping[str, str]) -> WorldChoice:
-        """Return the world that a run was created with.
+        """Return a run's original world.
 
         Raises:
-            ConfigurationError: when another program than `cogitate run` created the run.
+            ConfigurationError: when a program other than `cogitate run` created the run.
         """
         match kept.get("world"):
             case "recorded":
@@ -101,16 +101,16 @@ def settings_for(world: World, settings: Settings) -> Settings:
 
 
 def event_types_of(world: World) -> Mapping[str, Strategy | EventRule] | None:
-    """Return the rules of the world's own types of events; None if it has none."""
+    """Return the rules of the world's custom types of events, or None."""
     return world.event_types if isinstance(world, NarratedWorld) else None
 
 
 def default_days(world: World) -> int:
-    """Return the default length of a run: as many days as were recorded, or one."""
+    """Return the default length of a run in days: that of the recording, or one."""
     return world.days if isinstance(world, RecordedWorld) else 1
 
 
 def warnings_of(world: World) -> Counter[str]:
-    """Count what opening the world refused or repaired, by the name of the warning."""
+    """Return the number of records that were refused or repaired, by the name of the warning."""
     found = world.warnings if isinstance(world, RecordedWorld) else Counter[str]()
     return Counter({f"recording.{name}": count for name, count in found.items()})

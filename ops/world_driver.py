@@ -33,9 +33,9 @@ def drive(
         on_tick: called at the end of each turn of the world, before its tick is committed, also for repeated ticks.
 
     Raises:
-        InputError: when an owner returns under the name with which it left.
+        InputError: when an owner that left returns under the same name.
         ValueError: when the checkpoint is of another world.
-        WorldDiverged: when a resumed world does not repeat what it did.
+        WorldDiverged: when a resumed world does not repeat its ticks.
         Fenced: when another host has taken the run.
     """
     if loop.restored is not None:
@@ -64,7 +64,7 @@ def drive(
 
 
 def hand_on(loop: TickLoop, report: Report) -> None:
-    """Hand a report of a world to the loop."""
+    """Pass a report of a world on to the loop."""
     match report:
         case Heard(event, also):
             loop.broadcast(event, also)

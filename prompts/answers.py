@@ -1,11 +1,10 @@
 """The answers that prompts ask for.
 
-Every field is required in the schemas, and nothing else is allowed. Bounds of lists, texts and numbers and the pattern
-of a time help models that are held to them; a server that refuses these keywords gets a schema without them
-(`cogitate.workers.llm.requests.schema`). Validators deal with ranges, lengths and control characters, more leniently
-than the schemas, since several servers accept a schema and then ignore it. Field names follow the streams design (tasks
-7 to 9); its camel case is understood too. The docstrings of answers are part of their schemas: a model reads them. So
-is the order of fields: a model writes what leads to a choice before the choice.
+The schemas require every field and forbid others. Bounds and patterns help where the server enforces them; a server
+that rejects these keywords gets a schema without them (`cogitate.workers.llm.requests.schema`). Validators are more
+lenient than the schemas, since several servers accept a schema and then ignore it. Field names follow the streams
+design (tasks 7 to 9); its camel case is accepted too. The docstrings of answers are part of their schemas: a model
+reads them. So is the order of fields: a model writes its reasons before its choice.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from cogitate.memory.language.word_count import count_words
 from cogitate.prompts.render import plain
 
 MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
-HELD_PHRASE = 120  # characters to which the schema holds them: servers that enforce it cut what is longer there
+HELD_PHRASE = 120  # characters that the schema allows; servers that enforce it cut longer texts there
 MAX_PARAGRAPH = 1_200  # characters of an insight
-MAX_SUMMARY = 20_000  # characters of a summary, which its kind then bounds; what is longer is no summary
+MAX_SUMMARY = 20_000  # characters of a summary, which its kind bounds further
 MAX_ITEMS = 20  # more than this from one answer is noise
 _LABEL = re.compile(  # "[Insight 5]: ", "[n]) ", "[day 1, 4:08 PM] "
     r"(?:[-*•] )?\[(?:known|earlier|(?:insight|reason|reflection|summary|thought)(?: \d{1,3}| n)?|\d{1,3}|n|"
@@ -35,7 +34,7 @@ _LABEL = re.compile(  # "[Insight 5]: ", "[n]) ", "[day 1, 4:08 PM] "
 _IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]\.?")
 _ENDS = (". ", "! ", "? ", "。", "！", "？", "؟ ", "। ")
 _CLOCK = re.compile(r"\d{1,2}:\d\d ?([ap]\.?m\.?)?", re.IGNORECASE)
-_SENTENCE = 4  # words of the shortest text that may stand in brackets
+_SENTENCE = 4  # a text in brackets with fewer words is a label
 _NUMBER = re.compile(r"([+-]?\d++(?:\.\d++)?)\s*+(?:/\s*+\d++)?")  # "7", "7/10"
 
 
@@ -49,7 +48,7 @@ def _capped(most: int) -> Callable[[str], str]:
 def _unlabelled(text: str) -> str:
     """Return a text without the brackets around it, and without a number or a time in brackets before it.
 
-    Small models copy these from lists and memories.
+    Small models copy such labels from lists and memories.
     """
     kept = text.strip()
     found = _LABEL.match(kept)
@@ -59,7 +58,7 @@ def _unlabelled(text: str) -> str:
 
 
 def _whole(text: str) -> str:
-    """Return a phrase that was cut at the schema's bound as far as its last sentence goes, if that is half of it."""
+    """Return a phrase that was cut at the schema's bound up to its last sentence, if that is at least half of it."""
     if len(text) != HELD_PHRASE:
         return text
     end = max(text.rfind(mark) for mark in _ENDS)
@@ -104,7 +103,7 @@ def _first(value: Any) -> Any:
 
 
 def _held_to(**keywords: int | str) -> Any:
-    """Return a part of the schema alone; validation is more lenient."""
+    """Return keywords for the schema only; validation is more lenient."""
     return Field(json_schema_extra=dict(keywords))
 
 
@@ -135,8 +134,8 @@ Change = Annotated[int, BeforeValidator(_clamped(-2, 2)), _held_to(minimum=-2, m
 class Answer(BaseModel):
     """The base class of all answers.
 
-    The schema that is sent requires every field and forbids others. What comes back is taken as far as it is usable:
-    keys that nobody asked for are ignored, and fields with a default (streams design) may be missing.
+    The schema that is sent requires every field and forbids others. Validation accepts what is usable: it ignores
+    unknown keys, and fields with a default (streams design) may be missing.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -186,7 +185,7 @@ class ActionAnswer(Answer):
     completing_plan_item: bool = False  # the present plan item is done
 
 
-class UnexplainedAction(ActionAnswer):  # asked of models that give no good reasons
+class UnexplainedAction(ActionAnswer):  # for models that give no good reasons
     """What a character does next."""
 
     reason: Annotated[SkipJsonSchema[str], BeforeValidator(lambda _: "")] = ""
@@ -208,7 +207,7 @@ class ReflectionAnswer(Answer):
     relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first), _held_to(maxItems=5)] = []
 
 
-class InsightAlone(ReflectionAnswer):  # asked of models that give no good reasons
+class InsightAlone(ReflectionAnswer):  # for models that give no good reasons
     """One insight drawn from recent experiences."""
 
     relationship_changes: Annotated[SkipJsonSchema[list[RelationshipChange]], BeforeValidator(lambda _: [])] = []

@@ -1,6 +1,6 @@
 """Constraints of a job's data on its answer, such as the places and people in its prompt.
 
-They narrow the schema of the request. The job's kind checks the answer too: many servers ignore schemas, and some
+They narrow the schema of the request. The kind checks the answer as well: many servers ignore schemas, and some
 accept only a plain part (`cogitate.workers.llm.requests.dialect`).
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_CHOICES = 250  # values of one field; OpenAI limits their total length from there on
+MOST_CHOICES = 250  # values of one field; above this, OpenAI limits their total length
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +16,6 @@ class Constraint:
     """The values that one field of an answer may have."""
 
     field: str  # names joined by dots, past lists: "activities.location"
-    choices: tuple[str, ...] = ()  # of a text; none: any. An empty text is no choice: Gemini refuses it
-    least: int | None = None  # of a number, or of the length of a list
+    choices: tuple[str, ...] = ()  # for a text; empty: any. Gemini rejects an empty text as a value
+    least: int | None = None  # bounds of a number, or of a list's length
     most: int | None = None

@@ -1,8 +1,8 @@
-"""Rendering prompt templates: files in this folder, each of which a host may override by a file of the same name.
+"""Renders prompt templates: files in this folder, each of which a host may override with a file of the same name.
 
 A template has two blocks: `system` (stable text, the same for every agent, so that prefix caches hit) and `user`
-(identity first, then what changes). Whatever a template inserts is data. Rendering neutralises it in every template, a
-host's included: it can neither close a fence such as ``</memories>`` nor begin a line.
+(identity first, then what changes). Every inserted value is data. Rendering escapes it in every template, a host's
+included: it can neither close a fence such as ``</memories>`` nor begin a line.
 """
 
 from __future__ import annotations
@@ -123,11 +123,11 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc
 
 
 class TemplateError(CogitateError):
-    """A prompt template is missing or broken; the message names the file and the fault. Correct the file."""
+    """A prompt template is missing or broken; the message names the file and the error."""
 
 
 class Rendered(NamedTuple):
-    """A prompt's two parts and the version of the template they came from."""
+    """A prompt's two parts, and the version of their template."""
 
     system: str
     user: str
@@ -137,21 +137,21 @@ class Rendered(NamedTuple):
 
 def plain(text: str) -> str:
     """Text without control and hidden characters, on one line."""
-    if text.isascii() and text.isprintable():  # nearly all memories; they have no white space but spaces
+    if text.isascii() and text.isprintable():  # nearly all memories: spaces are their only white space
         return " ".join(text.split()) if "  " in text else text.strip()
     return _CONTROL.sub("", _SPACE.sub(" ", without_hidden(text))).strip()
 
 
 def neutral(value: Any) -> Any:
-    """Return what a template may insert: text is one line without angle brackets, so it cannot close the fence."""
+    """Return a value that is safe to insert: a text becomes one line without angle brackets, and closes no fence."""
     if not isinstance(value, str):
         return neutral(str(value)) if isinstance(value, list | tuple | set | Mapping) else value
-    # Three calls of `replace` take a twentieth of the time of `translate`, and a prompt inserts forty values.
+    # Three calls of `replace` take a twentieth of the time of one `translate`; a prompt inserts forty values.
     return plain(value).replace("<", "‹").replace(">", "›").replace("`", "'")
 
 
 class Templates:
-    """The templates in force: a host's files override the built-in ones."""
+    """The active templates: a host's files override the built-in ones."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
@@ -164,7 +164,7 @@ class Templates:
         return PromptEnvironment(finalize=neutral)
 
     def check(self, names: Iterable[str]) -> None:
-        """Load every named template, so that a run with a missing or broken one stops at its start.
+        """Load every named template, so that a missing or broken one stops a run at its start.
 
         Raises:
             TemplateError: for the first template that is missing or broken.
@@ -173,7 +173,7 @@ class Templates:
             self._load(name)
 
     def unknown_in(self, name: str, known: Collection[str]) -> list[str]:
-        """Return the variables of a template that are not among those known, in order.
+        """Return the unknown variables of a template, sorted.
 
         Raises:
             TemplateError: when the template is missing or broken.
@@ -188,7 +188,7 @@ class Templates:
         """Render a template's two blocks.
 
         Raises:
-            TemplateError: when the template is missing or broken, or asks for a value that is not given.
+            TemplateError: when the template is missing or broken, or uses an unknown variable.
         """
         from jinja2 import UndefinedError
 

@@ -1,1 +1,5 @@
-"""Reference hosts: a small town and a story from a seed, and the player of recorded runs."""
+"""Reference hosts: a small town and a story generated from a seed, and the player of recorded runs.
+
+May import every package except `ops`. Worlds are deterministic: no clock, no global randomness; only the readers and
+writers of recordings do file I/O. Texts of worlds reach memories, so a changed text changes the demo's digest.
+"""

@@ -1,4 +1,4 @@
-"""Reads the dumps of worlds."""
+"""Reads the dump of a world."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from cogitate.simulation.world import AppliedChange, Report, World
 
 
 class GrowingWorld:
-    """Another world, seen by the first `present` of its owners; the others exist but report nothing. `present` must
-    only grow, since an owner that left a run cannot return. Not for resumed runs.
+    """A wrapped world that reports only its first `present` owners. `present` may only
+    grow, since an owner that left a run cannot return. Not for resumed runs.
     """
 
     def __init__(self, world: World, present: int) -> None:
@@ -49,7 +49,7 @@ class GrowingWorld:
         return self._world.brief(owner)
 
     def apply(self, change: AppliedChange) -> None:
-        """Take notice of a change."""
+        """Process an applied change."""
         self._world.apply(change)
 
     def step(self, tick: int, minute: int) -> list[Report]:

@@ -1,4 +1,4 @@
-"""The meters of the built-in worlds, with their meaning: both fall, and 0 is a need."""
+"""The meters of the built-in worlds: both fall over time, and 0 is a need."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def slug(name: str) -> str:
 def distinct(slugs: list[str], otherwise: str) -> list[str]:
     """Return the slugs, with empty ones called `otherwise` and repeated ones numbered, so that all differ."""
     taken: set[str] = set()
-    numbers: dict[str, int] = {}  # the last that each slug was given; lower ones are taken
+    numbers: dict[str, int] = {}  # last number given to each slug; lower ones are taken
     result: list[str] = []
     for wanted in slugs:
         base = wanted or otherwise

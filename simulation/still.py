@@ -22,7 +22,7 @@ class _State(msgspec.Struct, frozen=True, kw_only=True):
 class StillWorld:
     """A world for the tick loop (`cogitate.simulation.world.World`) with only owners and places.
 
-    An import commits its dump with the memories; a run that is resumed loads it.
+    An import commits its dump with the memories; a resumed run loads it.
     """
 
     def __init__(
@@ -52,19 +52,19 @@ class StillWorld:
         return self._state.owners
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """Return an owner's home as its place, also for an owner that another host added."""
+        """Return an owner's home as its place, even for an owner that another host added."""
         profile = self._state.owners.get(owner)
         return {"location": profile.home if profile else "", "activity": ""}
 
     def apply(self, change: AppliedChange) -> None:
-        """Ignore a change, since nothing moves."""
+        """Ignore a change."""
 
     def step(self, tick: int, minute: int) -> Sequence[Report]:
-        """Return no report."""
+        """Return no reports."""
         return ()
 
     def take_effects(self) -> list[Effect]:
-        """Return no effect."""
+        """Return no effects."""
         return []
 
     def dump(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The interface of a world to the tick loop. Any object with these members will do; nothing is inherited."""
+"""The interface of a world to the tick loop, a protocol: any object with these members satisfies it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cogitate.memory.routing.routing import Event, EventRule, Strategy
 
 @dataclass(frozen=True)
 class Heard:
-    """An event that reaches everybody whom it concerns (`TickLoop.broadcast`)."""
+    """An event for all owners that it concerns (`TickLoop.broadcast`)."""
 
     event: Event
     also: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class LocationLeft:
-    """The players leave a location (`TickLoop.left_location`)."""
+    """A report that the players left a location (`TickLoop.left_location`)."""
 
     location: str
     present: tuple[str, ...] = ()
@@ -30,25 +30,25 @@ class LocationLeft:
 
 @dataclass(frozen=True)
 class StoryEvent:
-    """The story moves on (`TickLoop.story_event`)."""
+    """A report of progress in the story (`TickLoop.story_event`)."""
 
     kind: str
     tags: tuple[str, ...] = ()
     related: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
 
-#: One report of a world in its turn: what an owner observed, an event for one owner or for all concerned, or a trigger.
+#: One report of a world: an owner's observation, an event for one owner or for all concerned, or a trigger.
 Report = tuple[str, Entry | Event] | Heard | LocationLeft | StoryEvent
 #: Returns the latest memories of a location, the people present and the world (`TickLoop.scope_context`).
 ScopeContext = Callable[[str, Sequence[str]], str]
 
 
 class AppliedChange(Protocol):
-    """One effect that was applied at a boundary, as a world is told of it."""
+    """One effect that was applied at a boundary."""
 
     @property
     def owner(self) -> str:
-        """Whose memory changed."""
+        """The owner of the changed memory."""
 
     @property
     def effect(self) -> Effect:
@@ -56,11 +56,11 @@ class AppliedChange(Protocol):
 
     @property
     def entry(self) -> Entry | None:
-        """Return the numbered entry, when the effect appended one."""
+        """Return the numbered entry that the effect appended, if any."""
 
 
 class World(Protocol):
-    """A world that can be stepped, saved and continued. It must be deterministic from its arguments and its dump."""
+    """A world that can be stepped, saved and restored. Its arguments and its dump must determine its course."""
 
     @property
     def locations(self) -> tuple[Location, ...]:
@@ -79,33 +79,33 @@ class World(Protocol):
         """Ticks in a game day (the last one may be cut short by midnight)."""
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return the profiles of all present; who joins or leaves between two ticks appears or disappears here."""
+        """Return the profiles of all present owners; they may join and leave between two ticks."""
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """JSON facts of an owner now: "location" (id), "activity" (words), "status" (meters of 0 to 100), and "free"
-        where the owner may be asked what to do next.
+        """Return an owner's present facts as JSON: "location" (id), "activity" (text), "status" (meters, 0 to 100), and
+        "free" if the owner may choose its next action.
 
         Raises:
-            KeyError: when there is no such owner.
+            KeyError: for an unknown owner.
         """
 
     def apply(self, change: AppliedChange) -> None:
-        """Take notice of a change to an owner's memory: a new plan, an item's status, a message to the world."""
+        """Process a change to an owner's memory: a new plan, an item's status, a message to the world."""
 
     def step(self, tick: int, minute: int) -> Sequence[Report]:
-        """Move to game time `minute` and return what happened, in order: most often owners and unnumbered entries."""
+        """Advance to game time `minute`, and return the reports in order, mostly owners with unnumbered entries."""
 
     def take_effects(self) -> list[Effect]:
-        """Return the effects that the last step asks for, such as a plan item that became active; empty the list."""
+        """Return and clear the effects of the last step, such as a plan item that became active."""
 
     def dump(self) -> bytes:
-        """Return the whole mutable state as JSON; a world that loads it continues identically."""
+        """Return the mutable state as JSON; a world that loads it continues identically."""
 
     def load(self, data: bytes) -> None:
         """Restore what `dump` returned.
 
         Raises:
-            ValueError: when the data is not a dump of such a world.
+            ValueError: when the data is no dump of this world.
         """
 
 
@@ -115,14 +115,14 @@ class NarratedWorld(World, Protocol):
 
     @property
     def event_types(self) -> Mapping[str, Strategy | EventRule]:
-        """Return the rules of the world's own types of events."""
+        """Return the rules of the world's custom types of events."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Return settings, such as memory policies, for a run whose own settings do not name them."""
+        """Return default settings for a run, such as memory policies."""
 
     def narrate(self, ask: ScopeContext) -> Sequence[Report] | None:
-        """Return what the narrator tells after a step, from what the scopes remember; None if it has asked nothing.
+        """Return the narrator's words after a step, from the memories of scopes; None if it read none.
 
-        If it has, the tick commits a checkpoint: a repeated tick could not ask again, as memory has moved on by then.
+        If it read any, the tick commits a checkpoint, since a repeated tick would read changed memories.
         """

@@ -1,10 +1,10 @@
-"""Choosing an action (streams design, task 12): rules first; where no rule decides, a job that reads plan and memories.
+"""Chooses an action (streams design, task 12): by rule, or else by a job that reads the plan and memories.
 
-The rules are needs (a meter below 20), a plan item to be done elsewhere, and the night. A world that follows its
-agents' plans knows them itself, so a job is made only where they say nothing, or where the host names the actions to
-choose from (`brief["actions"]`): for an agent that its host calls free (`brief["free"]`), at the agent's own turns, and
-at most so many a tick as the run's limit for this kind allows. Until its answer is due, and when budget refuses it, the
-agent goes on with its plan or idles.
+The rules are needs (a meter below 20), a plan item at another place, and the night. A world that follows its agents'
+plans applies these rules itself, so this kind is due only where no rule decides, or where the host lists the available
+actions (`brief["actions"]`): for an agent that the host marks as free (`brief["free"]`), at the agent's own turns, and
+within the run's limit for this kind. Until the answer is due, and when the budget refuses the job, the agent continues
+its plan or idles.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (streams design)
 FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the best first
 MOST_NEAR, MOST_ACTIONS = 20, 30
 NEEDS = {"hunger": "eat food meal", "energy": "rest sleep"}  # words of what meets a need
-LONG = 100  # characters of a deed that may be the beginning of a longer action
+LONG = 100  # characters of an answer that may be the beginning of a longer action
 _AT_HOME = re.compile(r"\bat home\b", re.IGNORECASE)
 
-#: JSON: "location", "activity", "status", "near", "actions", "item", "later", as far as they are known.
+#: JSON: "location", "activity", "status", "near", "actions", "item" and "later", where known.
 Situation = Mapping[str, Any]
 _Short = Annotated[str, msgspec.Meta(max_length=500)]
 
 
 class ActParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of a host's request: the situation that the agent is in."""
+    """Parameters of a host's request: the agent's situation."""
 
     location: Annotated[str, msgspec.Meta(max_length=500)] = ""  # id
     activity: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)] = ""
     status: dict[str, float | Meter] = {}
     near: Annotated[tuple[_Short, ...], msgspec.Meta(max_length=MOST_NEAR)] = ()  # owners or names
-    actions: Annotated[tuple[_Short, ...], msgspec.Meta(max_length=MOST_ACTIONS)] = ()  # that the agent may choose
+    actions: Annotated[tuple[_Short, ...], msgspec.Meta(max_length=MOST_ACTIONS)] = ()  # available ones
 
 
 class Act(Kind):
-    """Due at an agent's own turns, every `World.act_interval` ticks, while its host calls it free."""
+    """Due at an agent's own turns, every `World.act_interval` ticks, while its host marks it as free."""
 
     name = "act"
     params = ActParams
@@ -71,7 +71,7 @@ class Act(Kind):
     latency = "3m"
     latency_least, latency_most = 2, 60  # game minutes; half of the agent's interval, if that is shorter
     on_denied = "drop"
-    needs_brief = True  # which says that an agent is free
+    needs_brief = True  # marks an agent as free
     prompt_cap = 2_000
     output_cap = 200
     recalls = True
@@ -80,7 +80,7 @@ class Act(Kind):
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Ask where the host names actions, or no rule decides."""
+        """Return a request where the host lists actions, or where no rule decides."""
         interval = moment.world.act_interval
         if not interval or not timing.is_agent(moment) or not timing.is_turn(moment, interval):
             return ()
@@ -99,11 +99,11 @@ class Act(Kind):
         return timing.next_turn(moment, interval) if interval and timing.is_agent(moment) else None
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
-        """Never: an agent acts at its turn."""
+        """Return False: an agent acts at its turn, whatever it observes."""
         return False
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return who decides, the places, the situation with the present plan item, and the memories it evokes."""
+        """Return a prompt with the agent, the places, the situation and current plan item, and relevant memories."""
         profile, situation, names = case.profile, case.job.params, case.world.display_names
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
         places = places_shown(case, memories)
@@ -132,10 +132,10 @@ class Act(Kind):
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the action as a message to the world; the answer may also complete the current plan item.
 
-        An action that the world names with its place is done there, whatever place the answer names beside it.
+        An action that the world lists with its place happens there, even if the answer names another place.
 
         Raises:
-            ValueError: for a place that is not known, and for an action that is not available.
+            ValueError: for an unknown place or an unavailable action.
         """
         assert isinstance(answer, ActionAnswer)
         owner, situation = case.job.key.owner, case.job.params
@@ -150,9 +150,9 @@ class Act(Kind):
         return *done, Tell(owner=owner, topic="action", data=action), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the action of a rule; otherwise the plan item, or company at the best remembered place, or idling.
+        """Return the action of a rule, or else the plan item, company at the best remembered place, or idling.
 
-        Where the world names actions, it is always one of them.
+        Where the world lists actions, the result is always one of them.
         """
         owner, situation, world = case.job.key.owner, case.job.params, case.world
         if _texts(situation, "actions"):
@@ -184,10 +184,10 @@ class Act(Kind):
 
 
 def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
-    """Return the available action that fits best, with the memories that speak for it.
+    """Return the available action that fits best, with the memories that support it.
 
-    First what a need calls for, then what is likest to the plan's present item, then at night to sleep, then company at
-    the best remembered place, then what is likest to the agent's trade; where all fit alike, agents and ticks differ.
+    In order: what a need calls for, what resembles the current plan item, sleep at night, company at the best
+    remembered place, what resembles the agent's trade. Ties are broken differently by agent and tick.
     """
     situation, profile = case.job.params, case.profile
     here, actions, item = _text(situation, "location"), _texts(situation, "actions"), _item(situation, "item")
@@ -218,16 +218,16 @@ def _meeting(case: Case, place: str) -> str:
 
 
 def _choice_of_action(situation: Situation) -> list[Constraint]:
-    """Return, where the world names actions, that the deed is one of them."""
+    """Yield the constraint that the answer is one of the actions that the world lists, if it lists any."""
     actions = tuple(dict.fromkeys(map(plain, _texts(situation, "actions"))))
     return [Constraint(field="doing", choices=actions)] if actions else []
 
 
 def _available(doing: str, situation: Situation) -> str:
-    """Return the available action that an answer means; any deed where the world names none.
+    """Return the available action that an answer means, or the answer itself where the world lists no actions.
 
     Raises:
-        ValueError: when it is none of them.
+        ValueError: when the answer matches no available action.
     """
     actions = _texts(situation, "actions")
     if not actions:
@@ -244,7 +244,7 @@ def _is_said(action: str, said: str) -> bool:
 
 
 def _place_named(doing: str, case: Case) -> str:
-    """Return the place where an available action is done, if it says so or is the plan item that does; else ""."""
+    """Return the place of an available action, if it or its plan item names one; else ""."""
     item = _item(case.job.params, "item")
     if item is not None and item.description == doing:
         return item.location or _text(case.job.params, "location")
@@ -255,7 +255,7 @@ def _place_named(doing: str, case: Case) -> str:
 
 
 def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[str, str] | None:
-    """Return the action that follows by rule: a need, the plan item elsewhere, sleep at night; else None."""
+    """Return the action of the first rule that applies: a need, a plan item elsewhere, sleep at night; else None."""
     here, item = _text(situation, "location"), _item(situation, "item")
     pressing = {name for name, meter in _meters(situation).items() if meter.presses}
     if "energy" in pressing:
@@ -281,7 +281,7 @@ def _action(kind: str, location: str, doing: str, reason: str) -> dict[str, str]
 
 
 def _situation(moment: Moment) -> dict[str, Any]:
-    """Return the host's brief and the state of the plan, neither of which a job can read as of its tick."""
+    """Return the host's brief and the state of the plan, which a job cannot look up as of its tick."""
     found: dict[str, Any] = {}
     for name in ("location", "activity"):
         if isinstance(said := moment.brief.get(name), str) and said:
@@ -347,7 +347,7 @@ def _eating_place(world: WorldFacts) -> str:
 
 
 def _company(case: Case, here: str) -> tuple[str, tuple[int, ...]]:
-    """Return the social place that is remembered best, with the memories that speak for it; "" where there is none."""
+    """Return the best remembered social place, with the memories that support it; "" if none is remembered."""
     memories: dict[str, list[Entry]] = {p.id: [] for p in case.world.locations if "social" in p.tags and p.id != here}
     for entry in case.entries:
         if entry.location in memories and entry.type in ("observation", "message"):

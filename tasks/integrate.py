@@ -1,11 +1,10 @@
-"""Integration: events that mean something are worked into the owner's long-term summary (routing design, strategy 2).
+"""Integrates significant events into the owner's long-term summary (routing design, strategy 2).
 
-The events themselves are entries of the stream already, in full, when this job is asked for
-(`cogitate.memory.routing.routing`): a failure here leaves the simple update of the design. Which events wait is told by
-two facts of the head: the counter "integrate.asked" (the tick of the latest event to integrate, set by whoever appends
-it) against "integrate.done" (the tick up to which all are integrated), and the cursor "integrate" (the last number that
-is). So nobody searches a stream for events that are not there, no event is integrated twice, and those that arrive
-meanwhile wait for the next job.
+The events are in the stream, in full, before this job is requested (`cogitate.memory.routing.routing`), so a failure
+here leaves the design's simple update. The head of the stream tells which events wait: the counter "integrate.asked"
+(the tick of the latest event to integrate, set with the event), the counter "integrate.done" (the tick up to which all
+events are integrated), and the cursor "integrate" (the number of the last integrated event). So the kind never searches
+a stream in vain, integrates no event twice, and leaves events that arrive meanwhile to the next job.
 """
 
 from __future__ import annotations
@@ -57,12 +56,12 @@ NEW_TOKENS = 160  # of these, at most so many for what is new
 
 
 def asks_for_integration(owner: str, tick: int) -> SetCounter:
-    """Return the effect that goes with an event that is appended at `tick` and to be integrated."""
+    """Return the effect that accompanies an event appended at `tick`, to request its integration."""
     return SetCounter(owner=owner, name=ASKED, value=tick)
 
 
 class Integrate(Kind):
-    """Due when an event waits to be integrated; all that wait go into one job."""
+    """Due when an event waits for integration; one job integrates all that wait."""
 
     name = "integrate"
     params = NoParams
@@ -76,7 +75,7 @@ class Integrate(Kind):
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Ask for the oldest events that wait."""
+        """Return a request for the oldest events that wait."""
         head = moment.stream.head
         asked = head.counters.get(ASKED, -1)
         if asked <= head.counters.get(DONE, -1):
@@ -97,7 +96,7 @@ class Integrate(Kind):
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=params, reads=reads),)
 
     def wake(self, moment: Moment) -> int | None:
-        """Never: an event changes the stream."""
+        """Return no tick: every event changes the stream."""
         return None
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
@@ -107,7 +106,7 @@ class Integrate(Kind):
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the events, the long-term summary, and the newest older memories that fit.
 
-        Where hardly any memories fit, the newest events wait for the next job.
+        If hardly any memories fit, the newest events wait for the next job.
         """
         window = self._window(case, memory_share)
         material = [(entry, entry.text) for entry in self._events(case)]
@@ -138,8 +137,8 @@ class Integrate(Kind):
         """Return the new long-term summary, which replaces the one in the prompt.
 
         Raises:
-            TooLong: when it is longer than what is stored.
-            ValueError: when there is nothing to integrate.
+            TooLong: when it exceeds the size of a stored summary.
+            ValueError: when no event is left to integrate.
         """
         assert isinstance(answer, IntegratedAnswer)
         if not any(entry.number in used for entry in self._events(case)):
@@ -147,7 +146,7 @@ class Integrate(Kind):
         return (self._replaced(case, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the old summary followed by the events, in full where there is room; votes from the owner's side."""
+        """Return the old summary followed by the events, in full if they fit; votes from the owner's perspective."""
         events = self._events(case)
         votes = OwnVotes(case.profile.name, case.entries)
         told = [msgspec.structs.replace(entry, text=votes.told(entry) or entry.text) for entry in events]
@@ -170,12 +169,12 @@ class Integrate(Kind):
         return ReplaceSummary(owner=case.job.key.owner, text=text, version=case.job.summary_version, cut=cut)
 
     def _integrated(self, case: Case, shown: Sequence[Piece], besides: Sequence[Entry]) -> tuple[Effect, ...]:
-        """Return the effects of `_passed`, and the marks of what the prompt showed as accessed."""
+        """Return the effects of `_passed`, and the access marks of the entries that the prompt showed."""
         numbers = [entry.number for entry in (*(piece.entry for piece in shown), *besides)]
         return *self._passed(case, shown), *access_marks(case, numbers)
 
     def _passed(self, case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
-        """Return the effects that mark the events that were shown as integrated."""
+        """Return the effects that mark the shown events as integrated."""
         if "end" not in case.job.params:
             return ()
         owner, start, whole = case.job.key.owner, _number(case, "start"), whole_numbers(shown)
@@ -191,10 +190,10 @@ class Integrate(Kind):
 
 
 def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> tuple[str, int]:
-    """Return a long-term summary with new text, without a model: the new in full if it fits, the old condensed.
+    """Merge new text into a long-term summary without a model: keep the new in full if it fits, condense the old.
 
     Returns:
-        The text, and the tokens that were cut off it where it could not be condensed.
+        The text, and the number of tokens cut where condensing did not suffice.
     """
     told, kept, cut, cut_old = " ".join(map(told_apart, events)), summary, 0, 0
     if estimate_tokens(told) > NEW_TOKENS:
@@ -206,7 +205,7 @@ def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> t
 
 
 def _fitting(events: Sequence[Entry]) -> list[Entry]:
-    """Return the first events that go into one job: at least one."""
+    """Return the first events that fit into one job, at least one."""
     taken: list[Entry] = []
     length = 0
     for entry in events:

@@ -13,7 +13,7 @@ from cogitate.memory.entry import Character
 MAX_LATENCY = 100_000  # ticks, or game minutes
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?s")
 _MINUTES = re.compile(r"([1-9]\d{0,4}) ?m")
-LEAST_REAL = 0.5  # seconds that workers have for a latency in game minutes, unless that is more ticks than minutes
+LEAST_REAL = 0.5  # seconds that a latency in game minutes leaves workers, unless these are more ticks than minutes
 
 LATENCIES = 'ticks, such as 5, game minutes, such as "5m", or seconds, such as "5s"'
 Latency = int | str  # ticks; or game minutes: "5m"; or seconds: "5s", "0.5s"
@@ -33,7 +33,7 @@ def added(one: Cost, other: Cost) -> Cost:
 
 
 class JobKey(NamedTuple):
-    """The identity of a job within its run, whatever the run is called."""
+    """The identity of a job within its run, without the run's name."""
 
     tick: int  # the tick that enqueued it
     kind: str
@@ -47,7 +47,7 @@ class JobKey(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> JobKey:
-        """Read a key. An owner may itself hold slashes.
+        """Parse a key. Its owner may contain slashes.
 
         Raises:
             ValueError: when the text is not a job key.
@@ -61,7 +61,7 @@ class JobKey(NamedTuple):
 
 
 class Reads(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The part of one owner's stream that a job may read: live entries up to a number, or just those named."""
+    """The part of one owner's stream that a job may read: live entries up to a number, or only the named ones."""
 
     owner: str
     upto: int
@@ -69,17 +69,17 @@ class Reads(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """That a job is wanted: by a kind's own cadence or by the host. Admission turns it into a `Job`."""
+    """A request for a job, by a kind's cadence or by the host. Admission turns it into a `Job`."""
 
     kind: str
     owner: str
     priority: int = 0  # higher goes first when budget is scarce
-    params: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON values: what the job needs beyond entries
-    numbers: tuple[int, ...] | None = None  # read just these entries of the owner's stream
-    reads: tuple[Reads, ...] = ()  # of other owners' streams; `upto` 0: up to their newest entry
+    params: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON values that the job needs beyond entries
+    numbers: tuple[int, ...] | None = None  # read only these entries of the owner's stream
+    reads: tuple[Reads, ...] = ()  # parts of other owners' streams; `upto` 0: up to their newest entry
     trial: int = 0
-    at: int = 0  # tick before which the result is not wanted; 0: as soon as may be
-    within: int = 0  # ticks after which it is of no use any more; 0: as the kind says
+    at: int = 0  # earliest tick at which the result is due; 0: as soon as possible
+    within: int = 0  # ticks after which the result is useless; 0: as the kind says
 
 
 class Correction(NamedTuple):
@@ -90,7 +90,7 @@ class Correction(NamedTuple):
 
     @property
     def raised(self) -> Correction:
-        """Return the same without a factor below 1."""
+        """Return the correction with each factor at least 1."""
         return Correction(max(1_000, self.plain), max(1_000, self.others))
 
 
@@ -103,23 +103,23 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     run: str
     key: JobKey
     minute: int  # game time of the enqueue tick
-    due: int  # the tick whose boundary applies it
+    due: int  # the tick at whose boundary its result is applied
     reads: tuple[Reads, ...]
     params: dict[str, Any] = msgspec.field(default_factory=dict)
     priority: int = 0
-    model: str = ""  # the model to ask; empty: the heuristic is what was asked for
-    prompt_cap: int = 0  # tokens the prompt may have
-    output_cap: int = 0  # tokens the answer may have, reasoning included
-    correction: int = 1_000  # thousandths: what to multiply the estimate of a prompt's plain tokens with
-    correction_others: int = 1_000  # the same for other characters than Latin letters and ASCII
+    model: str = ""  # the model to ask; empty: the heuristic runs
+    prompt_cap: int = 0  # the most tokens of the prompt
+    output_cap: int = 0  # the most tokens of the answer, reasoning included
+    correction: int = 1_000  # thousandths: factor on the estimate of a prompt's tokens in Latin letters and ASCII
+    correction_others: int = 1_000  # the same for all other characters
     facts: int = 0  # version of the run's facts at the enqueue tick
     summary: str = ""  # the owner's long-term summary at the enqueue tick
     summary_version: int = 0
-    character: Character = Character()  # what was known of the owner then
+    character: Character = Character()  # the owner's facts at the enqueue tick
     reserved: Cost = Cost()  # upper bound of one attempt
-    ahead: int = 0  # jobs of its kind and model that were in flight when it was admitted
+    ahead: int = 0  # jobs of its kind and model in flight at its admission
     at: int = 0  # tick before which its result is not applied
-    refused: str = ""  # what kept it from its model, where that was not the budget
+    refused: str = ""  # why no model is asked, unless the budget refused it
 
     @property
     def id(self) -> str:
@@ -133,7 +133,7 @@ def job_id(run: str, key: JobKey) -> str:
 
 
 def split_job_id(job_id: str) -> tuple[str, JobKey]:
-    """Return the run and the key that a job id names.
+    """Split a job id into its run and its key.
 
     Raises:
         ValueError: when the text is not a job id.
@@ -145,32 +145,31 @@ def split_job_id(job_id: str) -> tuple[str, JobKey]:
 
 
 def seconds_of(latency: str) -> float | None:
-    """Return the seconds that a text such as "5s" names; None for any other text, and for no seconds at all."""
+    """Return the seconds in a text such as "5s"; None for any other text, and for zero seconds."""
     found = _SECONDS.fullmatch(latency)
     seconds = float(found[1]) if found else 0.0
     return seconds or None
 
 
 def game_minutes_of(latency: str) -> int | None:
-    """Return the game minutes that a text such as "5m" names; None for any other text."""
+    """Return the game minutes in a text such as "5m"; None for any other text."""
     found = _MINUTES.fullmatch(latency)
     return int(found[1]) if found else None
 
 
 def is_latency(text: str) -> bool:
-    """Return whether a text names a latency: game minutes or seconds."""
+    """Return whether a text is a latency in game minutes or seconds."""
     return game_minutes_of(text) is not None or seconds_of(text) is not None
 
 
 def ticks_of(latency: Latency, *, tick_rate: float | None, minutes_per_tick: int) -> int:
     """Return a latency in ticks, at least 1.
 
-    Minutes are those of the game; at a real pace they also leave workers half a second, in which no more ticks pass
-    than the latency has minutes. Seconds are those of the clock that ticks follow: the real one at `tick_rate` ticks a
-    second, else the game's.
+    Minutes are game time. At a real pace they also leave workers half a second, but no more ticks than the latency has
+    minutes. Seconds are real time at `tick_rate` ticks a second, or game time if ticks follow no real clock.
 
     Raises:
-        ValueError: when a text names neither minutes nor seconds.
+        ValueError: when a text gives neither minutes nor seconds.
     """
     if isinstance(latency, int):
         return max(1, latency)
@@ -181,5 +180,7 @@ def ticks_of(latency: Latency, *, tick_rate: float | None, minutes_per_tick: int
     elif seconds is not None:
         ticks = seconds * tick_rate if tick_rate is not None else seconds / (60 * minutes_per_tick)
     else:
-        raise ValueError(f"{latency!r} names no latency: give {LATENCIES}")
-    return min(MAX_LATENCY, max(1, math.ceil(round(ticks, 6))))  # rounded: 0.1 s at 30 ticks a second are 3, not 4
+        raise ValueError(f"{latency!r} is not a latency: give {LATENCIES}")
+    return min(
+        MAX_LATENCY, max(1, math.ceil(round(ticks, 6)))
+    )  # rounded first: 0.1 s at 30 ticks a second are 3 ticks, not 4

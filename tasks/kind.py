@@ -1,6 +1,6 @@
 """The base class of kinds of job, and what its methods receive.
 
-Kinds are stateless: everything that they know is in their arguments.
+Kinds are stateless: all they use are their arguments.
 """
 
 from __future__ import annotations
@@ -37,18 +37,16 @@ class WorldFacts:
     limits: MemoryLimits = MemoryLimits()
     minutes_per_tick: int = 1
     morning: int = 360  # minutes after 00:00 at which plans are made and end
-    spread: int = (
-        0  # minutes after it within which each owner's own morning begins (`cogitate.tasks.timing.morning_of`)
-    )
-    act_interval: int = 0  # ticks between two choices of an action; 0: none are made
+    spread: int = 0  # minutes after it over which the owners' mornings are spread (`cogitate.tasks.timing.morning_of`)
+    act_interval: int = 0  # ticks between two choices of an action; 0: no choices
     names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
     scope_names: Mapping[str, str] = field(default_factory=dict)  # of NPCs, places, groups and the world
     retrieval: ProfileChoice = "default"  # how memories are scored
-    kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # of a kind, where it differs
+    kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # by kind, where it differs
 
     @cached_property
     def display_names(self) -> Mapping[str, str]:
-        """The display names of owners and places by id, put together once: a crowd has thousands."""
+        """The display names of owners and places by id, computed once: a crowd has thousands."""
         places = {owner.removeprefix("location:"): name for owner, name in self.scope_names.items()}
         places |= {place.id: place.name for place in self.locations}
         return {**places, **self.scope_names, **self.names}
@@ -56,7 +54,7 @@ class WorldFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """One owner at the end of one tick, as a kind sees it when it decides whether it is due. Read only."""
+    """One owner at the end of one tick, from which a kind decides whether it is due. Read-only."""
 
     owner: str
     stream: Stream
@@ -64,15 +62,17 @@ class Moment:
     tick: int
     minute: int
     world: WorldFacts
-    brief: Mapping[str, Any]  # what the host says of the owner now: "location", "status" meters, if it is "free", …
-    estimate: Callable[[Entry], int] = rate_by_rule  # an entry's importance, as far as it can be predicted
-    lead: Callable[[str], int] = lambda kind: 0  # ticks that a result of a kind takes; 0 where due ticks are fixed
-    last: int | None = None  # the run's last tick, where it has one
+    brief: Mapping[
+        str, Any
+    ]  # the host's current facts about the owner: "location", "status" meters, whether it is "free", …
+    estimate: Callable[[Entry], int] = rate_by_rule  # predicts an entry's importance
+    lead: Callable[[str], int] = lambda kind: 0  # expected ticks until a kind's result; 0 where due ticks are fixed
+    last: int | None = None  # the run's last tick, if it has one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Everything a job works from. The same whoever computes it and whenever."""
+    """All input of a job: equal on every machine and at every time."""
 
     job: Job
     profile: Profile
@@ -86,7 +86,7 @@ class Case:
 
 
 def build_case(job: Job, profile: Profile, world: WorldFacts, stored: Callable[[Reads], Iterable[Entry]]) -> Case:
-    """Build the case of a job: the entries that it may read, as they were known at its tick, in order of number.
+    """Build the case of a job: the entries that it may read, as of its tick, in order of number.
 
     Args:
         profile: of the job's owner.
@@ -112,11 +112,11 @@ class Prompt:
     user: str
     answer: type[BaseModel]
     version: str  # content hash of the template
-    used: tuple[int, ...] = ()  # numbers of the entries that were shown, in part or to the end
-    shown: tuple[int, ...] | None = None  # those of them to the end that the job passes; None: it passes none
-    then: tuple[Effect, ...] = ()  # what follows from what was shown, whatever the answer: archives, cursors
-    constraints: tuple[Constraint, ...] = ()  # of the answer, by what was shown: they are part of what is sent
-    built_in: bool = False  # the instructions are ours, so an answer is held to all that they ask for
+    used: tuple[int, ...] = ()  # numbers of the entries shown, in part or to the end
+    shown: tuple[int, ...] | None = None  # those shown to the end that the job passes; None: it passes none
+    then: tuple[Effect, ...] = ()  # effects of what was shown, whatever the answer: archives, cursors
+    constraints: tuple[Constraint, ...] = ()  # on the answer, by what was shown; they are sent with the prompt
+    built_in: bool = False  # with the built-in instructions, so answers are checked against all of them
 
     @classmethod
     def of(
@@ -126,7 +126,7 @@ class Prompt:
         shown: Iterable[Entry] = (),
         constraints: Iterable[Constraint] = (),
     ) -> Prompt:
-        """Return a rendered template, the answer it promises with its constraints, and the owner's entries it shows."""
+        """Build a prompt from a rendered template, its answer with the constraints, and the entries that it shows."""
         return cls(
             system=rendered.system,
             user=rendered.user,
@@ -139,7 +139,7 @@ class Prompt:
 
 
 class NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of a host's request to a kind that finds out by itself what it needs."""
+    """Parameters of a request to a kind that takes none."""
 
 
 class Kind(ABC):
@@ -186,9 +186,9 @@ class Kind(ABC):
     """Whether it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`)."""
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Return the jobs that are due for this owner now, by the kind's own cadence; none where a host requests them.
+        """Return requests for the jobs that are due for this owner now; none for a kind that only a host requests.
 
-        The loop asks when the owner's stream has changed, and at the tick that `wake` returned.
+        The loop calls it when the owner's stream has changed, and at the tick that `wake` returned.
         """
         return ()
 
@@ -197,7 +197,7 @@ class Kind(ABC):
         return None
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
-        """Return whether an entry that the stream's owner has observed may change the answer of `due` or `wake`."""
+        """Return whether an entry that the owner observed can change the result of `due` or `wake`."""
         return True
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
@@ -208,17 +208,17 @@ class Kind(ABC):
         """Return the effects of a validated answer.
 
         Raises:
-            ValueError: when the answer is well-formed but unusable (unknown agents, too few plan items, …).
+            ValueError: when the answer is valid JSON but unusable (unknown agents, too few plan items, …).
         """
         raise NotImplementedError(f"{self.name} asks no model")
 
     @abstractmethod
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the effects without a model. It never fails, takes milliseconds and is deterministic."""
+        """Return the effects without a model: deterministic, within milliseconds, and never an error."""
 
     def halve(self, case: Case) -> tuple[Effect, ...]:
-        """Return the effects instead of the heuristic's when a model answered twice and neither answer was usable.
+        """Return the effects when a model answered twice and neither answer was usable; by default the heuristic's.
 
-        A kind that can ask a smaller question requests less next time, in these effects. Any other uses its heuristic.
+        A kind that can ask a smaller question notes in these effects to request less next time.
         """
         return self.heuristic(case)

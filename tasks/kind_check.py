@@ -1,4 +1,4 @@
-"""The fields of a kind, checked when it is registered: everything that is wrong with them, in one error."""
+"""Checks the fields of a kind at its registration, and reports all their errors at once."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _INTEGERS = {
     "prompt_cap": (0, MAX_TOKENS),
     "output_cap": (0, MAX_TOKENS),
 }
-_NAME = re.compile(r"[^\W\d_][\w.-]*")  # it is part of job ids, keys, queues and the names of limits
-#: A kind's queue has its name: these are the names of what Celery and its transport keep beside queues.
+_NAME = re.compile(r"[^\W\d_][\w.-]*")  # part of job ids, keys, queues and the names of limits
+#: A queue is named after its kind, and Celery and its transport use these names for other keys.
 _RESERVED = re.compile(r"(celery|celeryev|unacked|unacked_index|unacked_mutex)|(celery|celeryev)\..*|.*\.pidbox")
 
 
 class KindError(CogitateError, ValueError):
-    """A kind of job is declared wrongly or breaks a rule for kinds; the message names it and says what to correct."""
+    """A kind of job is declared wrongly or breaks a rule; the message names the kind and the correction."""
 
 
 def check_kind(kind: object) -> None:
-    """Check that an object is a kind whose fields can be used.
+    """Check that an object is a kind with usable fields.
 
     Raises:
         KindError: naming everything that is missing or wrong.
@@ -51,7 +51,7 @@ def check_kind(kind: object) -> None:
 
 
 def _how_to_derive(given: object) -> str:
-    """Return what to do about an object that is not a kind."""
+    """Return the remedy for an object that is not a kind."""
     if isinstance(given, type) and issubclass(given, Kind):
         return f"{given.__name__} is a class: register an instance of it, as in register({given.__name__}())"
     shown = "None" if given is None else f"the class {(given if isinstance(given, type) else type(given)).__name__}"
@@ -59,7 +59,7 @@ def _how_to_derive(given: object) -> str:
 
 
 def wrong_fields(kind: Kind) -> Iterator[str]:
-    """Yield everything that is missing or wrong in the fields of a kind."""
+    """Yield each missing or invalid field of a kind."""
     given: dict[str, object] = {}
     for field in Kind.__annotations__:
         static = inspect.getattr_static(kind, field, _UNSET)

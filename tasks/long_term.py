@@ -1,7 +1,7 @@
 """Summarise jobs on an owner's long-term summary: cells and the token window.
 
-Such a job is asked for by the owner's policy. It names the entries that go into the summary, and carries the summary as
-it stood; its effects hold only if that is still the summary when they are applied.
+The owner's policy requests such a job. The request names the entries to summarise and carries the summary as of its
+tick; the effects apply only if the summary is still the same at their boundary.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from cogitate.tasks.shown import (
 )
 
 PRIORITY = 3
-MOST_SHOWN = 900  # tokens of the entries that one job compresses: more do not fit its prompt
-LARGEST = SummarySize(window.MOST_SUMMARY)  # of a window: what exceeds its room goes into a second pass
+MOST_SHOWN = 900  # tokens of entries that fit into one job's prompt
+LARGEST = SummarySize(window.MOST_SUMMARY)  # for a window: what exceeds its room goes into a second pass
 _CELLS = SummarySize(cells.SUMMARY_TOKENS)
 
 
 def due(moment: Moment, kind: str) -> Iterable[Request]:
-    """Return the request that the owner's policy makes now; at most one.
+    """Return the request of the owner's policy, at most one.
 
-    Cells: where a memory waits, one for as many of the oldest cells as memories wait. Tokens: where the limit is near,
-    one for all but the newest entries of the buffer; where it is still near afterwards, one for the summary itself.
+    Cells: if memories wait, a request for that many of the oldest cells. Tokens: near the limit, a request for all but
+    the newest entries of the buffer; if that does not suffice, one for the summary itself.
     """
     owner, stream, limits = moment.owner, moment.stream, moment.world.limits
     if limits.policy_of(owner) == "cells":
@@ -73,7 +73,7 @@ def _request(kind: str, stream: Stream, entries: Iterable[Entry], params: dict[s
 
 
 def _first(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the oldest entries, as many as one prompt can show; at least one of them."""
+    """Return as many of the oldest entries as one prompt can show, at least one."""
     words = 0
     for count, entry in enumerate(entries):
         words += count_words(entry.text)
@@ -83,13 +83,13 @@ def _first(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def policy_of(params: Mapping[str, Any]) -> Policy | None:
-    """Return the policy that asked for a job; None where it is an ordinary summary."""
+    """Return the policy that requested a job; None for an ordinary summary."""
     policy = params.get("policy")
     return policy if policy in ("cells", "tokens") else None
 
 
 def prompt(case: Case, templates: Templates, share: float) -> Prompt:
-    """Return the prompt of such a job: the summary that it replaces in full, and of the entries the oldest that fit."""
+    """Return a prompt with the full summary that the job replaces, and the oldest entries that fit."""
     group, names = window.buffer(case.entries), case.world.display_names
     pieces = oldest_first([(e, format_entries([e], names)) for e in group], share, begun_in(case.job))
     values = {
@@ -119,11 +119,11 @@ def _pass_done(case: Case) -> SetCounter:
 
 
 def effects(case: Case, answer: SummaryAnswer, used: tuple[int, ...]) -> tuple[Effect, ...]:
-    """Return the new summary, which replaces the old one and tells what was shown.
+    """Return the new summary, which replaces the old one and covers what the prompt showed.
 
     Raises:
-        TooLong: when it is longer than what is stored.
-        ValueError: when there is nothing left to summarise, or a summary that was to be compressed got longer.
+        TooLong: when it exceeds the size of a stored summary.
+        ValueError: when nothing is left to summarise, or compression made the summary longer.
     """
     job = case.job
     if not used and policy_of(job.params) == "cells":
@@ -136,7 +136,7 @@ def effects(case: Case, answer: SummaryAnswer, used: tuple[int, ...]) -> tuple[E
 
 
 def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
-    """Return the effects that archive what was shown, and let in as many memories as wait for its cells."""
+    """Return the effects that archive what was shown and move waiting memories into the free cells."""
     owner, kind, numbers = case.job.key.owner, case.job.key.kind, whole_numbers(shown)
     archived = (Archive(owner=owner, numbers=numbers, into_summary=True),) if numbers else ()
     if policy_of(case.job.params) == "cells":
@@ -146,10 +146,10 @@ def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
 
 
 def heuristic(case: Case) -> tuple[Effect, ...]:
-    """Return the summary written without a model, or nothing when memory is to stay unchanged without its model.
+    """Return a summary made without a model, or nothing if the settings leave memory unchanged without one.
 
-    The memories that waited for the summary are forgotten then (cells); entries of a token window stay where they are
-    (window design), until the boundary itself must cut.
+    In that case cells forget the memories that waited for the summary, and a token window keeps its entries until the
+    boundary must cut them (window design).
     """
     owner, job, names = case.job.key.owner, case.job, case.world.display_names
     group = window.buffer(case.entries)

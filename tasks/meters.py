@@ -1,7 +1,7 @@
-"""Meters of a host's brief: what their ends mean, how prompts show them, and when one is a need.
+"""Meters of a host's brief: the meaning of their ends, how prompts show them, and when a meter is a need.
 
-A number alone says nothing: a hunger of 95 starves in one world and is sated in another. So a bare number is shown as a
-number, and no heuristic concludes anything from it. A `Meter` carries its meaning.
+A bare number is ambiguous: a hunger of 95 means starving in one world and sated in another. So prompts show it as a
+number, and no heuristic uses it. A `Meter` carries its meaning.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import msgspec
 
 from cogitate.memory import typed_json
 
-PRESSES = 0.2  # share of the scale from the end that is a need (streams design, task 12: below 20 of 100)
+PRESSES = 0.2  # share of the scale that is a need (streams design, task 12: below 20 of 100)
 _Word = Annotated[str, msgspec.Meta(max_length=100)]
 
 
 class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A value with its meaning: `Meter(95, low="sated", high="starving", need="high")`.
 
-    `low` and `high` say in words what the ends of the scale mean, `need` at which of them the agent is in need: a plan
-    and an action without a model see to it from the last fifth of the scale on. The scale is 0 to 100 unless `least`
-    and `most` say otherwise.
+    `low` and `high` describe the ends of the scale; `need` says at which of them the agent is in need. Heuristic plans
+    and actions meet the need within the last fifth of the scale. The scale is 0 to 100 unless `least` and `most` say
+    otherwise.
 
     Raises:
-        ValueError: for a scale without extent.
+        ValueError: unless `most` is larger than `least`.
     """
 
     value: float
@@ -41,7 +41,7 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
     @property
     def means_something(self) -> bool:
-        """Return whether the host said what an end of the scale means."""
+        """Return whether the host described an end of the scale."""
         return bool(self.low or self.high)
 
     @property
@@ -54,24 +54,24 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
     @property
     def named(self) -> str:
-        """Return the value with what the ends mean, as the host says them: "12 (0: sated, 100: starving)"."""
+        """Return the value with the host's words for the ends: "12 (0: sated, 100: starving)"."""
         ends = [f"{at:g}: {word}" for at, word in ((self.least, self.low), (self.most, self.high)) if word]
         return f"{self.value:g}" + (f" ({', '.join(ends)})" if ends else "")
 
     @property
     def end(self) -> str:
-        """Return what the end that is a need means, in words."""
+        """Return the host's word for the end at which the agent is in need."""
         return {"low": self.low, "high": self.high, "": ""}[self.need]
 
 
 def read_meters(status: object) -> dict[str, Meter]:
-    """Return the meters of a brief or of a job's parameters by name; what is no meter is left out."""
+    """Return the meters in a brief or in a job's parameters by name; ignore anything else."""
     given = status if isinstance(status, Mapping) else {}
     return {str(name): meter for name, said in given.items() if (meter := _meter(said)) is not None}
 
 
 def meter_params(status: object) -> dict[str, Any]:
-    """Return meters as parameters of a job, in order of their names: a number for one without a meaning."""
+    """Return meters as parameters of a job, sorted by name; a meter without a meaning as a number."""
     found = read_meters(status)
     return {
         name: msgspec.to_builtins(meter) if meter != Meter(meter.value) else meter.value

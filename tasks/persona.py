@@ -1,4 +1,4 @@
-"""The persona that a host stated, as every prompt of a kind that thinks shows it: the same words in the same place."""
+"""The persona that a host gives an agent; every thinking kind's prompt shows it in the same words and place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cogitate.tasks.recall import brief
 
 
 def persona(profile: Profile) -> dict[str, Any]:
-    """Return the variables of a template that say who somebody is; long texts are cut."""
+    """Return the template variables of an agent's persona; long texts are cut."""
     return {
         "name": profile.name,
         "age": profile.age,

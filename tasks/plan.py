@@ -53,17 +53,17 @@ QUERY = "plan today tomorrow want need goal"  # streams design, task 7
 SHOWN = 15  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
 _DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
-SOON = 5  # game minutes: what begins this long before the plan takes effect is still under way then
-LATE = 30  # minutes: an item that was to begin this long ago begins now; an older one is over
+SOON = 5  # game minutes: an item that begins this long before the plan takes effect is still under way then
+LATE = 30  # minutes: an item planned for this long ago begins now; an older one is over
 
 
-EVERY = 10  # ticks between two looks at whether it is time to ask for the next day's plan
+EVERY = 10  # ticks between two checks whether to request the next day's plan
 OUTCOMES = {"completed": "done", "cancelled": "given up"}
-FROM = "from"  # parameter: game time at which the plan begins; without it, when it is asked for
+FROM = "from"  # parameter: game time at which the plan begins; by default, when it is requested
 
 
 class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that an agent had planned and not done."""
+    """A plan item that the agent did not finish."""
 
     description: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
     location: Annotated[str, msgspec.Meta(max_length=500)] | None = None  # id
@@ -71,7 +71,7 @@ class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of a host's request: the agent's condition, and what it had left undone."""
+    """Parameters of a host's request: the agent's condition, and its unfinished items."""
 
     status: dict[str, float | Meter] = {}
     unfinished: tuple[Unfinished, ...] = ()
@@ -80,16 +80,15 @@ class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Plan(Kind):
     """Due at the first tick of an agent's morning without a current plan, and for one that joins during the day.
 
-    Where due ticks follow the models' latencies, a plan is asked for as long before the morning as it takes to come, at
-    the agent's own turns. It is made for the coming day and is due in the morning, not before: the last one holds until
-    then.
+    Where due ticks follow the models' latencies, the plan is requested before the morning by its expected latency, at
+    the agent's own turns. It covers the coming day and is due in the morning; the previous plan is valid until then.
     """
 
     name = "plan"
     params = PlanParams
     order = 10
     latency = "5m"
-    latency_least, latency_most = 2, 480  # game minutes: of the night before the day that is planned
+    latency_least, latency_most = 2, 480  # game minutes: the night before the planned day
     prompt_cap = 2_500
     output_cap = 800
     recalls = True
@@ -98,7 +97,7 @@ class Plan(Kind):
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Ask while there is no plan for now. Before the morning an agent without a plan sleeps on."""
+        """Return a request while no plan is valid. Before the morning, an agent without a plan keeps sleeping."""
         if not timing.is_agent(moment):
             return ()
         is_day = moment.minute % DAY >= timing.morning_of(moment.owner, moment.world)
@@ -116,7 +115,7 @@ class Plan(Kind):
         morning = timing.tick_at(moment, begins)
         if not moment.lead(self.name):
             return morning
-        # The turns do not depend on what is known of the model now: a host that resumes the run would know more.
+        # Turns must not depend on the latency known now: a host that resumes the run knows more.
         first = timing.tick_at(moment, begins - self.latency_most) - EVERY
         return min(morning, timing.next_turn(moment, EVERY, first))
 
@@ -158,8 +157,8 @@ class Plan(Kind):
         """Return the plan as an entry.
 
         Raises:
-            ValueError: for a place that is not known, when two items are to begin at the same time, when they are in no
-                order of time, or when fewer than 5 lie between now and next morning.
+            ValueError: for an unknown place, for two items that begin at the same time, for items out of order, or when
+                fewer than 5 lie between now and the next morning.
         """
         assert isinstance(answer, DailyPlan)
         start, end = _window(case)
@@ -170,7 +169,7 @@ class Plan(Kind):
             if minute is not None:
                 place = place_meant(activity.location, case)
                 timed.append(Slot(minute, activity.description, place, activity.priority, 0))
-        if sum(one.minute > other.minute for one, other in pairwise(timed)) > 1:  # one item may be out of its place
+        if sum(one.minute > other.minute for one, other in pairwise(timed)) > 1:  # one item may be out of order
             raise ValueError("the plan items are in no order of time: write them from the first of the day to the last")
         slots = _one_after_another(timed, start)
         if len(slots) < FEWEST:
@@ -204,7 +203,7 @@ class Plan(Kind):
         return self._appended(case, slots, tuple(used))
 
     def _ahead(self, moment: Moment) -> Iterable[Request]:
-        """Return the request for the coming day's plan, once it is time to ask for it."""
+        """Return the request for the coming day's plan, once it is time for it."""
         lead, begins = moment.lead(self.name), _next_morning(moment)
         morning, plan = timing.tick_at(moment, begins), moment.stream.latest("plan")
         if not lead or morning - moment.tick > lead + EVERY or (plan is not None and plan.valid_until > begins):
@@ -215,12 +214,12 @@ class Plan(Kind):
         return (Request(kind=self.name, owner=moment.owner, priority=5, params=params, at=morning),)
 
     def _params(self, moment: Moment) -> dict[str, Any]:
-        """Return the values of head and world that the plan needs; a job cannot read these as of its tick."""
+        """Return the values of head and world that the plan needs and that a job cannot look up as of its tick."""
         params: dict[str, Any] = {}
         plan = moment.stream.latest("plan")
         if plan is not None and moment.minute - plan.valid_until < DAY:
             items = moment.stream.plan_items(plan)
-            # What is planned for later today may still be done.
+            # Items planned for later today may still happen.
             left = [i for i in items if i.status in ("pending", "active") and (i.minute or 0) <= moment.minute]
             params["unfinished"] = [
                 {"description": i.description, "location": i.location, "priority": i.priority} for i in left[:MOST]
@@ -279,7 +278,7 @@ def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
 
 
 def _dated(case: Case) -> Entry:
-    """Return the sentences of the long-term summary that name a day; the day of all others is unknown."""
+    """Return the sentences of the long-term summary that name a day; all others are undated."""
     dated = [s for s in split_sentences(case.job.summary) if _DAY.search(s)]
     return Entry(type="summary", text=" ".join(dated), minute=case.job.minute)
 
@@ -291,8 +290,8 @@ def _next_morning(moment: Moment) -> int:
 def _window(case: Case) -> tuple[int, int]:
     """Return the game times at which the plan begins and ends.
 
-    It begins when it is asked for, or at the morning for which it is; a plan that takes effect more than `SOON` later
-    begins then, since what lies before would be over.
+    It begins when it is requested, or at the morning that it is for. A plan that takes effect more than `SOON` later
+    begins then, since earlier items would be over.
     """
     asked, begins = case.job.minute, case.job.params.get(FROM)
     start = max(asked, begins) if isinstance(begins, int) else asked
@@ -302,7 +301,7 @@ def _window(case: Case) -> tuple[int, int]:
 
 
 def _within(clock: int, start: int, end: int) -> int | None:
-    """Return the minute at which an item begins: of the plan, or up to `LATE` before it; None if neither."""
+    """Return the minute at which an item begins, if within the plan or up to `LATE` before it; else None."""
     midnight = day_of(start) * DAY
     for minute in (midnight + clock, midnight + DAY + clock):
         if start <= minute < end:
@@ -311,10 +310,10 @@ def _within(clock: int, start: int, end: int) -> int | None:
 
 
 def _one_after_another(timed: Iterable[Slot], start: int) -> list[Slot]:
-    """Return the slots that begin at a time of their own, in order: none that is told twice, none that is over.
+    """Return the slots in order of time, without repeats and without those that are over.
 
     Raises:
-        ValueError: when two different ones are to begin at the same time.
+        ValueError: when two different slots begin at the same time.
     """
     slots: dict[int, Slot] = {}
     for slot in sorted(timed, key=lambda s: s.minute):
@@ -325,7 +324,7 @@ def _one_after_another(timed: Iterable[Slot], start: int) -> list[Slot]:
                 "each needs a time of its own"
             )
     begun = [minute for minute in slots if minute <= start]
-    for minute in begun[:-1]:  # it was to end when the next began
+    for minute in begun[:-1]:  # its end was the beginning of the next
         del slots[minute]
     return [replace(slot, minute=max(minute, start)) for minute, slot in slots.items()]
 
@@ -336,7 +335,7 @@ def _unfinished(case: Case) -> list[Mapping[str, Any]]:
 
 
 def _previous(case: Case) -> list[dict[str, str]]:
-    """Return the items of the plan before this one, with what came of each."""
+    """Return the items of the previous plan, each with its outcome."""
     minute, replaced = case.job.minute, replaced_entry(case.job)
     plans = [e for e in case.entries if e.type == "plan" and e.number != replaced]
     if not plans or minute - plans[-1].valid_until >= DAY:
@@ -354,7 +353,7 @@ def _previous(case: Case) -> list[dict[str, str]]:
 
 
 def _fulfilled(moment: Moment) -> list[str]:
-    """Return what occupies the agent, if it is something to be done once and a plan's item of it is completed."""
+    """Return the agent's occupation if it is a one-time task that a plan item completed."""
     wish = pursuit_of(moment.profile)
     if not wish or wish.startswith(GOING_ON):
         return []
@@ -369,7 +368,7 @@ def _done(case: Case) -> list[str]:
 
 
 def _left(case: Case, start: int, owed: Owed) -> list[Mapping[str, Any]]:
-    """Return the unfinished items whose time is not over, as promises, appointments and they themselves tell it."""
+    """Return the unfinished items that are not over, judged by promises, appointments and the items themselves."""
     since = max(0, day_of(start) - 1) * DAY
     missed = {a.what for a in appointments(_told(case), case.world.locations, since, start)}
     left = []
@@ -381,9 +380,9 @@ def _left(case: Case, start: int, owed: Owed) -> list[Mapping[str, Any]]:
 
 
 def _told(case: Case) -> list[Entry]:
-    """Return what the agent was told or saw, as it tells it; what it says of itself counts as said this morning."""
+    """Return what the agent was told or saw, in its words; its statements about itself count as made this morning."""
     names = case.world.display_names
-    # Reflections only say again what was said, and perhaps in another's words.
+    # Reflections only repeat earlier statements, perhaps in another's words.
     entries = (e for e in (_dated(case), *case.entries) if e.type != "reflection")
     said = Entry(type="observation", text=case.profile.currently, minute=_window(case)[0])
     return [said, *(first_person(e, case.job.key.owner, names) for e in entries)]

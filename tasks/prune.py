@@ -1,4 +1,4 @@
-"""Pruning: routine memories make room, ordinary old talks are compacted; never with a model (streams, task 10)."""
+"""Prunes routine memories and compacts ordinary old conversations, never with a model (streams design, task 10)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from cogitate.tasks.kind import Case, Kind, Moment, NoParams, WorldFacts
 from cogitate.tasks.recall import delay_of
 
 EVERY = 100  # ticks (streams design)
-SOON = 10  # ticks after which an owner is looked at again when pruning cannot wait
-NEAR = 0.9  # share of the limit of observations at which pruning does not wait for its turn
-OVERDUE = SETTLED + 6 * 60  # age in game minutes at which an ordinary conversation does not wait either
+SOON = 10  # ticks between checks of an owner when pruning is urgent
+NEAR = 0.9  # share of the limit of observations above which pruning is urgent
+OVERDUE = SETTLED + 6 * 60  # age in game minutes at which compacting an ordinary conversation is urgent
 
 
 class Prune(Kind):
-    """Due every 100 ticks, at a different one for each owner, when there is something to prune.
+    """Due every 100 ticks, with owners spread over these ticks, when there is something to prune.
 
-    What is taken is chosen when it is due and named in the request, so that no other job takes it too.
+    The request names the entries to prune, so that no other job takes them too.
     """
 
     name = "prune"
@@ -34,9 +34,9 @@ class Prune(Kind):
     latency = "5m"
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Return one request that names the entries, on the owner's turn or when it cannot wait.
+        """Return a request that names the entries, at the owner's turn or when pruning is urgent.
 
-        A shared history is not pruned: what is oldest leaves it at the boundary.
+        A shared history is not pruned: its oldest entries leave it at the boundary.
         """
         if is_shared(moment.owner):
             return ()
@@ -50,7 +50,7 @@ class Prune(Kind):
         return (Request(kind=self.name, owner=moment.owner, priority=1, params=_params(cut), numbers=cut.numbers),)
 
     def wake(self, moment: Moment) -> int | None:
-        """Return the next turn at which there may be something to prune, or a sooner one if that cannot wait."""
+        """Return the next turn at which there may be something to prune, or an earlier tick if that is urgent."""
         if is_shared(moment.owner):
             return None
         if self._urgent(moment):
@@ -69,7 +69,7 @@ class Prune(Kind):
         return is_dialogue(entry) or _worthwhile(stream, world.limits)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the cut that the request names; without one, what pruning would take now."""
+        """Return the cut that the request names, or else the one that pruning would make now."""
         owner, minute, limits = case.job.key.owner, case.job.minute, case.world.limits
         cut = _cut(case.job.params)
         if cut is None:
@@ -83,7 +83,7 @@ class Prune(Kind):
 
 
 def _worthwhile(stream: Stream, limits: MemoryLimits) -> bool:
-    """Return whether the stream is full enough for its routine entries to go."""
+    """Return whether the stream is full enough to prune its routine entries."""
     return stream.observed() >= WORTHWHILE * limits.max_observations
 
 

@@ -1,11 +1,10 @@
-"""Rating the importance of entries that their host left unrated (streams design, task 4), many in one call.
+"""Rates the importance of entries that their host left unrated (streams design, task 4), many in one call.
 
-Only entries that deserve a call get here (`cogitate.scheduler.engine.rating`); until they are rated they count as
-ordinary. Ratings that a model leaves out, and all where no model answers, are the run's own predictions, which the
-request brings along.
+Only entries that are worth a call get here (`cogitate.scheduler.engine.rating`); until rated they count as ordinary.
+Where a model gives no rating, the run's prediction applies, which the request carries.
 
-A batch that a model could not make sense of is halved: its entries stay unrated, and the owner's next batches have half
-the size (the counter "rate.batch" of its head) until one goes well; then the size doubles again.
+If a model's answers to a batch are unusable, the batch is halved: its entries stay unrated, and the owner's next
+batches have half the size (the counter "rate.batch" of its head) until one succeeds; then the size doubles again.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import brief, share_of, without_repeats
 
 BATCH = 20  # entries of one call
-LEAST = 5  # a batch is not halved below: a model that cannot rate so few is not worth more calls
-SIZE = "rate.batch"  # counter: entries of the owner's next call, where a batch failed
-EVERY = 10  # ticks that entries wait for others at most
+LEAST = 5  # smallest batch: a model that cannot rate so few is not worth more calls
+SIZE = "rate.batch"  # counter: entries of the owner's next call after a batch failed
+EVERY = 10  # the most ticks that entries wait for others
 
 
 class RateImportance(Kind):
-    """Due when a batch of unrated entries has come together, and at the owner's turns, every 10 ticks."""
+    """Due when a batch of unrated entries is full, and at the owner's turns, every 10 ticks."""
 
     name = "rate"
     params = NoParams
     order = 5
     latency = "5m"
-    latency_least, latency_most = 2, 180  # game minutes: long before pruning and reflection go by it
+    latency_least, latency_most = 2, 180  # game minutes: long before pruning and reflection use the rating
     prompt_cap = 2_500
     output_cap = 400
 
@@ -49,7 +48,7 @@ class RateImportance(Kind):
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Ask for the oldest unrated entries."""
+        """Return a request for the oldest unrated entries."""
         waiting, size = moment.stream.unrated(), moment.stream.head.counters.get(SIZE, BATCH)
         if not waiting or (len(waiting) < size and not timing.is_turn(moment, EVERY)):
             return ()
@@ -82,7 +81,7 @@ class RateImportance(Kind):
         """Return the ratings of the answer, for all entries of the same text, and predictions for the rest.
 
         Raises:
-            ValueError: when none of the ratings is of an entry that was shown.
+            ValueError: when no rating refers to a shown entry.
         """
         assert isinstance(answer, RatingsAnswer)
         texts = {e.number: normal(e.text) for e in case.entries if e.number in set(used)}
@@ -99,7 +98,7 @@ class RateImportance(Kind):
         return paid, *_predicted(case, [e for e in case.entries if normal(e.text) not in given]), *_doubled(case)
 
     def halve(self, case: Case) -> tuple[Effect, ...]:
-        """Smaller batches from now on, this one's entries first; the predictions where it was small already."""
+        """Return the effect that halves the owner's next batches, or the predictions if this batch is the smallest."""
         half = len(case.entries) // 2
         return self.heuristic(case) if half < LEAST else (SetCounter(case.job.key.owner, SIZE, half),)
 
@@ -109,7 +108,7 @@ class RateImportance(Kind):
 
 
 def _constraints(entries: Sequence[Entry]) -> Iterator[Constraint]:
-    """Yield that there is a rating for each of the entries."""
+    """Yield the constraints that the answer has one rating per entry."""
     if entries:
         yield Constraint(field="ratings", least=len(entries), most=len(entries))
         numbers = [entry.number for entry in entries]
@@ -117,7 +116,7 @@ def _constraints(entries: Sequence[Entry]) -> Iterator[Constraint]:
 
 
 def _doubled(case: Case) -> tuple[Effect, ...]:
-    """Try more at once after what went well."""
+    """Return the effect that doubles the next batch after a success."""
     size = case.job.params.get("size")
     if not isinstance(size, int) or not 0 < size < BATCH:
         return ()

@@ -1,4 +1,4 @@
-"""The memories that a job reads, as prompts and heuristics show them. Pure: the same for both."""
+"""The memories that a job reads, the same for its prompt and its heuristic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens
 from cogitate.tasks.job import Job
 from cogitate.tasks.kind import Case
 
-LITTLE = 0.25  # share of the memories below which the long-term summary gives way too
+LITTLE = 0.25  # share of the memories below which the long-term summary is cut too
 MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an identity
 
 
@@ -40,7 +40,7 @@ def without_repeats(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
-    """Return the first entries that a prompt may show when only a share of them fits; at least one."""
+    """Return the first entries, as many as a share of them, at least one."""
     return list(entries[: max(1, math.ceil(len(entries) * share))])
 
 
@@ -50,9 +50,9 @@ def template_entry(entry: Entry) -> dict[str, str]:
 
 
 def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
-    """Return the long-term variables of a template: the summary, and the character facts of the owner.
+    """Return the long-term variables of a template: the summary, and the owner's character facts.
 
-    When hardly any memories fit, only the newest part of the summary is included.
+    If hardly any memories fit, only the newest part of the summary is included.
     """
     summary = case.job.summary
     if memory_share < LITTLE:
@@ -61,12 +61,12 @@ def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
 
 
 def brief(text: str) -> str:
-    """Return the text cut at a word, so that one long entry cannot crowd out all others."""
+    """Cut a text at a word boundary, so that one long entry cannot crowd out all others."""
     return shorten(text, MAX_SHOWN, "…")
 
 
 def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
-    """Return the effect that marks the entries a job used as accessed; none when it used none."""
+    """Return the effect that marks the entries a job used as accessed, if it used any."""
     used = tuple(sorted(set(numbers)))
     if not used:
         return ()
@@ -86,6 +86,6 @@ def result_minute(job: Job) -> int:
 
 
 def delay_of(case: Case) -> int:
-    """Return the game minutes until the job's result is due, in which what was coming may pass; 0 for a repair."""
+    """Return the game minutes until the job's result is due, during which future events may pass; 0 for a repair."""
     job = case.job
     return 0 if replaced_entry(job) else max(0, job.due - job.key.tick) * case.world.minutes_per_tick

@@ -1,9 +1,9 @@
-"""Recounting: what was said at a location, with an NPC or in the world becomes one of its memories (scopes design).
+"""Recounts what was said at a location, with an NPC or in the world, as a memory of that scope (scopes design).
 
-The request names the messages of the world's stream that the scope has not told yet, and where its cursor stands; the
-effects append one summary and move the cursor past what it tells, or do neither. So a scope never tells a message
-twice; what did not fit into the prompt is told by the next job, which the same trigger asks for
-(`cogitate.scheduler.engine.triggers`), and what a failed recount did not tell is told with the next trigger.
+The request names the messages of the world's stream that the scope has not recounted yet, and the scope's cursor. The
+effects append one summary and move the cursor past the recounted messages, or do neither, so a scope never recounts a
+message twice. Messages that did not fit go into the next job, which the same trigger requests
+(`cogitate.scheduler.engine.triggers`); those of a failed recount wait for the next trigger.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.recall import delay_of, replaced_entry, template_entry
 from cogitate.tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
-IMPORTANCE = 5  # what no limit drops without a summary
+IMPORTANCE = 5  # entries that no limit drops without a summary
 SIZE = SummarySize(250)
 TEMPLATES = {"location": "recount_location", "npc": "recount_npc"}  # by scope; any other: recount_world
 
@@ -37,8 +37,8 @@ TEMPLATES = {"location": "recount_location", "npc": "recount_npc"}  # by scope; 
 class Span(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The subject of one recount; it travels as the request's parameters."""
 
-    start: int  # where the scope's cursor for the place stands
-    end: int  # where it stands afterwards: a number of the world's stream
+    start: int  # the scope's cursor for the place
+    end: int  # its next value: a number in the world's stream
     minute: int  # game time of the visit's end, or of the story event
     events: tuple[str, ...] = ()  # kinds of the story events
     tags: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class _Told(NamedTuple):
 
 
 def progress_name(cursor: str) -> str:
-    """Return the name under which a scope keeps how far it told a message that is longer than a prompt."""
+    """Return the counter of a scope's progress in a message that is longer than a prompt."""
     place = place_of(cursor)
     return f"{Recount.name}:{place}" if place else Recount.name
 
@@ -68,11 +68,11 @@ def recount_request(
     begun: Mapping[str, Any] | None = None,
     earlier: tuple[int, ...] = (),
 ) -> Request:
-    """Return the request that has a scope recount these messages of the world's stream.
+    """Return the request for a scope to recount these messages of the world's stream.
 
     Args:
-        begun: the parameter that names how far the first of them was told already.
-        earlier: numbers of the scope's own memories that the prompt shows, so that none is told again.
+        begun: the parameter with the progress in the first of them.
+        earlier: numbers of the scope's memories that the prompt shows, so that it repeats none.
     """
     own = (*earlier, *numbers) if scope == WORLD else earlier
     reads = () if scope == WORLD else (Reads(WORLD, span.end, numbers),)
@@ -81,13 +81,13 @@ def recount_request(
 
 
 class Recount(Kind):
-    """Due when a host says so: on leaving a location, and on a story event."""
+    """Due when a host reports that players left a location, or a story event."""
 
     name = "recount"
     params = NoParams
     order = 35
     latency = "10m"
-    latency_least, latency_most = 2, 120  # game minutes: the scene is still spoken of
+    latency_least, latency_most = 2, 120  # game minutes: the scene is still topical
     on_denied = "defer"
     prompt_cap = 3_500
     output_cap = SIZE.output_cap
@@ -96,7 +96,7 @@ class Recount(Kind):
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Nothing: it has no cadence of its own."""
+        """Return nothing: only a host's report makes it due."""
         return ()
 
     def wake(self, moment: Moment) -> int | None:
@@ -133,11 +133,11 @@ class Recount(Kind):
         return showing(rendered, SummaryAnswer, pieces, lambda shown: _passed(case, shown))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """Return one memory of the scope, of the messages that were shown.
+        """Return one memory of the scope, which covers the messages that the prompt showed.
 
         Raises:
-            TooLong: when it is longer than what is stored.
-            ValueError: when there is nothing to tell.
+            TooLong: when it exceeds the size of a stored summary.
+            ValueError: when no message is left to recount.
         """
         assert isinstance(answer, SummaryAnswer)
         messages = [entry for entry in _told(case).messages if entry.number in set(used)]
@@ -146,7 +146,7 @@ class Recount(Kind):
         return (self._recorded(case, messages, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the most informative sentences; nothing after a failed model, unless configured otherwise."""
+        """Return the most informative sentences; nothing after a model failed, unless configured otherwise."""
         messages = _told(case).messages
         failed = bool(case.job.model)
         if not messages or (failed and case.world.limits.recount_on_failure == "unchanged"):
@@ -176,7 +176,7 @@ class Recount(Kind):
 
 
 def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
-    """Return the advance of the cursor past what was shown, and none for a repair: the cursor has passed it already."""
+    """Return the effect that moves the cursor past what was shown; none for a repair, whose cursor moved already."""
     span, messages = _told(case)
     owner, numbers = case.job.key.owner, whole_numbers(shown)
     if replaced_entry(case.job):
@@ -188,12 +188,12 @@ def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
 
 
 def _earlier(case: Case) -> list[Entry]:
-    """Return the scope's memories that the job may read, without the one that it repairs."""
+    """Return the scope's memories that the job may read, except the one that it repairs."""
     return [entry for entry in case.entries if entry.type == "summary" and entry.number != replaced_entry(case.job)]
 
 
 def _told(case: Case) -> _Told:
-    """Return the subject of the job; a request without parameters has no messages."""
+    """Return the subject of the job; a request without parameters has no messages to recount."""
     messages = [entry for entry in case.memories.get(WORLD, ()) if entry.type != "summary"]
     given = {key: value for key, value in case.job.params.items() if key in Span.__struct_fields__}
     try:

@@ -1,4 +1,4 @@
-"""The kinds of job of this process, by name: the built-in ones and those that a host registers."""
+"""The kinds of job in this process by name: the built-in ones and those that a host registers."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class UnknownKind(CogitateError, LookupError):
 
 
 _kinds: dict[str, Kind] = {}
-_templates = Templates()  # in force
+_templates = Templates()  # active
 
 
 def register(kind: Kind) -> None:
-    """Add a kind, or put another in the place of the one of its name.
+    """Register a kind; it replaces the one of its name, if any.
 
     Raises:
-        KindError: naming every field that is missing or wrong, or the kind that has its order.
+        KindError: naming each missing or invalid field, or the kind that has its order.
     """
     check_kind(kind)
     for other in _kinds.values():
         if other.name != kind.name and other.order == kind.order:
             raise KindError(
-                f"the kind {kind.name!r} has order {kind.order}, which is {other.name!r}'s: give it one of its own"
+                f"the kind {kind.name!r} has order {kind.order}, which is {other.name!r}'s: give it a different order"
             )
     _kinds[kind.name] = kind
 
 
 def register_builtin(prompts: Path | None = None) -> None:
-    """Register the built-in kinds; a file in `prompts` goes before our template of the same name.
+    """Register the built-in kinds; a file in `prompts` overrides the built-in template of the same name.
 
     Raises:
         TemplateError: when a template is missing or broken.
@@ -65,17 +65,17 @@ def kinds() -> list[Kind]:
 
 
 def templates() -> Templates:
-    """Return the templates in force."""
+    """Return the active templates."""
     return _templates
 
 
 def is_kind(name: str) -> bool:
-    """Return whether there is a kind of that name."""
+    """Return whether a kind of that name is registered."""
     return name in _kinds
 
 
 def kind_names() -> list[str]:
-    """Return their names, in the same order."""
+    """Return the names of all kinds, in the same order."""
     return [kind.name for kind in kinds()]
 
 
@@ -83,7 +83,7 @@ def kind_of(name: str) -> Kind:
     """Return the kind of that name.
 
     Raises:
-        UnknownKind: when there is none.
+        UnknownKind: when no such kind is registered.
     """
     try:
         return _kinds[name]
@@ -92,5 +92,5 @@ def kind_of(name: str) -> Kind:
         raise UnknownKind(f"no kind of job is called {name!r}; known are {known}") from None
 
 
-# Not checked here: an error in a template is for the start of a run to report, not for an import.
+# Templates are checked at the start of a run, so that a broken one does not fail an import.
 _register_with(_templates)

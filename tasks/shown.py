@@ -1,13 +1,12 @@
-"""Bound what a job archives, or passes with its cursor, to exactly what its prompt showed, the oldest first.
+"""Limits what a job archives, or passes with its cursor, to exactly what its prompt showed, oldest first.
 
-How a prompt is fitted decides what was shown. A kind offers its material in order (`oldest_first`), and `showing` makes
-the prompt: only the pieces that stand in the rendered text count as shown, whatever a template leaves out, and only
-their effects are carried out with the answer (`Prompt.then`). What was not shown waits for the next job. A heuristic
-reads all of its material, and passes all of it.
+A kind offers its material in order (`oldest_first`), and `showing` builds the prompt: only the pieces in the rendered
+text count as shown, whatever a template leaves out, and only their effects are applied with the answer
+(`Prompt.then`). The rest waits for the next job. A heuristic reads all of its material, and passes all of it.
 
-One memory that is longer than a prompt is shown in parts. How far it was shown is kept in two counters of the owner's
-head, "<kind>.part" and "<kind>.upto", and named in the next request as "begun". Characters are counted from the end of
-what the template is given: a name before a message ("Ada: …") may be there at one time and not at another.
+A memory that is longer than a prompt is shown in parts. Two counters of the owner's head, "<kind>.part" and
+"<kind>.upto", keep the progress, and the next request carries it as "begun". Characters are counted from the end,
+since the name before a message ("Ada: …") may be present in one prompt and absent in another.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ from cogitate.prompts.render import Rendered, TemplateError, neutral
 from cogitate.tasks.job import Job
 from cogitate.tasks.kind import Case, Kind, Prompt
 
-MOST = 20_000  # characters among which a prompt chooses, so that a 64th of them is a small step
-LEAST = 200  # characters of a memory that are shown at the least
+MOST = 20_000  # characters offered to a prompt, so that a 64th of them is a small step
+LEAST = 200  # the fewest characters of a memory to show
 ELLIPSIS = "…"
-#: Where a part of a memory ends if it can.
+#: Preferred ends of a part of a memory.
 _SENTENCE_ENDS = (*(f"{mark} " for mark in SPACED), *UNSPACED)
 
 
 class Begun(NamedTuple):
-    """The extent to which earlier jobs have shown a memory."""
+    """How far earlier jobs have shown a memory."""
 
     number: int = 0
     upto: int = 0  # characters
@@ -48,11 +47,11 @@ NOT_BEGUN = Begun()
 
 
 class Piece(NamedTuple):
-    """The part of one memory that a prompt shows: all that was not shown before, or the next piece of it."""
+    """The part of a memory that a prompt shows: the rest of it, or the next piece."""
 
     entry: Entry
-    text: str  # as the template is given it
-    upto: int = 0  # characters of the memory that are read by then; 0: to its end
+    text: str  # as the template receives it
+    upto: int = 0  # characters of the memory read so far; 0: to its end
 
     @property
     def whole(self) -> bool:
@@ -61,12 +60,12 @@ class Piece(NamedTuple):
 
 
 def oldest_first(material: Sequence[tuple[Entry, str]], share: float, begun: Begun = NOT_BEGUN) -> list[Piece]:
-    """Return what a prompt shows of memories when a share of their text fits: whole ones, or a part of the oldest.
+    """Return the pieces that a prompt shows if only a share of the text fits: whole memories, or a part of the oldest.
 
     Args:
-        material: memories with their texts, the oldest first.
-        share: of the characters; a share of 1 shows all of at most `MOST` characters.
-        begun: how far the oldest was shown already.
+        material: memories with their texts, oldest first.
+        share: of the characters; a share of 1 shows everything, up to `MOST` characters.
+        begun: the progress in the oldest.
     """
     rest = [(entry, text, _begun_at(entry, text, begun)) for entry, text in material]
     room = _room(sum(len(text) - at for _, text, at in rest), share)
@@ -86,12 +85,12 @@ def oldest_first(material: Sequence[tuple[Entry, str]], share: float, begun: Beg
 
 
 def _begun_at(entry: Entry, text: str, begun: Begun) -> int:
-    """Return where the part of a text begins that was not shown yet."""
+    """Return the start of the part of a text that was not shown yet."""
     return max(0, begun.upto + len(text) - len(entry.text)) if entry.number == begun.number else 0
 
 
 def everything(entries: Iterable[Entry]) -> list[Piece]:
-    """Return the pieces of what a heuristic reads: every memory to its end."""
+    """Return the pieces for a heuristic: every memory to its end."""
     return [Piece(entry, entry.text) for entry in entries]
 
 
@@ -104,7 +103,7 @@ def _shown(text: str, at: int, *, ends: bool) -> str:
 
 
 def _end_of_part(text: str, start: int, room: int) -> int:
-    """Return where a part of a text ends: after a sentence if one ends in its second half, else between words."""
+    """Return the end of a part: after a sentence if one ends in the part's second half, else between words."""
     end, half = start + room, start + room // 2
     sentence = max(text.rfind(mark, half, end) + len(mark) for mark in _SENTENCE_ENDS)
     if sentence > half:
@@ -113,24 +112,24 @@ def _end_of_part(text: str, start: int, room: int) -> int:
 
 
 def part_counter(kind: str) -> str:
-    """Return the counter that names the memory of which a kind has shown only a part."""
+    """Return the counter that names the memory that a kind has shown in part."""
     return f"{kind}.part"
 
 
 def upto_counter(kind: str) -> str:
-    """Return the counter of the characters of that memory that were shown."""
+    """Return the counter of that memory's characters that were shown."""
     return f"{kind}.upto"
 
 
 def begun_params(stream: Stream, kind: str, numbers: Iterable[int]) -> dict[str, Any]:
-    """Return the parameter that names how far one of these memories was shown; none where none was begun."""
+    """Return the parameter with the progress in one of these memories, if any was begun."""
     counters = stream.head.counters
     number, upto = counters.get(part_counter(kind), 0), counters.get(upto_counter(kind), 0)
     return {"begun": [number, upto]} if upto and number in numbers else {}
 
 
 def begun_in(job: Job) -> Begun:
-    """Return what the parameters of a job say of a memory that was begun."""
+    """Read the progress in a memory from a job's parameters."""
     match job.params.get("begun"):
         case [int(number), int(upto)] if upto > 0:
             return Begun(number, upto)
@@ -139,7 +138,7 @@ def begun_in(job: Job) -> Begun:
 
 
 def progress(kind: str, owner: str, pieces: Iterable[Piece]) -> tuple[Effect, ...]:
-    """Return the effects that note how far a memory was shown of which only a part was; none where all are whole."""
+    """Return the effects that record the progress in a memory shown in part; none if all are whole."""
     part = next((piece for piece in pieces if not piece.whole), None)
     if part is None:
         return ()
@@ -150,7 +149,7 @@ def progress(kind: str, owner: str, pieces: Iterable[Piece]) -> tuple[Effect, ..
 
 
 def whole_numbers(pieces: Iterable[Piece]) -> tuple[int, ...]:
-    """Return the numbers of the memories that are shown to their end, ascending."""
+    """Return the numbers of the memories shown to their end, ascending."""
     return tuple(sorted(piece.entry.number for piece in pieces if piece.whole))
 
 
@@ -164,15 +163,15 @@ def showing(
     """Return the prompt of a job that passes what it shows.
 
     Args:
-        pieces: what the template was given, the oldest first.
-        passed: returns the effects that follow from pieces that were shown.
-        besides: further entries of the owner that the prompt shows, and that the job does not pass.
+        pieces: the pieces that the template received, oldest first.
+        passed: returns the effects of the pieces that were shown.
+        besides: further entries of the owner that the prompt shows but the job does not pass.
 
     Raises:
-        TemplateError: when the template shows not even the first piece.
+        TemplateError: when the template does not show even the first piece.
     """
     shown: list[Piece] = []
-    for piece in pieces:  # up to the first that is left out: what comes after it waits as well
+    for piece in pieces:  # stop at the first omission: later pieces wait as well
         if neutral(piece.text) not in rendered.user:
             break
         shown.append(piece)
@@ -191,7 +190,7 @@ def showing(
 
 
 class TooLong(CogitateError, ValueError):
-    """An answer is longer than it may be; the message tells the model its bound."""
+    """An answer is too long; the message tells the model the limit."""
 
     def __init__(self, said: str, shorter: BaseModel, cut: int) -> None:
         super().__init__(said)
@@ -200,13 +199,13 @@ class TooLong(CogitateError, ValueError):
 
 
 def within(size: SummarySize, answer: BaseModel, text: str, *, words: int = 0) -> str:
-    """Return the text of a summary that is within its bound.
+    """Check that a summary is within its bound, and return its text.
 
     Args:
-        words: that the model was asked for, if not those of its size.
+        words: the number that the prompt asked for, if not that of the size.
 
     Raises:
-        TooLong: when it is not.
+        TooLong: when the text exceeds the bound.
     """
     if size.fits(text):
         return text
@@ -216,10 +215,10 @@ def within(size: SummarySize, answer: BaseModel, text: str, *, words: int = 0) -
 
 
 def effects_of(kind: Kind, case: Case, answer: BaseModel, prompt: Prompt, *, cut: bool = False) -> tuple[Effect, ...]:
-    """Return all effects of a validated answer: what it says, and what follows from what its prompt showed.
+    """Return all effects of a validated answer: its own, and those of what its prompt showed.
 
     Args:
-        cut: cut an answer that is too long, and count that, instead of raising.
+        cut: cut and count an answer that is too long instead of raising an error.
 
     Raises:
         ValueError: when the answer is unusable.

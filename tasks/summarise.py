@@ -1,4 +1,4 @@
-"""Conversations become summaries (streams design, tasks 9 and 10); a host may ask for any span outright."""
+"""Summarises conversations (streams design, tasks 9 and 10), or any span that a host requests."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from cogitate.tasks.shown import (
 )
 
 SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (streams design)
-LATEST = 48 * 60  # game minutes at which none may be left unsummarised (streams design, success criterion 4)
+LATEST = 48 * 60  # game minutes by which every conversation must be summarised (streams design, success criterion 4)
 MARGIN = 3 * 60  # game minutes kept free before that
 EVERY = 10  # ticks between two looks at an owner's conversations
 SIZE = SummarySize(250)  # of a conversation's summary
 
 
 class Summarise(Kind):
-    """Due for conversations older than a day that are long or valuable, and for any before it is two days old.
+    """Due for a long or valuable conversation when it is a day old, and for any other before it is two days old.
 
-    Ordinary ones are normally compacted by prune before that, without a model. What a group shares stays word for
-    word (routing design) and is not summarised.
+    Prune normally compacts ordinary ones before that, without a model. A group's shared history stays verbatim (routing
+    design).
     """
 
     name = "summarise"
@@ -59,7 +59,7 @@ class Summarise(Kind):
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Return the requests of the owner's policy; by policy "stream", at the owner's turn, one for each conversation
+        """Return the requests of the owner's policy; by policy "stream", one at the owner's turn for each conversation
         that is due and that no open job reads."""
         if moment.world.limits.policy_of(moment.owner) != "stream":
             return long_term.due(moment, self.name)
@@ -84,7 +84,7 @@ class Summarise(Kind):
     def wake(self, moment: Moment) -> int | None:
         """Return the owner's next turn at which a line of its conversations is old enough.
 
-        Cells and token windows change only when the stream does.
+        Cells and token windows change only with the stream.
         """
         if moment.world.limits.policy_of(moment.owner) != "stream":
             return None
@@ -99,9 +99,9 @@ class Summarise(Kind):
         return is_dialogue(entry) or world.limits.policy_of(stream.owner) != "stream"
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return the lines of the conversation; where not all fit, the newest wait for the next job.
+        """Return a prompt with the lines of the conversation; if not all fit, the newest wait for the next job.
 
-        A repair shows all of them, since it replaces what stands for all.
+        A repair shows all lines, since it replaces the summary of all of them.
         """
         if long_term.policy_of(case.job.params):
             return long_term.prompt(case, self._templates, memory_share)
@@ -131,11 +131,11 @@ class Summarise(Kind):
         return showing(rendered, SummaryAnswer, pieces, lambda shown: self._passed(case, shown))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """Return the summary of what was shown.
+        """Return the summary of what the prompt showed.
 
         Raises:
-            TooLong: when it is longer than what is stored.
-            ValueError: when there is nothing left to summarise.
+            TooLong: when it exceeds the size of a stored summary.
+            ValueError: when nothing is left to summarise.
         """
         assert isinstance(answer, SummaryAnswer)
         if long_term.policy_of(case.job.params):
@@ -146,7 +146,7 @@ class Summarise(Kind):
         return (self._told(case, group, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the sentences that say most, in the third person; nothing when there is nothing to summarise."""
+        """Return the most informative sentences, in the third person; nothing if there is nothing to summarise."""
         if long_term.policy_of(case.job.params):
             return long_term.heuristic(case)
         group = self._group(case)
@@ -157,7 +157,7 @@ class Summarise(Kind):
         return self._told(case, group, text), *self._passed(case, everything(group))
 
     def _latest(self, moment: Moment) -> int:
-        """Return the age at which a summary must be asked for, so that it is applied before `LATEST`."""
+        """Return the age at which a summary must be requested to be applied before `LATEST`."""
         pace = moment.world.minutes_per_tick
         latency = ticks_of(self.latency, tick_rate=None, minutes_per_tick=pace)
         ahead = (max(latency, moment.lead(self.name)) + EVERY + 2) * pace
@@ -176,7 +176,7 @@ class Summarise(Kind):
         return Append(owner=case.job.key.owner, entry=entry, replaces=replaced_entry(case.job))
 
     def _passed(self, case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
-        """Return the effects that archive what was shown; none of a repair, whose entries are archived already."""
+        """Return the effects that archive what was shown; none for a repair, whose entries are archived already."""
         owner, numbers = case.job.key.owner, whole_numbers(shown)
         if replaced_entry(case.job):
             return ()
@@ -185,7 +185,7 @@ class Summarise(Kind):
 
 
 def _oldest_line(moment: Moment) -> int | None:
-    """Game time of the oldest line of a conversation that is to be summarised."""
+    """Return the game time of the oldest line that awaits a summary."""
     if is_shared(moment.owner):
         return None
     return moment.stream.oldest_line()

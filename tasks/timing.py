@@ -1,4 +1,4 @@
-"""The timing of kinds: owners spread over ticks, and the entries that open jobs read."""
+"""Spreads owners over ticks, and finds the entries that open jobs read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cogitate.tasks.kind import Moment, WorldFacts
 
 
 def offset(owner: str, spread: int) -> int:
-    """Return a number from 0 to `spread` - 1, constant for an owner, so that not all are due at once."""
+    """Return an owner's fixed number from 0 to `spread` - 1, so that not all owners are due at once."""
     return crc32(owner.encode()) % max(1, spread)
 
 
@@ -19,12 +19,12 @@ def tick_at(moment: Moment, minute: int) -> int:
 
 
 def morning_of(owner: str, world: WorldFacts) -> int:
-    """Return the minutes after 00:00 at which an owner's day begins: a crowd does not rise all at once."""
+    """Return the minutes after 00:00 at which an owner's day begins; a crowd gets up over time."""
     return world.morning + offset(owner, world.spread)
 
 
 def is_turn(moment: Moment, every: int) -> bool:
-    """Return whether this is one of the owner's turns, which come every `every` ticks."""
+    """Return whether it is the owner's turn, once every `every` ticks."""
     return (moment.tick + offset(moment.owner, every)) % every == 0
 
 
@@ -40,5 +40,5 @@ def is_agent(moment: Moment) -> bool:
 
 
 def open_numbers(moment: Moment) -> frozenset[int]:
-    """Return the entries of this owner that open summarise and prune jobs read."""
+    """Return the numbers of the owner's entries that open summarise and prune jobs read."""
     return frozenset(moment.brief.get("open_numbers", ()))

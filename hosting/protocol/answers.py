@@ -17,28 +17,28 @@ from cogitate.tasks.job import JobKey, job_id
 
 
 class Opened(BaseModel):
-    """The position of an open run. The world goes on from `checkpoint`, or as it is at `tick`."""
+    """The position of an open run. The world continues from `checkpoint`, or from its state at `tick`."""
 
     run: str
-    tick: int  # the last one that is committed
-    next: int  # the one to post
+    tick: int  # the last committed tick
+    next: int  # the tick to post
     minute: int  # game time of the last boundary
     minutes_per_tick: int
     digest: str
-    over: bool  # no further tick comes
+    over: bool  # the run has no further ticks
     owners: list[str]
-    checkpoint: str | None  # the world's last one
+    checkpoint: str | None  # the world's last checkpoint
     checkpoint_tick: int
 
 
 class Applied(BaseModel):
-    """A change that took effect: an effect, and the memory that it wrote, if it wrote one."""
+    """A change that took effect: an effect, and the memory that it wrote, if any."""
 
     owner: str
-    kind: str  # of the job that asked for it
+    kind: str  # of the job that caused it
     source: str  # "llm", "cached" or "heuristic"
-    reason: str  # why it is not what a model said; "none": it is
-    effect: dict[str, Any]  # with its `type`; a "tell" has `topic` and `data`
+    reason: str  # why no model's answer was used; "none": one was
+    effect: dict[str, Any]  # with its `type`; "tell" has `topic` and `data`
     entry: dict[str, Any] | None
 
 
@@ -50,48 +50,48 @@ class End(BaseModel):
     owner: str
     end: str  # "applied", "refused", "stale", "cancelled", "dropped" or "deferred"
     source: str  # "llm", "cached", "heuristic", or "none": no effects were made
-    reason: str  # why it is not what a model said; "none": it is
-    why: str  # in words, or as a class: what was refused, which limit refused it, how the model failed
-    next: str  # of a deferred one: the id of the job that tries again
+    reason: str  # why no model's answer was used; "none": one was
+    why: str  # text or class: what was refused, which limit refused it, how the model failed
+    next: str  # for a deferred job: the id of its successor
 
 
 class Ticked(BaseModel):
-    """A tick that is committed. The same tick posted again gets the same answer."""
+    """A committed tick. The same tick posted again gets the same answer."""
 
     run: str
     tick: int
     minute: int  # game time
-    applied: list[Applied]  # what took effect at its boundary
-    ended: list[End]  # the jobs that have ended with it
-    requested: list[str]  # the ids of the jobs that the turn requests, in its order; in the events of a run none
+    applied: list[Applied]  # changes that took effect at its boundary
+    ended: list[End]  # jobs that ended with it
+    requested: list[str]  # ids of the jobs that the turn requests, in its order; empty in a run's event stream
     digest: str  # of the run at this tick
-    over: bool  # no further tick comes
+    over: bool  # the run has no further ticks
 
 
 class Memories(BaseModel):
-    """The findings of a question to a memory."""
+    """The result of a question to a memory."""
 
     owner: str
-    minute: int  # game time of the boundary that it is as of
+    minute: int  # game time of the boundary that the result is as of
     found: Any
 
 
 class Steered(BaseModel):
-    """The outcome of a request to steer: "waits" until the next tick is committed."""
+    """The outcome of a steering request: "waits" until the next tick is committed."""
 
     state: str  # "applied", "refused" or "waits"
     detail: str
 
 
 class Status(BaseModel):
-    """A run in figures, as `cogitate status --json` prints it."""
+    """A run's figures, as `cogitate status --json` prints them."""
 
     run: str
     summary: dict[str, Any]
 
 
 class Closed(BaseModel):
-    """A run that this host has left; it stays, to be opened again."""
+    """A run that this host has left and can open again."""
 
     run: str
     tick: int
@@ -99,16 +99,16 @@ class Closed(BaseModel):
 
 
 class Problem(BaseModel):
-    """The reason of a refusal. Nothing of what was refused has happened."""
+    """The reason for a refusal. No part of the refused message took effect."""
 
-    code: str  # what a program looks at
+    code: str  # for programs
     message: str  # what is wrong, with which value
     do: str  # what to do
-    expected_tick: int | None = None  # the tick to post, where another one was
+    expected_tick: int | None = None  # the tick to post, if another one was posted
 
 
 def ticked(run: str, line: ReadLine, *, over: bool) -> Ticked:
-    """Return the answer to a tick, as its line of the journal tells it."""
+    """Build the answer to a tick from its line of the journal."""
     core = line.core
     return Ticked(
         run=run,
@@ -123,7 +123,7 @@ def ticked(run: str, line: ReadLine, *, over: bool) -> Ticked:
 
 
 def applied(changes: Iterable[Change]) -> list[Applied]:
-    """Return changes as a host gets them."""
+    """Convert changes to the protocol's form."""
     return [
         Applied(
             owner=change.owner,
@@ -138,7 +138,7 @@ def applied(changes: Iterable[Change]) -> list[Applied]:
 
 
 def ends(ended: Iterable[JobEnd]) -> list[End]:
-    """Return the ends of jobs as a host gets them."""
+    """Convert the ends of jobs to the protocol's form."""
     return [End(**one._asdict()) for one in ended]
 
 
@@ -153,5 +153,5 @@ def requested(run: str, tick: int, turn: Turn) -> list[str]:
 
 
 def plain(value: object) -> Any:
-    """Return a value in the types of JSON."""
+    """Convert a value to JSON types."""
     return msgspec.to_builtins(value)

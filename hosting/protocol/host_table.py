@@ -1,4 +1,4 @@
-"""The runs that are open for hosts in one process: opened, found again, and left."""
+"""The runs that hosts have open in one process: opens, finds and closes them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from cogitate.scheduler.steering.operators import ask
 
 log = structlog.get_logger()
 
-HOST, OPENED = "host", "opened"  # in the description of a run: who opened it, and with which message
+HOST, OPENED = "host", "opened"  # keys of a run's description: the host that opened it, and the digest of its message
 
 
 class HostTable:
-    """The runs of a process that serves hosts: one server and its workers for all of them.
+    """The runs of a process that serves hosts, with one server and one set of workers for all.
 
     Args:
-        settings: those of the process; a host gives further ones for its run.
+        settings: the process's settings; a host adds those of its run.
         client: a Redis in this process, where jobs run at once; None: a server and workers as the settings say.
     """
 
@@ -64,7 +64,7 @@ class HostTable:
     # -- runs ----------------------------------------------------------------------------------------
 
     def open(self, host: str, run: str, message: OpenRun) -> Opened:
-        """Open a run for a host, and return where it stands. The same message again does not open it again.
+        """Open a run for a host, and return its position. Repeating the same message has no further effect.
 
         Raises:
             Refusal: when the run belongs to another host.
@@ -99,7 +99,7 @@ class HostTable:
             where = {"inline": True, "client": self._client}
         settings = settings_of_run(self._settings, message.settings, message.seconds_per_tick)
         if self._runs:
-            settings = settings.model_copy(update={"metrics_port": None})  # one run listens there
+            settings = settings.model_copy(update={"metrics_port": None})  # only one run can listen there
         return PostedLoop(
             run=run,
             owners={owner: fields.profile() for owner, fields in message.owners.items()},
@@ -119,10 +119,10 @@ class HostTable:
         return int(tick or 0) == 0
 
     def get(self, host: str, run: str) -> HostedRun:
-        """Return a run that is open for a host.
+        """Return a run that a host has open.
 
         Raises:
-            Refusal: when it is not there or not open, or belongs to another host.
+            Refusal: when the run is missing, not open, or belongs to another host.
         """
         found = self._found(host, run)
         if found is None:
@@ -133,7 +133,7 @@ class HostTable:
         try:
             return run_exists(self._client, run)
         except RedisError:
-            return True  # nobody knows, and opening it says what is wrong
+            return True  # unknown: opening the run reports the error
 
     def _found(self, host: str, run: str) -> HostedRun | None:
         found = self._runs.get(run)
@@ -157,10 +157,10 @@ class HostTable:
             run.close()
         return Closed(run=run.name, tick=int(run.loop.tick), digest=run.loop.digest)
 
-    # -- what is asked of a run ----------------------------------------------------------------------
+    # -- requests to a run ---------------------------------------------------------------------------
 
     def post(self, host: str, run: str, tick: int, turn: Turn) -> Future[Ticked]:
-        """Take a turn; its answer comes when its tick is committed.
+        """Take a turn, and return a future of its answer, which is done when the tick is committed.
 
         Raises:
             Refusal: as `HostedRun.post`, and for a run that is not open.
@@ -168,10 +168,10 @@ class HostTable:
         return self.get(host, run).post(tick, turn)
 
     def steer(self, host: str, run: str, message: Steer) -> Steered:
-        """Send a request of an operator's kind to a run; it takes effect with the run's next tick.
+        """Send a steering request to a run; it takes effect with the run's next tick.
 
         Raises:
-            Refusal: for a message that names no request, or several.
+            Refusal: for a message with no request, or with several.
             RunCancelled, TooManyRequests: from the run.
         """
         control = control_of(message)
@@ -180,7 +180,7 @@ class HostTable:
         return Steered(state=outcome.state, detail=outcome.detail)
 
     def status(self, host: str, run: str) -> Status:
-        """Return a run in figures.
+        """Return a run's figures.
 
         Raises:
             Refusal: for a run that is not open.
@@ -189,7 +189,7 @@ class HostTable:
         return Status(run=run, summary=msgspec.to_builtins(summarise_run(self._client, run)))
 
     def close_run(self, host: str, run: str) -> Closed:
-        """Leave a run, which stays.
+        """Leave a run, which can be opened again.
 
         Raises:
             Refusal: for a run that is not open.
@@ -200,12 +200,12 @@ class HostTable:
     # -- leaving -------------------------------------------------------------------------------------
 
     def interrupt(self) -> None:
-        """End every wait for a next tick: the process is about to leave its runs."""
+        """End every wait for a next tick, before the process leaves its runs."""
         for run in tuple(self._runs.values()):
             run.loop.interrupt()
 
     def close(self) -> None:
-        """Leave every run, and stop the server and the workers that were started."""
+        """Leave every run, and stop the server and workers that this process started."""
         with self._resources, self._opening, ExitStack() as leaving:
             for run in tuple(self._runs.values()):
                 leaving.callback(self._drop, run)

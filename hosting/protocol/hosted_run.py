@@ -1,4 +1,4 @@
-"""One run that is open for a host: its ticks one after the other, each once, whoever asks how often."""
+"""One run that a host has open: each tick is taken once, in order, however often it is posted."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class _UnderWay(NamedTuple):
 
 
 class HostedRun:
-    """A run that is open, with a thread that takes one turn at a time to its commit.
+    """An open run, with a thread that commits one turn at a time.
 
-    A host that stops waiting loses nothing: its turn is taken or not, and the same turn again gets the same answer. The
-    journal keeps a digest of each turn with its tick, so this holds after a restart as well.
+    A host that stops waiting loses nothing: when it posts the same turn again, it gets the same answer. The journal
+    keeps a digest of each turn with its tick, so this holds after a restart as well.
     """
 
     def __init__(self, loop: PostedLoop, host: str, opened: str) -> None:
         self.loop = loop
         self.host = host
-        self.opened = opened  # digest of the message that opened it
-        self.watchers: list[Callable[[], None]] = []  # called in any thread after each commit, and when it is closed
+        self.opened = opened  # digest of the message that opened the run
+        self.watchers: list[Callable[[], None]] = []  # called in any thread after each commit, and on close
         self.closed = False
-        self.failed = False  # the loop was ended by an error
+        self.failed = False  # an error ended the loop
         self._lock = threading.Lock()
         self._under_way: _UnderWay | None = None
-        self._newest: tuple[str, Ticked] | None = None  # of the last tick, also while Redis is away
+        self._newest: tuple[str, Ticked] | None = None  # of the last tick, even while Redis is down
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"posted-{loop.ledger.run}")
 
     @property
@@ -48,10 +48,10 @@ class HostedRun:
         return self.loop.ledger.run
 
     def post(self, tick: int, turn: Turn) -> Future[Ticked]:
-        """Take a turn, and return its answer to come; a turn that was posted before gets that answer.
+        """Take a turn, and return a future of its answer; a repeated turn gets the answer that it had.
 
         Raises:
-            Refusal: for a tick out of order, or one that was posted with another turn.
+            Refusal: for a tick out of order, or a tick that was posted with another turn.
         """
         digest = turn.digest()
         with self._lock:
@@ -79,7 +79,7 @@ class HostedRun:
         try:
             opened = self.loop.pass_boundary()
             if opened is None:
-                raise over(self.name, self.loop.tick) if self.loop.done else not_open(self.name)  # it is being left
+                raise over(self.name, self.loop.tick) if self.loop.done else not_open(self.name)  # the run is closing
             taken = self.loop.take_turn(turn, digest)
         except (InputError, Refusal):
             raise
@@ -101,11 +101,11 @@ class HostedRun:
         return answer
 
     def _again(self, tick: int, turn: Turn, digest: str, committed: int) -> Future[Ticked]:
-        """Return the answer that a committed tick had.
+        """Return the answer of a committed tick.
 
         Raises:
-            Refusal: where it was posted with another turn.
-            JournalError: when the journal does not hold it any more.
+            Refusal: when the tick was posted with another turn.
+            JournalError: when the journal no longer has the tick.
         """
         answer: Future[Ticked] = Future()
         newest = self._newest
@@ -124,26 +124,26 @@ class HostedRun:
         """Yield the lines of the journal for these ticks.
 
         Raises:
-            JournalError: when the journal does not hold them any more.
+            JournalError: when the journal no longer has them.
         """
         return read_journal(self.loop.ledger.store, first, last)
 
     def told(self, line: ReadLine) -> Ticked:
-        """Return the answer to a committed tick."""
+        """Build the answer of a committed tick."""
         return ticked(self.name, line, over=self.loop.done and line.core.tick == self.loop.tick)
 
     def answer(self, question: Question) -> Memories:
-        """Return what a question to a memory finds.
+        """Answer a question to a memory.
 
         Raises:
-            InputError: for an unknown owner, or a question that cannot be used.
+            InputError: for an unknown owner, or an invalid question.
         """
         asked = question.root
         found = self.loop.ask_memory(asked)
         return Memories(owner=asked.owner, minute=self.loop.memory(asked.owner).minute, found=found)
 
     def stand(self) -> Opened:
-        """Return where the run stands."""
+        """Return the run's position."""
         loop = self.loop
         kept = loop.last_checkpoint
         return Opened(
@@ -164,7 +164,7 @@ class HostedRun:
             watch()
 
     def close(self) -> None:
-        """Leave the run, which stays. A turn that is under way and waits for its tick is not taken."""
+        """Leave the run, which can be opened again. A turn that still waits for its tick is not taken."""
         with self._lock:
             self.closed = True
         self.loop.interrupt()
@@ -174,7 +174,7 @@ class HostedRun:
 
 
 def another_turn_under_way(run: str, tick: int) -> Refusal:
-    """Return the refusal of a second turn for a tick that is under way."""
+    """Build the refusal of a second turn for a tick in progress."""
     return Refusal(
         409,
         "another_turn",
@@ -185,5 +185,5 @@ def another_turn_under_way(run: str, tick: int) -> Refusal:
 
 
 def over(run: str, tick: int) -> Refusal:
-    """Return the refusal of a tick after the last."""
+    """Build the refusal of a tick after the last."""
     return Refusal(409, "over", f"run {run!r} is over at tick {tick}", 'open it again with more "ticks" to go on')

@@ -1,4 +1,4 @@
-"""Messages of hosts, over HTTP and over a pipe alike: each is checked here, once."""
+"""Messages of hosts, the same over HTTP and over a pipe. Each is checked once, here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Figure = Annotated[Number, Field(ge=0, le=MAX_INTEGER)]
 
 
 class Message(BaseModel):
-    """A message of a host. A field that nobody reads is refused, since it may be a misspelt one."""
+    """A message of a host. An unknown field is refused, since it may be a misspelt one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -42,7 +42,7 @@ class Message(BaseModel):
         return with_known_fields(cls, given)
 
     def digest(self) -> str:
-        """Return a digest of what the message says, whatever the order and the spaces of its JSON."""
+        """Return a digest of the content, whatever the order and the white space of its JSON."""
         return digest_of(self.model_dump(mode="json", exclude_defaults=True))
 
 
@@ -81,16 +81,16 @@ class LocationFields(Message):
 
 
 class OpenRun(Message):
-    """Open a run: `create` it, `resume` it where it exists, or `replace` it with all its memories."""
+    """Open a run: `create` it, `resume` it if it exists, or `replace` it with all its memories."""
 
     owners: dict[Owner, ProfileFields] = Field(default_factory=dict, max_length=MOST)
     exist: Literal["create", "resume", "replace"] = "create"
     locations: Annotated[tuple[LocationFields, ...], BeforeValidator(require_list)] = ()
-    ticks: Annotated[Number, Field(ge=0, le=MAX_TICKS)] | None = None  # how many the run has; null: without end
+    ticks: Annotated[Number, Field(ge=0, le=MAX_TICKS)] | None = None  # number of ticks; null: unlimited
     start_minute: Annotated[Number, Field(ge=0, le=MAX_MINUTE)] = 0
-    seconds_per_tick: Annotated[float, Field(gt=0, le=86_400)] | None = None  # real time of a tick; null: no pace
+    seconds_per_tick: Annotated[float, Field(gt=0, le=86_400)] | None = None  # real seconds of a tick; null: no pace
     event_types: dict[Label, Literal["simple", "integrate"]] = Field(default_factory=dict, max_length=100)
-    take_over: bool = False  # take it also from another host that is at work on it
+    take_over: bool = False  # take the run even from another active host
     settings: dict[Label, JsonValue] = Field(default_factory=dict, examples=[{"minutes_per_tick": 10}])
 
 
@@ -98,7 +98,7 @@ class OpenRun(Message):
 
 
 class Seen(SeenFields):
-    """Something that an owner perceived, heard or was told; without `minute` at the tick's game time."""
+    """Something that an owner perceived or heard; `minute` defaults to the tick's game time."""
 
     owner: Owner
 
@@ -109,7 +109,7 @@ class Seen(SeenFields):
 
 
 class Happened(Message):
-    """An event that one owner remembers, or without `owner` everybody whom it concerns, and those in `also`."""
+    """An event for one owner to remember, or without `owner`, for each owner that it concerns and those in `also`."""
 
     event: Annotated[Event, BeforeValidator(partial(with_known_fields, Event))]
     owner: Owner | None = None
@@ -117,7 +117,7 @@ class Happened(Message):
 
 
 class Left(Message):
-    """A location that the players leave: it recounts the visit, and so does each NPC that is there."""
+    """A location that the players left: it recounts the visit, and so does each NPC in `present`."""
 
     location: Owner
     present: Owners = ()
@@ -140,7 +140,7 @@ class Part(Message):
 
 
 class Wanted(Message):
-    """A request for a job, beside those of its kind's cadence."""
+    """A request for a job, in addition to those of its kind's cadence."""
 
     kind: Annotated[str, Field(min_length=1, max_length=100)]
     owner: Owner
@@ -151,12 +151,12 @@ class Wanted(Message):
     within: Annotated[Number, Field(ge=1, le=1_000_000)] | None = None
 
     def parts(self) -> tuple[Reads, ...]:
-        """Return what it reads of others as the loop takes it."""
+        """Return the parts of other owners' streams as the loop takes them."""
         return tuple(Reads(part.owner, part.upto, part.numbers) for part in self.reads)
 
 
 class Turn(Message):
-    """The world's turn in one tick, in this order: all of it is committed, or nothing."""
+    """The world's turn in one tick, applied in this order and committed atomically."""
 
     joins: dict[Owner, ProfileFields] = Field(default_factory=dict, max_length=MOST)
     observations: tuple[Seen, ...] = Field((), max_length=MOST)
@@ -164,17 +164,17 @@ class Turn(Message):
     left_locations: tuple[Left, ...] = Field((), max_length=MOST)
     story_events: tuple[Story, ...] = Field((), max_length=MOST)
     requests: tuple[Wanted, ...] = Field((), max_length=MOST)
-    effects: tuple[dict[str, JsonValue], ...] = Field((), max_length=MOST)  # of the world's own, each with its `type`
+    effects: tuple[dict[str, JsonValue], ...] = Field((), max_length=MOST)  # the world's effects, each with its `type`
     leaves: Owners = ()
     briefs: dict[Owner, dict[str, JsonValue]] = Field(default_factory=dict, max_length=MOST)  # for jobs of this tick
-    checkpoint: Annotated[str, Field(max_length=MAX_CHECKPOINT)] | None = None  # the world's state, as text
+    checkpoint: Annotated[str, Field(max_length=MAX_CHECKPOINT)] | None = None  # the world's state as text
 
 
 def effect_of(given: dict[str, JsonValue]) -> Effect:
-    """Return an effect of the world's own.
+    """Decode an effect of the world.
 
     Raises:
-        InputError: when it is none.
+        InputError: when the fields are not a valid effect.
     """
     try:
         return typed_json.convert(given, Effect)  # type: ignore[no-any-return]
@@ -186,16 +186,16 @@ def effect_of(given: dict[str, JsonValue]) -> Effect:
 
 
 class Steer(Message):
-    """A request of an operator's kind, which takes effect with the next tick: exactly one of these."""
+    """A steering request, which takes effect with the next tick: exactly one of these."""
 
     mode: Literal["running", "paused", "draining", "cancelled"] | None = None
     limit: Annotated[str, Field(max_length=MAX_LABEL, examples=["day.run.calls"])] | None = None
-    value: Annotated[Number, Field(ge=0, le=MAX_INTEGER)] | None = None  # of the limit; null: none any more
+    value: Annotated[Number, Field(ge=0, le=MAX_INTEGER)] | None = None  # of the limit; null: remove it
     throttle: Annotated[str, Field(max_length=100, examples=["reflect"])] | None = None  # a kind
-    factor: Annotated[float, Field(ge=0, le=1)] | None = None  # share of its usual cadence; null: unchanged
-    pinned: bool | None = None  # the controller leaves that share alone; null: unchanged
+    factor: Annotated[float, Field(ge=0, le=1)] | None = None  # share of the usual cadence; null: unchanged
+    pinned: bool | None = None  # keep the controller from changing that share; null: unchanged
 
 
 def digest_of(said: object) -> str:
-    """Return a digest of plain values, whatever the order of their keys."""
+    """Return a digest of JSON values, whatever the order of their keys."""
     return hashlib.blake2b(msgspec.json.encode(said, order="deterministic"), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""A tick loop whose turns are posted to it: whole turns, each taken in full or not at all."""
+"""A tick loop that takes posted turns, each atomically."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from cogitate.tasks.registry import kinds
 
 
 class PostedLoop(TickLoop):
-    """A tick loop for a host that posts its turns, and posts those again whose answers it lacks.
+    """A tick loop for a host that posts its turns, and repeats those whose answers it missed.
 
-    It hands no tick over again when a run is resumed: who repeats a tick gets the answer that the journal holds.
+    A resumed run does not hand ticks over again: a host that repeats a tick gets its answer from the journal.
     """
 
     def __init__(self, *, processes: Processes | None = None, **given: Any) -> None:
-        self._processes = processes  # that it shares with other runs
+        self._processes = processes  # shared with other runs
         self._briefs: Mapping[str, Mapping[str, object]] = {}
         world: World = "present" if given.get("exist") == "resume" else "repeat"
         super().__init__(**given, brief=self._brief_of, world=world, log_warnings=False)
         self._known = brief_keys(kinds())
         self._next_tick = one_by_one(self._loop, lambda: iter(self))
-        self._passed: Tick | None = None  # whose boundary has been passed, and whose turn nobody has given yet
+        self._passed: Tick | None = None  # its boundary has passed, and its turn has not been posted yet
         self.last_checkpoint = self.restored
 
     def _open_processes(self, settings: Settings) -> Processes:
@@ -45,40 +45,40 @@ class PostedLoop(TickLoop):
 
     @property
     def done(self) -> bool:
-        """Whether no further tick comes, whoever hosts the run."""
+        """Whether the run has no further ticks for any host."""
         return self._loop.done
 
     @property
     def waits_for_turn(self) -> bool:
-        """Whether a boundary was passed and nobody has given the turn after it."""
+        """Whether a boundary has passed and the turn after it has not been posted."""
         return self._passed is not None
 
     @property
     def boundary(self) -> int:
-        """The tick that memories are as of."""
+        """The tick that the memories reflect."""
         return self._loop.calls.boundary
 
     def present(self) -> list[str]:
-        """Return the owners that are there, those included that join with the next tick."""
+        """Return the present owners, including those that join with the next tick."""
         return sorted({*self.state.profiles, *self._loop.calls.mark().turn.joins})
 
     def pass_boundary(self) -> Tick | None:
-        """Wait for the next tick and pass its boundary, once; return None when no further tick comes."""
+        """Wait for the next tick and pass its boundary, once; return None after the last tick."""
         if self._passed is None:
             self._passed = self._next_tick()
         return self._passed
 
     @property
     def ends(self) -> Sequence[JobEnd]:
-        """The ends of the jobs that the newest tick has ended."""
+        """The ends of the jobs that ended with the newest tick."""
         return self._loop.ends
 
     def take_turn(self, turn: Turn, digest: str) -> Tick:
-        """Do what the host posted for the tick whose boundary was passed, and commit it.
+        """Apply the turn that the host posted for the tick whose boundary has passed, and commit the tick.
 
         Raises:
-            InputError: for a part of it that cannot be used; then nothing of it has happened.
-            Fenced, LedgerUnavailable: when it cannot be committed; that ends the loop.
+            InputError: for an invalid part; then no part of the turn takes effect.
+            Fenced, LedgerUnavailable: when the tick cannot be committed, which ends the loop.
         """
         tick = self._passed
         assert tick is not None, "no boundary was passed"
@@ -95,11 +95,11 @@ class PostedLoop(TickLoop):
         return tick
 
     def interrupt(self) -> None:
-        """End a wait for the next tick in another thread; the tick does not begin."""
+        """End another thread's wait for the next tick; the tick does not begin."""
         self._loop.interrupt()
 
     def ask_memory(self, question: Any) -> Any:
-        """Return what a question to a memory finds, and wait while memories change."""
+        """Answer a question to a memory; wait while memories change."""
         with self._loop.changing:
             return question.found(self.memory(question.owner))
 

@@ -1,4 +1,4 @@
-"""Questions to a memory, as a host in Python asks `loop.memory(owner)`, and their answers in the types of JSON."""
+"""Questions to a memory, one for each method of `MemoryView`, and their answers as JSON types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Question(Message):
 
     @abstractmethod
     def found(self, view: MemoryView) -> Any:
-        """Return what the memory holds."""
+        """Return the answer from a memory."""
 
 
 class Recall(_Question):
@@ -55,7 +55,7 @@ class Recent(_Question):
     limit: Limit = 10
 
     def found(self, view: MemoryView) -> Any:
-        """Return the memories, the newest last."""
+        """Return the memories, newest last."""
         return _entries(view.recent(self.limit))
 
 
@@ -67,7 +67,7 @@ class ByType(_Question):
     limit: Limit | None = None
 
     def found(self, view: MemoryView) -> Any:
-        """Return the memories, the newest last."""
+        """Return the memories, newest last."""
         return _entries(view.by_type(self.type, self.limit))
 
 
@@ -79,19 +79,19 @@ class About(_Question):
     limit: Limit | None = None
 
     def found(self, view: MemoryView) -> Any:
-        """Return the memories, the newest last."""
+        """Return the memories, newest last."""
         return _entries(view.about(self.subject, self.limit))
 
 
 class Between(_Question):
-    """Ask for the memories of a span of game time; its end is not part of it."""
+    """Ask for the memories of a span of game time, its end excluded."""
 
     read: Literal["between"]
     start: Figure
     end: Figure
 
     def found(self, view: MemoryView) -> Any:
-        """Return the memories, the newest last."""
+        """Return the memories, newest last."""
         return _entries(view.between(self.start, self.end))
 
 
@@ -102,18 +102,18 @@ class Reflections(_Question):
     limit: Limit | None = None
 
     def found(self, view: MemoryView) -> Any:
-        """Return the reflections, the newest last."""
+        """Return the reflections, newest last."""
         return _entries(view.reflections(self.limit))
 
 
 class Conversations(_Question):
-    """Ask for the talks that the owner remembers."""
+    """Ask for the conversations that the owner remembers."""
 
     read: Literal["conversations"]
     limit: Limit | None = None
 
     def found(self, view: MemoryView) -> Any:
-        """Return the talks by their first line."""
+        """Return the conversations in order of their first lines."""
         return [
             {"participants": list(talk.participants), "entries": _entries(talk.entries)}
             for talk in view.conversations(self.limit)
@@ -121,12 +121,12 @@ class Conversations(_Question):
 
 
 class Relationships(_Question):
-    """Ask for everybody who occurs in the memories, or whose relationship was stated."""
+    """Ask for the relationships to all owners that the memories mention or that the host stated."""
 
     read: Literal["relationships"]
 
     def found(self, view: MemoryView) -> Any:
-        """Return them by name."""
+        """Return the relationships, sorted by name."""
         return [asdict(one) for one in view.relationships()]
 
 
@@ -136,7 +136,7 @@ class Plan(_Question):
     read: Literal["plan"]
 
     def found(self, view: MemoryView) -> Any:
-        """Return the plan with the status of its items; None: there is none."""
+        """Return the plan with the status of its items, if any."""
         plan = view.plan()
         if plan is None:
             return None
@@ -155,12 +155,12 @@ class Summary(_Question):
     read: Literal["summary"]
 
     def found(self, view: MemoryView) -> Any:
-        """Return its text; empty: there is none yet."""
+        """Return the summary's text, which may be empty."""
         return view.summary
 
 
 class Facts(_Question):
-    """Ask for the facts that no compaction drops."""
+    """Ask for the facts that compaction never drops."""
 
     read: Literal["character"]
 
@@ -170,7 +170,7 @@ class Facts(_Question):
 
 
 class Context(_Question):
-    """Ask for lines for a prompt of the host's own."""
+    """Ask for lines for the host's prompts."""
 
     read: Literal["context"]
     query: Asked = ""
@@ -202,7 +202,7 @@ class Question(
         ]
     ]
 ):
-    """A question to one owner's memory; `read` names it as the method of `MemoryView` is called."""
+    """A question to one owner's memory; `read` is the name of a method of `MemoryView`."""
 
 
 def _entries(entries: Iterable[Entry]) -> list[Any]:

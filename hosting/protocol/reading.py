@@ -16,18 +16,18 @@ from cogitate.scheduler.intake.checks import MAX_DEPTH, depth
 
 
 def read_json(body: bytes) -> Any:
-    """Return the value of a JSON text; NaN, halves of characters, endless nesting and a key given twice are none.
+    """Decode a JSON text; refuse NaN, lone surrogates, deep nesting and repeated keys.
 
     Raises:
-        Refusal: saying where it ends to be JSON.
+        Refusal: with the position of the error.
     """
     try:
         value = typed_json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise malformed(f"this is no JSON in UTF-8: {text_of(error)[:200]}") from None
+        raise malformed(f"this is not JSON in UTF-8: {text_of(error)[:200]}") from None
     if depth(value) > MAX_DEPTH:
         raise malformed(f"this JSON is nested deeper than {MAX_DEPTH} levels")
-    with suppress(ValueError):  # msgspec has read it; the digits of a number are no matter here
+    with suppress(ValueError):  # msgspec has checked it; long numbers do not matter here
         json.loads(body.decode(), object_pairs_hook=_without_repeats, parse_int=len, parse_float=len)
     return value
 

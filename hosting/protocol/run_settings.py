@@ -1,4 +1,4 @@
-"""The settings that a host may send with a run: what concerns its world, never the machine, keys or money."""
+"""The settings that a host may send with a run: about its world, never about the machine, keys or money."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from cogitate.memory.errors import quoted
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 
-#: Settings that a host may give. All others are those of whoever started the gateway.
+#: Settings that a host may give. The gateway's settings determine all others.
 GIVEN = frozenset(
     {
         "act_interval",
@@ -39,12 +39,12 @@ GIVEN = frozenset(
 
 
 def settings_of_run(base: Settings, given: Mapping[str, Any], seconds_per_tick: float | None) -> Settings:
-    """Return the settings of a run: those of the gateway, with what its host gives.
+    """Merge the gateway's settings with those that the host gives for its run.
 
-    A limit binds as it does in the gateway or tighter: of two values of one name the lower one counts.
+    A host can only tighten a limit: of two values, the lower one applies.
 
     Raises:
-        ConfigurationError: for a setting that a host cannot give, or a value that cannot be used.
+        ConfigurationError: for a setting that a host cannot give, or an invalid value.
     """
     for name in sorted(given):
         if name not in GIVEN:

@@ -1,4 +1,4 @@
-"""The protocol as JSON Lines: a parent process writes a message a line, and reads an answer a line."""
+"""The protocol as JSON Lines: a parent process writes one message per line and reads one answer per line."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from cogitate.hosting.protocol.refusals import Refusal, malformed, refusal_of
 from cogitate.memory.errors import CogitateError, first_fault, quoted
 
 MAX_LINE = 8_000_000  # bytes
-PARENT = "host"  # the name of the one host
+PARENT = "host"  # the only host's name
 log = structlog.get_logger()
 
 
 class Line(Message):
-    """One line: what to do, with which run, and the message that HTTP would carry as its body."""
+    """One line: an action, a run, and the message that HTTP would carry as its body."""
 
     do: Literal["open", "tick", "stand", "memory", "steer", "status", "close"]
     run: str = Field(max_length=64)
     tick: int | None = Field(None, ge=1)
     body: dict[str, JsonValue] = Field(default_factory=dict)
-    id: JsonValue = None  # comes back with the answer
+    id: JsonValue = None  # repeated in the answer
 
 
 class StdioHost:
-    """The end of the pipe that answers. Lines are answered one after the other."""
+    """The answering end of the pipe. It answers lines in order."""
 
     def __init__(self, table: HostTable) -> None:
         self._table = table
@@ -57,7 +57,7 @@ class StdioHost:
             answers.flush()
 
     def answer(self, raw: bytes) -> dict[str, Any]:
-        """Return the answer to one line: `ok` with what HTTP would answer, or `error`."""
+        """Answer one line: `ok` with the body that HTTP would return, or `error`."""
         known: dict[str, Any] = {}
         try:
             value = read_json(raw)

@@ -1,4 +1,4 @@
-"""The requests of an operator's kind that a host may send to its run."""
+"""The steering requests that a host may send to its run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cogitate.scheduler.steering.throttle import KIND
 
 
 def control_of(message: Steer) -> Control:
-    """Return the request that a message names.
+    """Return the request in a message.
 
     Raises:
-        Refusal: when it names none, or several, or one that cannot be.
+        Refusal: when the message has no request, several, or an invalid one.
     """
     named = [name for name in ("mode", "limit", "throttle") if getattr(message, name) is not None]
     if len(named) != 1:

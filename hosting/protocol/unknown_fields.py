@@ -1,4 +1,4 @@
-"""Fields that a message does not have: each is refused with the name that it nearly is, or those that there are."""
+"""Refuses unknown fields of a message, with the most similar name or the list of known ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from cogitate.scheduler.intake.checks import MAX_LABEL
 
 
 def with_known_fields(model: type[BaseModel], given: Any) -> Any:
-    """Return what a model is to check, as it is.
+    """Return the values unchanged, after checking their names against a model.
 
     Raises:
-        ValidationError: naming the first field that the model does not have.
+        ValidationError: naming the first unknown field.
     """
     if isinstance(given, dict) and (name := next((one for one in given if one not in model.model_fields), None)):
         fault = InitErrorDetails(type=_fault(model, name), loc=(name,), input=given[name])

@@ -1,1 +1,5 @@
-"""The commands of `cogitate`, one module each, and what several of them share."""
+"""The commands of `cogitate`, one module each.
+
+May import every room of `cogitate.ops` except `cli`, and every package. A command reads options, opens the state, calls
+the room that does the work, prints results to stdout and everything else to stderr, and returns an exit code.
+"""

@@ -25,7 +25,7 @@ EXAMPLE = "Example: cogitate audit town-1"
 
 
 class AuditFailed(CogitateError, RuntimeError):
-    """A broken promise of a run; the message says which."""
+    """A run breaks an invariant; the message names it."""
 
 
 def audit_run(
@@ -54,7 +54,7 @@ def audit_run(
 
 
 def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
-    """Return a function for each turn of the world that checks every budget window as the last tick left it.
+    """Return a function that checks every budget window after each turn of the world.
 
     Raises (when called):
         AuditFailed: when a window holds more than its limit. LedgerUnavailable: when Redis is unreachable for longer
@@ -73,14 +73,14 @@ def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
 
 
 def audit_at_end(client: Redis, run: str, wait: float) -> None:
-    """Check every invariant once the host has left the run.
+    """Check every invariant after the host has left the run.
 
     Args:
         wait: seconds to wait for a server that is unreachable.
 
     Raises:
         AuditFailed: naming the first finding.
-        LedgerUnavailable: when the server is not back in time.
+        LedgerUnavailable: when the server stays unreachable for longer.
     """
     raise_findings(Pause(run, wait).read(lambda: audit(client, run)), "at the end")
 

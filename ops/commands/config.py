@@ -44,7 +44,7 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
 
 
 def _shown(value: object) -> str:
-    """Return a value as a variable would give it: a table is JSON."""
+    """Return a value as an environment variable holds it: a table as JSON."""
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False)
     return "" if value is None else str(value)

@@ -44,7 +44,7 @@ def request_controls(
 
 
 def _operator() -> str:
-    """Return who types, as "user@machine"."""
+    """Return the operator as "user@machine"."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError, ImportError):  # a user id without a name
@@ -53,7 +53,7 @@ def _operator() -> str:
 
 
 def exit_code(outcomes: Sequence[ControlOutcome], no_wait: bool) -> int:
-    """Return 1 when a request was refused, 3 when one still waits after the command has waited, otherwise 0."""
+    """Return 1 if a request was refused, 3 if one is still pending after the wait, otherwise 0."""
     states = {outcome.state for outcome in outcomes}
     if "refused" in states:
         return REFUSED

@@ -102,12 +102,12 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
             count += 1
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the buffered rest has no reader
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the buffered rest
     return count
 
 
 def _streams(client: Redis, run: str) -> Iterator[Stream]:
-    """Yield every owner's stream, also those of owners that have left."""
+    """Yield every owner's stream, including those of owners that have left."""
     store = RunStore.open(client, run)
     names = {*store.fields("owners"), *store.fields("retired")}
     for owner in sorted(name.decode() for name in names):

@@ -52,17 +52,17 @@ def gateway(
     )
     check_limited(settings)
     known = read_tokens(tokens, settings.gateway_token)
-    settings = settings.model_copy(update={"gateway_token": None})  # no other process needs it
+    settings = settings.model_copy(update={"gateway_token": None})  # imported here, since no other command needs it
     err = Terminal(stderr=True)
 
     def started(url: str) -> None:
-        print(url, flush=True)  # a program that starts this reads it as the first line, also of a file
+        print(url, flush=True)  # flushed, so that a program that starts the gateway can read the first line at once
         whom = "hosts with a token" if known else "programs of this machine"
         err.print(f"serving {whom} at {url}; its requests: {url}/openapi.json", highlight=False, soft_wrap=True)
 
     with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
         try:
             serve(settings, known, address=address, port=port, started=started)
-        except KeyboardInterrupt:  # the server raises its signal again when it has ended
+        except KeyboardInterrupt:  # the server raises the signal again after its end
             return interruption.exit_code
     return 0

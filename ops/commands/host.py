@@ -41,7 +41,7 @@ def host(
     )
     check_limited(settings)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever else prints, prints to stderr: stdout holds answers alone
+    os.dup2(2, 1)  # stdout carries only answers: redirect all other output to stderr
     with interruptible(lambda text: print(text, file=sys.stderr)) as interruption, answers:
         try:
             with HostTable(settings) as table:

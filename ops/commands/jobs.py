@@ -57,7 +57,7 @@ def jobs(
 
 
 def _brief(one: JobRecord) -> dict[str, Any]:
-    """Return all facts of a job but its effects, which `cogitate job` shows."""
+    """Return all facts of a job except its effects, which `cogitate job` shows."""
     facts = job_json(one)
     for part in (facts, facts["late"] or {}):
         part.pop("effects", None)
@@ -65,7 +65,7 @@ def _brief(one: JobRecord) -> dict[str, Any]:
 
 
 def _lines(found: list[JobRecord]) -> Iterator[str]:
-    """Yield rows of aligned columns that never wrap: a user copies the id in one piece."""
+    """Yield rows of aligned columns that never wrap, so that a user can copy an id."""
     rows = [("job", "state", "at tick", "source", "reason", "used", "failure")]
     for one in found:
         at = f"{one.ended:,}" if one.ended else f"due {one.due:,}"

@@ -88,9 +88,7 @@ def memory(
     else:
         console.print(found_table(found) if found else NOTHING)
         if found and not any(part.name == "relevance" and part.value for one in found for part in one.parts):
-            console.print(
-                "None of these has to do with the query: they are what comes to mind anyway.", highlight=False
-            )
+            console.print("None of these matches the query: recency and importance rank them.", highlight=False)
     if as_json:
         facts = _json(kept, entries, salience)
         if query is not None:
@@ -142,16 +140,16 @@ def found_table(found: Sequence[Scored]) -> Table:
 
 
 def _table(figure: str) -> Table:
-    """Return an empty table of entries whose text takes the width that the other columns leave."""
+    """Return an empty table of entries whose text column takes the remaining width."""
     table = Table(box=SIMPLE, show_edge=False, pad_edge=False)
     for name in ("no.", "when", "type", figure):
         table.add_column(name, no_wrap=True)
-    table.add_column("text", ratio=1, overflow="fold")  # text without spaces, such as Chinese, is one long word
+    table.add_column("text", ratio=1, overflow="fold")  # a text without spaces, such as Chinese, is one long word
     return table
 
 
 def _text(entry: Entry, *explanations: str) -> Text:
-    """Return an entry's text followed by lines that explain its score."""
+    """Return an entry's text, followed by lines that explain its score."""
     return Text.assemble(visible(entry.text), *((f"\n{line}", "dim") for line in explanations if line))
 
 

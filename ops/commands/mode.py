@@ -54,7 +54,7 @@ def cancel(
 
     This cannot be undone: a cancelled run cannot be resumed. The exit code is 1 when you answer no.
     """
-    if not yes and not is_confirmed("cancel", run, f"End run {run} for good, so that nothing resumes it?"):
+    if not yes and not is_confirmed("cancel", run, f"End run {run} for good? It cannot be resumed."):
         Terminal(stderr=True).print("the run continues", highlight=False)
         return 1
     return _set(run, SetMode("cancelled"), "cancel", no_wait, data_dir, as_json, verbose)

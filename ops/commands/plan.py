@@ -69,7 +69,7 @@ def items_table(items: Iterable[PlanItem]) -> Table:
     """Return a table of the items of a plan."""
     table = Table()
     for name in ("item", "time", "what", "where", "prio.", "status"):
-        table.add_column(name, overflow="fold")  # text without spaces, such as Chinese, is one long word
+        table.add_column(name, overflow="fold")  # a text without spaces, such as Chinese, counts as one long word
     for item in items:
         when = "" if item.minute is None else clock_time(item.minute)
         table.add_row(item.id, when, item.description, item.location or "", str(item.priority), item.status)

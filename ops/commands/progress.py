@@ -16,7 +16,7 @@ from cogitate.memory.clock import clock_time, day_number
 from cogitate.scheduler.budget.budget import BudgetView, Cell, figure_of, format_limit, window_of
 from cogitate.scheduler.tick.loop import Tick
 
-PLAIN_EVERY = 240  # game minutes between two lines where no bar can be drawn
+PLAIN_EVERY = 240  # game minutes between two lines outside a terminal
 
 
 class RunProgress:
@@ -41,7 +41,7 @@ class RunProgress:
 
     @contextmanager
     def drawn(self) -> Iterator[RunProgress]:
-        """Draw the progress within the block."""
+        """Show the progress within the block."""
         if not self._console.is_terminal:
             yield self
             return
@@ -74,7 +74,7 @@ def _moment(tick: Tick) -> str:
 
 
 def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:
-    """Return how many jobs of each kind ended, by source; degraded ones by reason."""
+    """Return the number of ended jobs by kind and source, and degraded ones by reason."""
     kinds: dict[str, Counter[str]] = {}
     for (kind, source, reason), count in ended.items():
         kinds.setdefault(kind, Counter())[source if reason == "none" else reason] += count
@@ -86,7 +86,7 @@ def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:
 
 
 def budget_left(view: BudgetView, tick: Tick) -> list[str]:
-    """Return a line for the day and one for the run: the rest of each limit that admission may spend."""
+    """Return a line for the day and one for the run: what admission may still spend of each limit."""
     periods: dict[str, list[str]] = {}
     for name, limit in view.table:
         if name.period == "tick" or name.scope.startswith("owner:") or name.scope.endswith(":*"):

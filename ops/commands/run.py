@@ -111,7 +111,7 @@ def run(
         tick_rate=tick_rate,
     )
     check_limited(settings)
-    if not resume:  # a run that is resumed keeps its prices
+    if not resume:  # a resumed run keeps its prices
         check_prices(settings)
     if name is not None:
         check_run_name(name)
@@ -140,7 +140,7 @@ def run(
         minutes_per_tick=settings.minutes_per_tick,
     )
     again = _options(data_dir_option(settings), workers=workers, wait=wait, tick_rate=tick_rate, audit=audit)
-    world = None if resume else choice.open()  # an invalid world is refused before anything starts
+    world = None if resume else choice.open()  # refuse an invalid world before anything starts
     if world is not None:
         settings = settings_for(world, settings)
 
@@ -159,13 +159,13 @@ def run(
                         loop = _host_run(client, made, settings, interruption, err, audit, again)
                     except RunExists:
                         if name is not None:
-                            raise  # otherwise another process took the same free name: try the next
+                            raise  # another process took the same free name: try the next
                 if audit:
                     audit_at_end(client, made.name, settings.outage_wait)
                 summary = _with_warnings(summarise_run(client, made.name), made.world)
                 day = RealDay(client, loop.settings).spending()
         except KeyboardInterrupt as stopped:
-            if loop is not None and loop.tick < made.ticks:  # the loop had closed after the first signal
+            if loop is not None and loop.tick < made.ticks:  # the loop was closed by the first signal
                 stopped.add_note(_resume_hint(made.name, again))
             err.print(
                 "; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]), highlight=False, soft_wrap=True
@@ -194,7 +194,7 @@ def _host_run(
     audit: bool,
     again: str,
 ) -> TickLoop:
-    """Host the run to its end, or until it is interrupted, and return its closed loop."""
+    """Host the run to its end or an interruption, and return its closed loop."""
     there = made.resume
     try:
         with TickLoop(
@@ -229,14 +229,14 @@ def _host_run(
                 drive(loop, made.world, on_tick=watch)
             return loop
     except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
-        # A fenced host must not take the run back on its own.
+        # A fenced host must not take the run back by itself.
         if not isinstance(error, RunExists | RunHeld | Fenced) and (there or _exists(client, made.name)):
             error.add_note(_resume_hint(made.name, again))
         raise
 
 
 def _exists(client: Redis, run: str) -> bool:
-    """Return whether the server has the run."""
+    """Return whether the run exists on the server."""
     try:
         return run_exists(client, run)
     except RedisError:
@@ -250,7 +250,7 @@ def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
 
 
 def _options(data_dir: str, **given: object) -> str:
-    """Return the options that resume a run unchanged, each after a space; its ledger keeps all others."""
+    """Return the options that resume a run unchanged, each after a space; the ledger keeps all others."""
     flags = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value is not None}
     texts = [flag if value is True else f"{flag} {value}" for flag, value in flags.items() if value is not False]
     return "".join(f" {text}" for text in texts) + data_dir

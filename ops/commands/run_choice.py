@@ -24,7 +24,7 @@ from cogitate.tasks.registry import kinds
 
 @dataclass(frozen=True, kw_only=True)
 class RunChoice:
-    """A run that is ready to be opened."""
+    """A run, ready to be opened."""
 
     name: str
     world: World
@@ -44,7 +44,7 @@ def new_run(
     ticks: int | None,
     options: str,
 ) -> RunChoice:
-    """Return a run that does not exist yet; without a name it gets the first free one of town-1, town-2, …
+    """Return a new run; its default name is the first free one of town-1, town-2, …
 
     The run stores its estimate, for comparison in a report, and how to resume it.
 

@@ -24,7 +24,7 @@ from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import run_names
 
-OTHERS = 62  # characters that the columns beside the name need at least
+OTHERS = 62  # the fewest characters of all columns but the name
 
 EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
 
@@ -49,7 +49,7 @@ def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
     console = Terminal(stderr=as_json)
     if found:
         longest = max(len(visible(one.run)) for one in found)
-        console.width = max(console.width, longest + OTHERS)  # a narrower terminal wraps the lines and loses nothing
+        console.width = max(console.width, longest + OTHERS)  # a narrower terminal wraps the lines
         console.print(_table(found, longest))
     elif not damaged:
         console.print("no runs yet; start one with: cogitate run", highlight=False)
@@ -80,7 +80,7 @@ def _json(one: RunSummary) -> dict[str, object]:
 
 
 def _table(found: list[RunSummary], longest: int) -> Table:
-    """Return the list of runs with names in one piece, as other commands take them."""
+    """Return the list of runs; names never wrap, so that a user can copy them."""
     table = Table()
     table.add_column("run", no_wrap=True, min_width=longest)
     for name in ("status", "tick", "game time", "agents", "jobs", "spent", "last host"):

@@ -65,7 +65,7 @@ def status(
     if day.limited:
         console.print(real_day_line(day), highlight=False, soft_wrap=True)
     for missing in workers.missing:
-        said = f"Worker {missing.worker} has given no sign of life for {missing.seconds:.0f} s"
+        said = f"Worker {missing.worker} has sent no heartbeat for {missing.seconds:.0f} s"
         console.print(said, highlight=False, soft_wrap=True, style="yellow")
     for failing in workers.failing:
         console.print(format_failing_worker(failing), highlight=False, soft_wrap=True, style="yellow")

@@ -18,7 +18,7 @@ EVERY = 0.5  # seconds between two reads
 
 
 def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
-    """Show a run until its host leaves it, and return its summary then.
+    """Show a run until its host leaves it, and return its last summary.
 
     Without a host the display says so, and waits until a host resumes the run or the user presses Ctrl-C.
 
@@ -36,11 +36,11 @@ def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
                 printed = line
             if summary.status not in ("running", "paused"):
                 return summary
-            time.sleep(EVERY)  # between two reads: as often as a user can follow
+            time.sleep(EVERY)  # pause between two reads
             summary = reader.read()
     with Live(_drawn(summary), console=console, auto_refresh=False, transient=True) as live:
         while summary.status in ("running", "paused"):
-            time.sleep(EVERY)  # between two reads: as often as a user can follow
+            time.sleep(EVERY)  # pause between two reads
             summary = reader.read()
             live.update(_drawn(summary), refresh=True)
     return summary

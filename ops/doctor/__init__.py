@@ -1,1 +1,5 @@
-"""`cogitate doctor`: checks of everything that runs need."""
+"""`cogitate doctor`: checks everything that runs need, and names remedies.
+
+May import the rooms of `cogitate.ops` below it, such as `formatting`, and every package. Reads settings, Redis, the
+broker and endpoints; changes nothing, and calls no model.
+"""

@@ -73,7 +73,7 @@ def examine_configuration(settings: Settings) -> list[Finding]:
 
 
 def _examine_servers(settings: Settings) -> list[Finding]:
-    from cogitate.workers.celery_app import make_app  # here: its import reads the whole configuration
+    from cogitate.workers.celery_app import make_app  # imported here, since the import reads the whole configuration
 
     findings: list[Finding] = []
     try:

@@ -16,13 +16,13 @@ from cogitate.workers.llm.requests.address import Address, address_of
 from cogitate.workers.llm.requests.dialect_store import KnownDialect, known_dialects
 
 TIMEOUT = 10.0  # seconds
-MUCH = 0.2  # share of failed calls from which it is a warning
+MUCH = 0.2  # share of failed calls that causes a warning
 
 
 def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
     """Check each endpoint that a run with these settings would call, without calling a model.
 
-    Without such an endpoint, report what runs with other settings observed at theirs.
+    Without such an endpoint, report what runs with other settings observed at their endpoints.
     """
     if settings.llm != "openai":
         yield ok("endpoints", "these settings use none: llm is heuristic")

@@ -20,7 +20,7 @@ PINGS = 20
 SLOW = 0.005  # seconds; a tick makes one to three round trips
 MAX_CLOCK_SKEW = 2.0  # seconds
 NEARLY_FULL = 0.9  # of maxmemory
-WAKE = "see whether its machine works and its process is stopped (kill -CONT lets it go on); then start it anew"
+WAKE = "check its machine and whether its process is stopped (kill -CONT continues it); then restart it"
 
 
 def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
@@ -36,7 +36,7 @@ def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
         return
     for what in wrong:
         yield failed(
-            name, what, "see its configuration and its log; meanwhile runs wait, or go on without it (on_outage)"
+            name, what, "check its configuration and its log; meanwhile runs wait, or continue without it (on_outage)"
         )
     try:
         info = client.info()
@@ -64,7 +64,7 @@ def _version(name: str, info: dict[str, Any]) -> Finding:
 
 
 def _config(client: Redis, setting: str) -> str | None:
-    """Return a setting of the server; None where this user may not read it or the provider hides it."""
+    """Return a setting of the server; None if this user may not read it or the provider hides it."""
     try:
         found = client.config_get(setting)
     except ResponseError:

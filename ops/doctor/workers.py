@@ -1,4 +1,4 @@
-"""Checks of workers: which run, which queues they consume, and whether their version and kinds are the host's."""
+"""Checks of workers: their number, their queues, and whether their version and kinds match the host's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
 
     Args:
         kinds: the kinds that this installation knows; each has a queue with its name.
-        expected: whether a worker must run. Otherwise missing workers are no finding, since hosts start them.
+        expected: whether a worker must be running; otherwise missing workers are fine, since hosts start them.
     """
     inspect = app.control.inspect(timeout=ANSWER_WITHIN)
     try:
@@ -32,7 +32,7 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
         if "permission" not in str(error):
             raise
         yield warning(
-            "workers", f"this Redis user may not inspect them: {error}", "use the user operator, or look at Flower"
+            "workers", f"this Redis user may not inspect them: {error}", "use the user operator, or check Flower"
         )
         return
     if not about:

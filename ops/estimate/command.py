@@ -167,7 +167,7 @@ def _thinker(settings: Settings) -> str:
 
 
 def _fits(settings: Settings, agents: int) -> list[KindFit]:
-    """Return how a paced run's kinds fit its ticks, by what earlier runs measured of the endpoint."""
+    """Return the fit of a paced run's kinds, from latencies that earlier runs measured at the endpoint."""
     if not is_paced(settings) or settings.tick_rate is None:
         return []
     usual: dict[str, float] = {}
@@ -186,7 +186,7 @@ def _demand(settings: Settings) -> dict[str, Demand]:
 
 
 def _table(title: str, rows: tuple[KindDay, ...]) -> Table:
-    """Return a table that fits 80 columns: each amount above its range, and no column that would say nothing."""
+    """Return a table that fits 80 columns: each amount above its range, without empty columns."""
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1))
     columns: list[tuple[str, Callable[[KindDay], str]]] = [("requests", lambda one: _stacked(one.requests))]
     if any(one.refused >= 0.5 for one in rows):
@@ -204,7 +204,7 @@ def _table(title: str, rows: tuple[KindDay, ...]) -> Table:
 
 
 def _stacked(one: Range, scale: float = 1.0) -> str:
-    """Return an amount above its range, such as "109k" and "82k–145k"; nothing for nothing."""
+    """Return an amount above its range, such as "109k" and "82k–145k"; "" for zero."""
     if not one.high:
         return ""
     likely, low, high = (_short(value * scale) for value in (one.likely, one.low, one.high))

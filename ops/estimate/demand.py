@@ -23,9 +23,9 @@ from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
 from cogitate.tasks.job import Cost, added
 
-MOST_RUNS = 3  # runs that are sampled
+MOST_RUNS = 3  # the most runs to sample
 DAYS = 3  # of each run
-_MARGIN = 0.15  # added to both ends of a range that was measured
+_MARGIN = 0.15  # margin at both ends of a measured range
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -65,10 +65,10 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 
     first: Range = NOTHING  # requests of an agent on the first day
     later: Range = NOTHING  # on another
-    crowd: bool = False  # both are those of 25 agents, and grow with the root of their number, up to 50
-    tokens: Range | None = None  # of a call; None: only the kind's caps are known
-    output: float = 0.1  # share of the tokens that the model writes
-    attempts: float = 1.0  # calls of a job: repairs and other further attempts are calls too
+    crowd: bool = False  # both for 25 agents; they grow with the square root of the number, up to 50
+    tokens: Range | None = None  # per call; None: only the kind's caps are known
+    output: float = 0.1  # the output's share of the tokens
+    attempts: float = 1.0  # calls per job, including repairs and other further attempts
     origin: str = "default"  # origin of the requests: names of runs, "settings" or "default"
     tokens_origin: str = "caps"
 

@@ -21,8 +21,8 @@ from cogitate.scheduler.config.prices import call_cost, upper_bound
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.kind import Kind
 
-_CROWD = 25  # agents with whom a demand that grows with their number was measured
-_REPAIRED = 1.15  # calls of a job, at most
+_CROWD = 25  # number of agents in the measurement of a demand that grows with their number
+_REPAIRED = 1.15  # the most calls of a job
 _SPREAD = 6  # the first reflection of an agent comes up to a sixth of the interval later
 
 
@@ -32,8 +32,8 @@ class KindDay(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     requests: Range
     jobs: Range = NOTHING  # admitted requests; an estimate that version 0.1.0 stored has them as `calls`
-    calls: Range  # of a model, for these jobs, further attempts included
-    attempts: float = 1.0  # calls of a job; only the first one is admitted, others are paid from the retry pool
+    calls: Range  # model calls of these jobs, further attempts included
+    attempts: float = 1.0  # calls per job: admission pays for the first, the retry pool for others
     tokens: Range
     usd_micros: Range
     limits: tuple[str, ...] = ()  # names of limits that refuse some likely requests
@@ -133,7 +133,7 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
     jobs = Range(min(asked.low, room), min(likely, room), min(asked.high, room))
     attempts = known.attempts if asks else 1.0
     calls = jobs.times(attempts) if asks else NOTHING
-    if attempts == 1.0:  # nothing is known of repairs: some answers need one
+    if attempts == 1.0:  # repairs are unknown: assume that some answers need one
         calls = msgspec.structs.replace(calls, high=_REPAIRED * calls.high)
     return KindDay(
         kind=kind.name,
@@ -172,7 +172,7 @@ def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Ran
 def _bounds(
     table: LimitTable, settings: Settings, period: Period, scope: str, needs: Mapping[str, float]
 ) -> list[tuple[float, str]]:
-    """Return how many calls each limit of a cell has room for, with its name."""
+    """Return each limit of a cell by name, as the number of calls that it allows."""
     found = []
     for unit in LIMIT_UNITS:
         limit = table.of(period, scope, unit)

@@ -1,1 +1,5 @@
-"""Import of other programs' files as runs, and export of runs as their files."""
+"""Imports other programs' files as runs, and exports runs as their files.
+
+May import every package. Reads and writes files that users name, and checks each item at this edge; a run is created
+through the public tick loop only.
+"""

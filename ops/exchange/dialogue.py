@@ -36,7 +36,7 @@ def read_dialogue(file: Path, sample: str | None = None) -> Incoming:
     """Return the memories of a conversation's speakers; invalid turns are skipped and reported.
 
     Args:
-        sample: id of the conversation, where the file holds several.
+        sample: id of the conversation, if the file has several.
 
     Raises:
         InputError: when the file is invalid, or `sample` names none of its several conversations.

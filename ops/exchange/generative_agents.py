@@ -1,4 +1,4 @@
-"""Saves of Generative Agents (Park et al. 2023): what their personas remember."""
+"""Reads saves of Generative Agents (Park et al. 2023): the memories of their personas."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _REFUSED = {
 
 
 def read_save(folder: Path) -> Incoming:
-    """Return what the personas of a save remember: events, the lines of chats, and thoughts as reflections.
+    """Return the memories of a save's personas: events, the lines of chats, and thoughts as reflections.
 
     Invalid nodes are skipped and reported, or repaired if that is safe.
 
     Raises:
         InputError: when a file is too large, or has no valid memory.
-        RecordingError: when the folder is no save, or one of its files cannot be read.
+        RecordingError: when the folder is not a save, or one of its files cannot be read.
     """
     for file in sorted(folder.rglob("*.json")):
         if file.is_file() and (size := file.stat().st_size) > MAX_FILE:
@@ -47,13 +47,13 @@ def read_save(folder: Path) -> Incoming:
         found.add_owner(owner, profile)
         _remember(found, world, owner, persona)
     found.left_out["line of a chat"] += found.repaired.pop("bad_chat_line", 0)
-    found.left_out, found.repaired = +found.left_out, +found.repaired  # without those that count nothing
+    found.left_out, found.repaired = +found.left_out, +found.repaired  # without zero counts
     found.check_usable()
     return found
 
 
 def _remember(found: Incoming, world: RecordedWorld, owner: str, persona: Persona) -> None:
-    numbers: dict[int, tuple[int, ...]] = {}  # of a node -> of the entries that stand for it
+    numbers: dict[int, tuple[int, ...]] = {}  # number of a node -> numbers of its entries
     number = 0
     for node in persona.nodes:
         of_node = []
@@ -78,7 +78,7 @@ def _entries(world: RecordedWorld, owner: str, node: Node) -> list[Entry]:
         node.text,
         minute,
         node.poignancy,
-    ):  # otherwise the node was edited
+    ):  # the node was not edited
         return [msgspec.structs.replace(kept, number=0, tick=0, rated=0, provisional=False, since_number=None)]
     if node.type != "thought":
         return world.entries_of(owner, node)

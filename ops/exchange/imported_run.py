@@ -16,18 +16,18 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.still import StillWorld
 
-IMPORTED = "imported"  # the name in a run's description by which an import is known
+IMPORTED = "imported"  # key in a run's description that marks an import
 
 
 class ImportedRun(NamedTuple):
-    """A run that an import has made."""
+    """A run that an import created."""
 
     run: str
     ticks: int
     minute: int  # game time of its last tick
     remembered: dict[str, int]  # owner -> live entries
-    raised: dict[str, int]  # limits of memory that were raised, so that all fits
-    archived: int  # entries that the limits of the run's memory policy have archived at once
+    raised: dict[str, int]  # limits of memory that were raised to hold everything
+    archived: int  # entries archived at once by the run's memory policy
 
 
 def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str, int]]:
@@ -40,7 +40,7 @@ def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str
         "max_plans": most["plan"],
     }
     raised = {name: count for name, count in needed.items() if count > getattr(settings.memory_limits(), name)}
-    # No worker runs here: due jobs wait for the host that resumes the run.
+    # Without workers, due jobs wait for the host that resumes the run.
     return settings.changed(**{"workers": 0, "wait": PATIENT, "tick_rate": None} | raised), raised
 
 
@@ -60,8 +60,8 @@ def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool =
     It starts at the game time of the last memory; its first tick appends all memories.
 
     Raises:
-        RunExists: when there is such a run, and `replace` is not given.
-        RunHeld: when a host is at work on the run that would be replaced.
+        RunExists: when the run exists and `replace` is not set.
+        RunHeld: when a host is active on the run to replace.
         LedgerError: as a loop raises it.
     """
     chosen, raised = settings_of(found, settings)
@@ -80,10 +80,10 @@ def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool =
         describe=described,
         log_warnings=False,
     ) as loop:
-        with loop.next_tick() as tick:  # one: at a second one jobs could be due, and change what is remembered
+        with loop.next_tick() as tick:  # one tick only: at a second, jobs could be due and change memories
             for effect in found.effects():
                 loop.apply(effect)
-            loop.checkpoint(world.dump())  # which also spares the host that resumes to be handed this tick again
+            loop.checkpoint(world.dump())  # with a checkpoint, so that the host that resumes does not repeat this tick
         remembered = {owner: len(loop.state.streams[owner].live()) for owner in sorted(found.profiles)}
         archived = found.count - sum(remembered.values())
         return ImportedRun(run, tick.number, tick.minute, remembered, raised, archived)

@@ -21,7 +21,7 @@ from cogitate.simulation.naming import slug
 
 MAX_MEMORIES = 50_000  # of one file
 MAX_FILE = 200_000_000  # bytes
-MAX_NAMED = 20  # faults that are told in full
+MAX_NAMED = 20  # errors that are reported in full
 
 
 @dataclass(kw_only=True)
@@ -67,10 +67,10 @@ class Incoming:
             self.faults.append(fault)
 
     def check_usable(self) -> None:
-        """Check that there is a memory.
+        """Check that the file has at least one memory.
 
         Raises:
-            InputError: with the first fault, if there is no memory.
+            InputError: with the first error, if it has none.
         """
         if not self.count:
             first = f"; the first fault: {self.faults[0]}" if self.faults else ""
@@ -78,7 +78,7 @@ class Incoming:
 
     @property
     def count(self) -> int:
-        """Return how many memories there are."""
+        """Return the number of memories."""
         return sum(map(len, self.memories.values()))
 
     @property

@@ -1,4 +1,4 @@
-"""JSON Lines: a memory a line, or an owner's whole stream a line as `cogitate export` writes it."""
+"""JSON Lines: one memory per line, or one owner's whole stream per line, as `cogitate export` writes it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Time(BaseModel):
 
 
 def write_stream(stream: Stream, profile: Profile | None) -> bytes:
-    """Return a line that `read_jsonl` reads: an owner's whole stream, with its profile where it has one."""
+    """Return a line for `read_jsonl`: an owner's whole stream, with its profile if it has one."""
     return msgspec.json.encode(StreamLine(**msgspec.structs.asdict(snapshot(stream)), profile=profile))
 
 

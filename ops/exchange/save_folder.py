@@ -30,9 +30,9 @@ from cogitate.simulation.recorded.nodes import KEPT, NodeType, node_record, soun
 
 DAY_0 = datetime(2023, 2, 13)  # noqa: DTZ001 - game time has no zone; the first day of the published saves
 LATEST = (datetime(9999, 10, 1) - DAY_0).days * DAY  # noqa: DTZ001 - minutes; a later memory has no date
-TRIGGER = 150  # importance until a reflection, as in the published saves
+TRIGGER = 150  # importance per reflection, as in the published saves
 WORLD = "the Ville"
-_PERSONAS = ("agent", "npc")  # scopes of owners that can be one
+_PERSONAS = ("agent", "npc")  # scopes whose owners can be a persona
 _TYPES: dict[EntryType, NodeType] = {
     "observation": "event",
     "message": "chat",
@@ -145,7 +145,7 @@ def _time(minute: int) -> datetime:
 
 
 def _folders(profiles: dict[str, Profile]) -> dict[str, str]:
-    """Return for each owner the name of its persona: that of its profile, fit for a folder and unlike all others."""
+    """Return the name of each owner's persona: that of its profile, made unique and valid as a folder's name."""
     taken: set[str] = set()
     names: dict[str, str] = {}
     for owner, profile in profiles.items():

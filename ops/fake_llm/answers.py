@@ -1,4 +1,4 @@
-"""Valid answers of the stand-in endpoint to any schema, composed of the prompt's own words.
+"""Writes valid answers to any schema, composed of the prompt's words.
 
 An answer depends only on the messages and a seed. The name of a field determines its value: times ascend, places and
 people are among those that the prompt lists ("Places (id: name):" and lines "- id: name").
@@ -37,11 +37,14 @@ _NOW = re.compile(r"\bIt is (?:[^\n.]{0,200}? )??" + _CLOCK)
 _END = re.compile(r"\bends at " + _CLOCK)
 _LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]{0,200}\))?:[ \t]*$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
-_CONCLUDED, _END_OF_CONCLUDED = "<reflections>", "</reflections>"  # around what an insight must go beyond
+_CONCLUDED, _END_OF_CONCLUDED = (
+    "<reflections>",
+    "</reflections>",
+)  # around what an insight must go beyond
 _NUMBERED = re.compile(r"^(?:- )?(?:\[|#)?(\d{1,6})[\].:)]? ", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _MOST_QUOTED = 160  # characters of a memory
-_NO_BRACKETS = str.maketrans("", "", "[]{}")  # a cut would leave halves
+_NO_BRACKETS = str.maketrans("", "", "[]{}")  # a cut would leave unpaired ones
 _EVENING = 22 * 60  # minutes after midnight until which items are spread
 _LEAST_SPAN = 120  # minutes over which they are spread when it is later
 
@@ -53,7 +56,7 @@ class AnswerWriter:
         self._prompt = "\n".join(text_of(m) for m in messages if m.get("role") == "user")
         key = json.dumps([text_of(m) for m in messages], ensure_ascii=False)
         self._random = random.Random(f"{seed}\x1f{key}")  # seeded by text: the same in every process
-        self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # two fields never say the same
+        self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # no two fields are equal
         self._places = self._listed("place", "location")
         self._people = self._listed("people", "person", "agent", "character")
         self._memories = _MEMORY.findall(_without_conclusions(self._prompt))
@@ -162,7 +165,7 @@ class AnswerWriter:
 
 
 def _quoted(memory: str) -> str:
-    """Return a memory as the end of a statement: one that asks, breaks off or is too long is in quotation marks."""
+    """Return a memory as the end of a statement; a question, a fragment or a long text goes in quotation marks."""
     text = memory.translate(_NO_BRACKETS)
     if len(text) > _MOST_QUOTED:
         text = shorten(text, _MOST_QUOTED, "…")
@@ -178,7 +181,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def wanted_schema(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema that a request names: in its parameter, else in a message, else one of any text."""
+    """Return the schema in a request's parameter or in a message, or else that of any text."""
     form = request.get("response_format")
     if isinstance(form, Mapping) and form.get("type") == "json_schema":
         schema = form["json_schema"].get("schema", {})

@@ -19,12 +19,12 @@ _ANCILLARY = socket.CMSG_SPACE(_TIMESPEC.size)
 
 
 class StampedSocket(socket.socket):
-    """A TCP socket that knows when the kernel received the last data; so do the connections that it accepts.
+    """A TCP socket that records when the kernel received the last data; its accepted connections do the same.
 
-    Linux stamps nothing before the first socket asks for it, and begins some milliseconds after that.
+    Linux starts to stamp data some milliseconds after the first socket asks for it.
     """
 
-    arrived: float | None = None  # wall clock; None where the system does not tell it, or not yet
+    arrived: float | None = None  # wall clock; None if the system does not provide it, or not yet
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection with timestamps."""

@@ -108,7 +108,7 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
         "choices": [] if fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)},
     }
-    reports_usage = fault != "huge"  # a client that gives up on a huge answer never sees its usage
+    reports_usage = fault != "huge"  # a client that abandons a huge answer never reads its usage
     if fault in ("no_usage", "nan_usage", "negative_usage"):
         reports_usage = False
         amount = math.nan if fault == "nan_usage" else -1
@@ -131,7 +131,7 @@ _TEXTS = {
 
 
 def _wrong_types(value: object) -> object:
-    """Return the same fields with values of wrong types."""
+    """Replace the values of an answer by values of wrong types."""
     if isinstance(value, dict):
         return {key: _wrong_types(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A minimal HTTP/1.1 server side that can also send half a response, which no web framework does."""
+"""A minimal HTTP/1.1 server that can also send half a response, which no web framework does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HttpRequest(NamedTuple):
 
 
 async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
-    """Return the next request; None at the end of the connection, or where it is not HTTP."""
+    """Return the next request; None at the end of the connection, or if it is not HTTP."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -49,7 +49,7 @@ def head_of(response: FakeResponse) -> bytes:
 
 
 async def deliver(response: FakeResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    """Deliver a response in its way, and return whether all of it was sent."""
+    """Deliver a response as its fault demands, and return whether all of it was sent."""
     head, body = head_of(response), response.body
     if response.delivery == "complete":
         writer.write(head + body)

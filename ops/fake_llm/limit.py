@@ -10,9 +10,9 @@ from cogitate.ops.fake_llm.completions import FakeResponse, error
 class RequestLimit:
     """A sliding window with a burst, by the generic cell rate algorithm (ITU-T I.371, annex A).
 
-    With a burst of 0, 60 a minute are never two within a second, as where a provider enforces the limit of a minute
-    over shorter times; with a burst of one, one request at a time may come ahead of its second. A request that is
-    refused counts for nothing.
+    With a burst of 0 and 60 requests a minute, no two may arrive within a second, as with providers that enforce the
+    limit over shorter times; with a burst of 1, one request at a time may arrive early. A refused request does not
+    count.
     """
 
     def __init__(self, requests_per_minute: int | None, burst: int) -> None:
@@ -22,7 +22,7 @@ class RequestLimit:
         self._latest = -math.inf  # latest arrival: of two simultaneous requests either may be read first
 
     def early(self, came: float) -> float:
-        """Return by how many seconds a request came too early; 0 when it is accepted."""
+        """Return the seconds by which a request came too early; 0 if it is accepted."""
         came = self._latest = max(came, self._latest)
         early = max(0.0, self._next - self._tolerance - came)
         if not early:

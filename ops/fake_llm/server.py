@@ -31,7 +31,7 @@ from cogitate.ops.fake_llm.limit import RequestLimit, too_many
 from cogitate.ops.fake_llm.stats import Stats, Tally
 
 MODEL = "stand-in"
-_USUAL = "gpt-4o-mini"  # which a run asks unless it is told another; the stand-in takes any name
+_USUAL = "gpt-4o-mini"  # the default model of a run; the stand-in accepts any name
 MOST_TAIL = 3.0
 _BACKLOG = 1024
 _NORMAL = NormalDist()
@@ -42,15 +42,15 @@ class Options:
     """The behaviour of the stand-in."""
 
     latency: float = 0.0  # seconds before an answer
-    jitter: float = 0.0  # up to so many seconds more
+    jitter: float = 0.0  # the most further seconds
     tail: float = (
-        0.0  # sigma of a log-normal factor on both: with 0.5 one of 20 takes 2.3 times as long, one of 100 3.2
+        0.0  # sigma of a log-normal factor on both: with 0.5, one in 20 takes 2.3 times as long, one in 100 3.2 times
     )
     faults: Mapping[str, float] = field(default_factory=dict)  # see ops/fake_llm/faults.py
     seed: int = 0
     refuses: frozenset[str] = frozenset()  # "json_schema", "json_object", "max_tokens", "max_completion_tokens"
-    requests_per_minute: int | None = None  # None: as many as come
-    burst: int = 1  # requests that may come ahead of the pace
+    requests_per_minute: int | None = None  # None: no limit
+    burst: int = 1  # requests that may arrive early
 
     def __post_init__(self) -> None:
         check_faults(self.faults)
@@ -68,7 +68,7 @@ class _Decision(NamedTuple):
     """The response to a request, and the wait before it."""
 
     wait: float  # seconds
-    model: str  # that was asked for; "" where that cannot be read
+    model: str  # the requested model; "" if it cannot be read
     digest: str  # of the request's content
     response: FakeResponse
 
@@ -147,7 +147,7 @@ class _Server:
                 sent = not reader.at_eof() and await deliver(response, reader, writer)
                 self.tally.sent(model, digest, response if sent else None)
                 return sent
-            self.tally.sent(model, digest, response)  # first, so that a client that has the answer finds it counted
+            self.tally.sent(model, digest, response)  # count first, so that a client with the answer finds it counted
             return await deliver(response, reader, writer)
         finally:
             self.tally.went()
@@ -175,12 +175,12 @@ class _Server:
 
 
 def _inside(share: float) -> float:
-    """Return the share, moved off 0 and 1, which have no quantile."""
+    """Return a share strictly between 0 and 1, since 0 and 1 have no quantile."""
     return min(max(share, 1e-6), 1 - 1e-6)
 
 
 def _refused(request: Mapping[str, Any], form: str | None, refuses: frozenset[str]) -> str | None:
-    """Return the error for a request with an unsupported feature; None where all are supported."""
+    """Return the error for an unsupported feature in a request, or None."""
     for feature in sorted(refuses):
         if feature == form:
             return f"response_format {feature} is not supported"
@@ -190,7 +190,7 @@ def _refused(request: Mapping[str, Any], form: str | None, refuses: frozenset[st
     return None
 
 
-@lru_cache(maxsize=1024)  # under load equal requests come again, in rounds and in further attempts
+@lru_cache(maxsize=1024)  # under load, equal requests recur in rounds and further attempts
 def _understood(body: bytes, seed: int) -> tuple[Mapping[str, Any], str, str | None, FakeResponse]:
     """Return a request, its content's digest, the format that it requests, and the answer."""
     request = json.loads(body)
@@ -280,7 +280,7 @@ class FakeEndpoint:
         )
 
     def behave(self, options: Options) -> None:
-        """Set the options from now on. A changed rate limit begins anew."""
+        """Set the options from now on. A changed rate limit starts again."""
         self._loop.call_soon_threadsafe(self._server.behave, options)
 
     def hold(self) -> None:

@@ -14,7 +14,7 @@ _REMEMBERED = 10_000  # completed answers whose order is reported
 class Stats(NamedTuple):
     """The counts so far."""
 
-    requests: int  # for chat completions, the refused and failed included
+    requests: int  # for chat completions, including refused and failed ones
     by_status: dict[str, int]  # of responses sent in full; "none": no status reached the client
     by_fault: dict[str, int]
     answers: int  # responses that report their usage
@@ -78,7 +78,7 @@ class Tally:
                 self._faults[fault] += 1
 
     def sent(self, model: str, digest: str, response: FakeResponse | None) -> None:
-        """Count a response that is sent in full; None stands for one that is not."""
+        """Count a response that was sent in full, or with None one that was not."""
         with self.changed:
             self._status[str(response.status) if response is not None else "none"] += 1
             if response is not None and response.usage is not None:

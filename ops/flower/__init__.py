@@ -1,3 +1,5 @@
-"""Further pages in Flower: Cogitate (all runs), Budgets (a run's spending), Cadence (its queues), Charts (both over
-time), and a page for each job.
+"""Pages in Flower: Cogitate (all runs), Budgets (a run's spending), Cadence (its queues), Charts, and one per job.
+
+Imports no other room of `cogitate.ops` but `formatting`. Reads Redis and the broker; `acting` sends operators'
+requests. Runs inside Flower's process; workers must not import it.
 """

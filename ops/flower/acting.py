@@ -1,8 +1,8 @@
-"""Acting from the pages: an operator's request to a run, sent as the command line sends it.
+"""Sends an operator's request from a page to a run, in the same way as the command line.
 
-Only if Flower authenticates its visitors, and only from a page of this Flower: the request carries the token of the
-visitor's cookie and comes from the same origin. Sec-Fetch-Site decides if the browser sends it, since a proxy may
-change the host. Otherwise, as over plain HTTP, Origin decides.
+Flower must authenticate its visitors, and the request must come from one of its pages: it carries the token of the
+visitor's cookie and has the same origin. Sec-Fetch-Site decides if the browser sends it, since a proxy may change the
+host. Otherwise, as over plain HTTP, Origin decides.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MODES: dict[str, Literal["paused", "running", "draining"]] = {
 
 
 class Act(msgspec.Struct, forbid_unknown_fields=True):
-    """A request as a page sends it."""
+    """A request from a page."""
 
     run: str
     action: Literal["pause", "resume", "drain", "throttle", "limit", "retry"]
@@ -69,7 +69,7 @@ _ACT = typed_json.decoder(Act)
 
 
 def why_not(options: Any) -> str:
-    """Return why the pages of a Flower with these options accept no actions; "" if visitors who log in may act."""
+    """Return why the pages accept no actions with these options of Flower; "" if visitors who log in may act."""
     if not (options.basic_auth or options.auth):
         return SWITCH_ON
     return READ_ONLY if getattr(options, "read_only", False) else ""
@@ -80,7 +80,7 @@ def is_same_origin(site: str | None, origin: str | None, host: str, configured: 
 
     Args:
         site: Sec-Fetch-Site, which no page can set; None where the browser does not send it.
-        origin: Origin; None from programs that are no browser.
+        origin: Origin; None from programs other than browsers.
         host: under which the request reached Flower.
         configured: the origin under which visitors see Flower; "" for that host.
     """
@@ -90,7 +90,7 @@ def is_same_origin(site: str | None, origin: str | None, host: str, configured: 
 
 
 def control_of(client: Redis, act: Act) -> Control:
-    """Return the request that a page asks for.
+    """Decode the request of a page.
 
     Raises:
         InputError, ConfigurationError: when it is invalid.
@@ -123,7 +123,7 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.client_of = client_of
 
     def check_xsrf_cookie(self) -> None:
-        """Refuse requests that do not come from a page of this Flower. Flower's own check asks for no token under basic
+        """Refuse requests from outside this Flower's pages. Flower's own check requires no token under basic
         authentication.
 
         Raises:
@@ -170,7 +170,7 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
             return "unknown visitor"
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Write why, as JSON."""
+        """Write the reason as JSON."""
         error = kwargs.get("exc_info", (None, None))[1]
         said = error.get_message() if isinstance(error, web.HTTPError) else ""
         if status_code == 401:

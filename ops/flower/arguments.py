@@ -1,4 +1,4 @@
-"""Flower's options as Celery's other commands take them: with "=" or with the value in the next argument."""
+"""Lets Flower take options as Celery's other commands do: with "=" or with the value in the next argument."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tornado.options import options
 
 
 def with_values(arguments: Iterable[str]) -> list[str]:
-    """Return the arguments with each option and its value in one, as Flower reads them: "--port 5577" is "--port=5577".
+    """Join each option with its value, as Flower reads them: "--port 5577" becomes "--port=5577".
 
-    Flower ignores a value that stands alone. Its switches take none.
+    Flower ignores a separate value. Its switches take no value.
     """
     known = {name.replace("_", "-"): value for name, value in options.as_dict().items()}
     found: list[str] = []

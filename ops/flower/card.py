@@ -1,4 +1,4 @@
-"""One card of Flower's first page, how it is graded, and how it writes amounts.
+"""One card of Flower's first page, with its grade and its format of amounts.
 
 A card is "bad" only if an operator must act; a figure of zero never is.
 """
@@ -13,9 +13,9 @@ from cogitate.scheduler.config.limits import LimitUnit
 
 Grade = Literal["", "good", "warn", "bad"]
 
-MUCH = 0.2  # share of the jobs from which it is bad that they are late or fail, as in the alerts
+MUCH = 0.2  # share of late or failed jobs that is bad, as in the alerts
 SOME = 0.05
-FEW = 3  # jobs below which a share says nothing
+FEW = 3  # the fewest jobs for a meaningful share
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):

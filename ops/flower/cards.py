@@ -1,4 +1,4 @@
-"""The cards of Flower's first page: one for each question that an operator asks of a run first."""
+"""The cards of Flower's first page, one for each question that an operator asks first."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
 from cogitate.workers.jobs.repair import OF_ANSWERS
 
-LAGS = 5  # ticks behind its schedule from which a host is too slow, as in the alerts
-SHOWN = 2  # kinds that the card explains
+LAGS = 5  # ticks behind schedule at which a host is too slow, as in the alerts
+SHOWN = 2  # the most kinds that a card names
 SHOWN_WORKERS = 3
-LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only say: not so fast
+LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only ask for a lower rate
 OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
 OF_ENDED = "of the jobs that ended in the last game hour"
 
@@ -39,11 +39,11 @@ def cards_of(
     """Return the cards of a run.
 
     Args:
-        spenders: the owners that spent most today.
-        endpoints: of all runs.
+        spenders: the owners with the highest spending today.
+        endpoints: those of all runs.
         workers: the workers of the server.
         day: the spending of the real day, if it has a limit.
-        no_writes: Redis answers and refuses writes, those of signs of life too.
+        no_writes: whether Redis answers but refuses writes, heartbeats included.
     """
     return [
         money_card(run, day),
@@ -103,7 +103,7 @@ def _answers(run: RunOverview) -> bool:
 
 
 def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
-    """Return whether a host is at work on the run, can commit its ticks, and keeps its pace."""
+    """Return whether a host is active on the run, can commit its ticks, and keeps its pace."""
     lag, took = run.steering.lag, run.steering.host_ms
     figures: dict[str, int | float] = {"lag": lag, "host_ms": took, "held": int(run.held)}
     pace = f"{lag:,} ticks behind, {took:.1f} ms a tick"
@@ -123,11 +123,11 @@ def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
 
 
 def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = False) -> Card:
-    """Return how many workers of the server are alive and able, and which died without being replaced or fail."""
+    """Return the number of working workers, and those that fail or died without a replacement."""
     alive, waiting = workers.able, run.waiting
     figures: dict[str, int | float] = {"alive": alive, "expected": workers.expected, "waiting": waiting}
     if no_writes:
-        lines = ["Redis takes none of their signs of life", f"jobs that wait for one: {waiting:,}"]
+        lines = ["Redis refuses their heartbeats", f"jobs that wait for one: {waiting:,}"]
         return Card(
             name="workers", label="Workers alive", value="not known", grade="warn", lines=lines, figures=figures
         )
@@ -144,7 +144,7 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
 
 
 def late_card(run: RunOverview) -> Card:
-    """Return how many jobs of the last hour were not ready when they were due, or not asked as they would not be."""
+    """Return the number of jobs in the last hour that were late, or skipped as too slow."""
     late, slow = run.short("late"), run.short("too_slow")
     lines = _kinds(run, ("late", "too_slow"))
     if slow:
@@ -161,7 +161,7 @@ def late_card(run: RunOverview) -> Card:
 
 
 def failing_card(run: RunOverview) -> Card:
-    """Return how many jobs of the last hour failed, and the most frequent failure."""
+    """Return the number of failed jobs in the last hour, and the most frequent failure."""
     failed = run.short("failed") + run.short("dead")
     causes = [(name, count) for name, count in run.hour.failures.items() if name != "late"]
     lines = [f"first cause: {format_class(causes[0][0])} {causes[0][1]:,}×"] if failed and causes else []
@@ -178,14 +178,14 @@ def failing_card(run: RunOverview) -> Card:
 
 
 def _kinds(run: RunOverview, reasons: Collection[str]) -> list[str]:
-    """Return a line with the kinds of the jobs of the last hour that ended for one of the reasons; none for none."""
+    """Return a line with the kinds of the last hour's jobs that ended for these reasons; [] without such jobs."""
     counts = {name: sum(kind.reasons[reason] for reason in reasons) for name, kind in run.hour.kinds.items()}
     most = sorted(((count, name) for name, count in counts.items() if count), reverse=True)
     return [", ".join(f"{name} {count:,}" for count, name in most)] if most else []
 
 
 def reflections_card(run: RunOverview) -> Card:
-    """Return whether agents reflect as often as usual; if not, how often, who decided it and why."""
+    """Return whether agents reflect as often as usual; if not, the cadence, its author and the reason."""
     steering = run.steering
     slow = steering.cadence < 1
     lines = []

@@ -1,4 +1,4 @@
-"""The charts of a run over a span of game time, from the figures that its host has stored."""
+"""The charts of a run over a span of game time, from the figures that its host stored."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    unit: str  # "$", or what follows a value
+    unit: str  # "$", or the suffix of a value
     note: str
     series: dict[str, list[Value]]
-    totals: dict[str, int] = {}  # of the whole span, where a sum says something
+    totals: dict[str, int] = {}  # sum over the span, where it is meaningful
 
 
 def charts_of(points: Sequence[Figures], minutes_per_tick: int) -> list[Chart]:

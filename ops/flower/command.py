@@ -1,4 +1,4 @@
-"""`cogitate flower`: replace this process by Flower with the pages of this product and this machine's settings."""
+"""`cogitate flower`: replaces this process by Flower with Cogitate's pages and this machine's settings."""
 
 from __future__ import annotations
 

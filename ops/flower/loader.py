@@ -1,7 +1,7 @@
-"""A template loader that adds our templates to Flower's, our pages to its navigation, and jobs to its tasks.
+"""A template loader that adds Cogitate's templates, its pages in Flower's navigation, and links from tasks to jobs.
 
-Flower 2.2 has no hook for these. All of its pages include `navbar.html`, so the loader completes that file as it loads
-it, and `task.html` likewise. Copies of the files would become outdated.
+Flower 2.2 has no hook for these. All of its pages include `navbar.html`, so the loader completes that file and
+`task.html` while it loads them. Copies of the files would become outdated.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from tornado.template import Loader, Template
 from cogitate.memory.errors import CogitateError
 
 OURS = Path(__file__).parent / "templates"
-END_OF_LIST = "</ul>"  # of the first list of the bar, which holds the pages
-END_OF_FACTS = "</dl>"  # of the only list of facts of a task
+END_OF_LIST = "</ul>"  # end of the bar's first list, which has the pages
+END_OF_FACTS = "</dl>"  # end of a task's only list of facts
 
 
 class FlowerChanged(CogitateError, RuntimeError):
-    """The installed Flower lacks a place for the pages; the message names it."""
+    """The installed Flower lacks a place for the pages; the message names the place."""
 
 
 class PagesLoader(Loader):
-    """A loader that takes a template from our folder, or else from Flower's."""
+    """A loader that takes a template from Cogitate's folder, or else from Flower's."""
 
     def __init__(self, root: str, tabs: dict[str, str]) -> None:
-        """Add entries to the navigation: `tabs` maps the name of a handler, which is that of its tab, to the title."""
+        """Add entries to the navigation: `tabs` maps the name of a handler and its tab to the title."""
         super().__init__(root)
         self._tabs = tabs
 
@@ -41,7 +41,7 @@ class PagesLoader(Loader):
 
 
 def with_tabs(navbar: str, tabs: dict[str, str]) -> str:
-    """Return Flower's navigation with our entries after its own and with the same markup.
+    """Add entries to Flower's navigation, after its own and with the same markup.
 
     Raises:
         FlowerChanged: when the navigation has no list of pages.
@@ -53,7 +53,7 @@ def with_tabs(navbar: str, tabs: dict[str, str]) -> str:
 
 
 def with_job_link(task: str) -> str:
-    """Return Flower's page of a task with a link to the page of its job, whose id is the task's.
+    """Add a link to the job's page, whose id is the task's, to Flower's page of a task.
 
     Raises:
         FlowerChanged: when the page has no list of facts.

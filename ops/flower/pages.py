@@ -1,7 +1,7 @@
-"""The pages Cogitate, Budgets and Cadence: our data with Flower's handlers, authentication, prefix and style.
+"""The pages Cogitate, Budgets and Cadence, with Flower's handlers, authentication, prefix and style.
 
 `cogitate.workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is
-Flower. The pages read; `cogitate.ops.flower.acting` sends what operators ask.
+Flower. The pages only read; `cogitate.ops.flower.acting` sends operators' requests.
 """
 
 from __future__ import annotations
@@ -39,12 +39,10 @@ from cogitate.workers.publish import queue_key
 
 TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence", "charts": "Charts", "steering": "Steering"}
 TITLES = TABS | {"job": "Job"}
-COLUMNS = (
-    "name,args,state,result,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420 · ≤ 1 call"
-)
+COLUMNS = "name,args,state,result,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420"
 STATIC = Path(__file__).parent / "static"
-INTERVAL = 2000  # milliseconds between two readings of an open page
-NO_ANSWER = 3000  # milliseconds after which an open page says that it has no answer
+INTERVAL = 2000  # milliseconds between two refreshes of an open page
+NO_ANSWER = 3000  # milliseconds after which an open page reports a missing answer
 GONE = (
     "The server that a host had started here has ended with that host. Start a host again and then Flower anew, or "
     "stop Flower; what the host did is kept"
@@ -58,7 +56,7 @@ POLICY = (
 
 
 class Unreadable(web.HTTPError):
-    """An answer that the runs cannot be read, and what to do about it."""
+    """The runs cannot be read; the message says what to do."""
 
     def __init__(self, status: int, said: str) -> None:
         super().__init__(status, "%s", said)
@@ -67,17 +65,17 @@ class Unreadable(web.HTTPError):
 
 @cache
 def _readings(app: Celery) -> Readings:
-    """Return the readings of this process."""
+    """Return this process's `Readings`."""
     return Readings(Settings(), {kind: queue_key(app, kind) for kind in kind_names()})
 
 
 class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
-    """A handler that reads what a page shows."""
+    """A handler that reads a page's data."""
 
     page: ClassVar[str]
 
     def set_default_headers(self) -> None:
-        """Allow the page its own scripts and styles, and those of the files of Flower and this package."""
+        """Allow only the page's scripts and styles, and those in files of Flower and this package."""
         super().set_default_headers()
         self.nonce = token_urlsafe(16)
         self.set_header("Content-Security-Policy", POLICY.format(nonce=self.nonce))
@@ -87,7 +85,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.page = page  # type: ignore[misc]  # tornado makes one handler a request
 
     async def reading(self) -> dict[str, Any]:
-        """Return the page's present reading.
+        """Return the page's current reading.
 
         Raises:
             web.HTTPError: 404 if the run does not exist, 503 when the state or the broker does not answer, a journal
@@ -104,7 +102,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         except RedisTimeoutError as error:
             raise Unreadable(503, f"Redis does not answer within {PATIENCE:g} s; {WHAT_TO_DO}") from error
         except (RedisError, OSError, ConfigurationError) as error:
-            if isinstance(error.__context__, FileNotFoundError):  # the socket of a server that has ended
+            if isinstance(error.__context__, FileNotFoundError):  # the socket of a stopped server
                 raise Unreadable(503, GONE) from error
             why = f"{type(error).__name__}: {error}".rstrip(".")
             raise Unreadable(503, f"Redis does not answer: {why}; {WHAT_TO_DO}") from error
@@ -173,12 +171,12 @@ class PageView(PageHandler):
         """Render the page."""
         try:
             found = await self.reading()
-        except Unreadable as error:  # the page stays, and recovers once the runs are readable
+        except Unreadable as error:  # the page stays open, and recovers once the runs are readable
             self.set_status(error.status_code)
             found = {"runs": [], "error": error.reason_said}
         self.render(
             f"{self.page}.html",
-            reading=json.dumps(found).replace("<", "\\u003c"),  # it stands in a script element
+            reading=json.dumps(found).replace("<", "\\u003c"),  # it is inside a script element
             page=self.page,
             title=TITLES[self.page],
             interval=INTERVAL,
@@ -188,7 +186,7 @@ class PageView(PageHandler):
 
 
 class PageData(PageHandler):
-    """The handler of a page's reading as JSON, by which an open page refreshes itself."""
+    """The handler of a page's reading as JSON, which an open page fetches to refresh."""
 
     @web.authenticated
     async def get(self) -> None:
@@ -210,15 +208,15 @@ class JobData(JobReading, PageData):
 
 
 class Start(BaseHandler):  # type: ignore[misc]  # Flower is untyped
-    """The handler of Flower's own address, which leads to the first of our pages."""
+    """The handler of Flower's root address, which redirects to Cogitate's first page."""
 
     def get(self) -> None:
-        """Redirect."""
+        """Redirect to the first page."""
         self.redirect(self.reverse_url("overview"))
 
 
 class Probe(BaseHandler):  # type: ignore[misc]  # Flower is untyped
-    """The handler of a probe, which asks for no password, like Flower's own /healthcheck."""
+    """The handler of a probe, which requires no password, like Flower's /healthcheck."""
 
     def initialize(self, waits: bool) -> None:
         """Set whether the probe fails while Redis does not answer."""
@@ -236,7 +234,7 @@ def register() -> None:
     """Add the pages to Flower in this process, before it reads its options. A second call changes nothing."""
     if "template_loader" in urls.settings:
         return
-    define("origin", type=str, default="", help="where visitors see Flower behind a proxy: https://ops.example.com")
+    define("origin", type=str, default="", help="the address of Flower behind a proxy, such as https://ops.example.com")
     urls.settings["xsrf_cookie_kwargs"] = {"samesite": "Strict"}
     urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], TABS)
     ours = [
@@ -250,9 +248,9 @@ def register() -> None:
     ]
     ours.append(web.url(r"/cogitate/static/(.*)", web.StaticFileHandler, {"path": STATIC}, name="cogitate-static"))
     ours.append(web.url("/steering/ask", Asking, {"client_of": lambda app: _readings(app).state}, name="ask"))
-    options.format_task = task_states.with_true_state  # --conf may name another
+    options.format_task = task_states.with_true_state  # --conf may name another file
     options.tasks_columns = COLUMNS  # Flower's own default omits the arguments; --tasks-columns overrides it
-    urls.handlers[-1:-1] = ours  # before the last, which answers 404 to everything
+    urls.handlers[-1:-1] = ours  # before the last handler, which answers every address with 404
     urls.handlers.insert(0, web.url(r"/", Start))
     urls.handlers[-1:-1] = [web.url(r"/healthz", Probe, {"waits": False}), web.url(r"/readyz", Probe, {"waits": True})]
     patches.apply()

@@ -1,18 +1,18 @@
-"""Changes to flower 2.2.0 itself, which has no hook for any of them.
+"""Patches of flower 2.2.0, which has no hook for any of them.
 
-Without the first, a user of Redis that may read and subscribe but send workers nothing gets no events: Flower asks
-workers to show themselves before it listens, and starts over for ever when it may not ask. With it Flower listens all
-the same, since workers send heartbeats by themselves. What Flower can only ask for (a worker's own page: pool,
-settings, queues) stays empty, and Redis refuses its buttons.
+Without the first, a Redis user that may read and subscribe but not send to workers gets no events: Flower pings
+workers before it listens, and restarts forever if it may not. With it, Flower listens all the same, since workers send
+heartbeats unprompted. Facts that Flower must request (a worker's page: pool, settings, queues) stay empty, and Redis
+refuses its buttons.
 
-Without the second, Flower ends in a traceback where its address is taken.
+Without the second, Flower ends in a traceback if its address is in use.
 
-Without the third, a signal does not end Flower while Redis does not answer: the interpreter waits for threads that wait
-for Redis. They hold nothing that must be kept.
+Without the third, a signal does not end Flower while Redis is down: the interpreter waits for threads that wait for
+Redis. These threads have nothing to save.
 
-Without the fourth, Flower ignores the value in "--port 5577" and listens at its usual port.
+Without the fourth, Flower ignores the value in "--port 5577" and listens on its default port.
 
-Without the fifth, another site can show Flower's pages in a frame, and have a visitor click their buttons unawares.
+Without the fifth, another site can show Flower's pages in a frame and trick a visitor into clicking their buttons.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _set_default_headers = BaseHandler.set_default_headers
 
 
 class ReadOnlyReceiver(EventReceiver):  # type: ignore[misc]  # celery is untyped
-    """An event receiver that works whether or not it may ask workers for their events."""
+    """An event receiver that works even if it may not ping workers."""
 
     def wakeup_workers(self, channel: object = None) -> None:
-        """Ask workers to show themselves, if Redis allows it."""
+        """Ping the workers, if Redis allows it."""
         try:
             super().wakeup_workers(channel=channel)
         except (NoPermissionError, OperationalError) as error:
@@ -81,7 +81,7 @@ def _apply_joined_options(program: str, arguments: Iterable[str]) -> None:
 
 
 def _with_frame_headers(self: Any) -> None:
-    """Set Flower's headers, and those by which no other page may show this one in a frame."""
+    """Set Flower's headers, and those that forbid other sites to frame the page."""
     _set_default_headers(self)
     self.set_header("X-Frame-Options", "DENY")
     self.set_header("Content-Security-Policy", "frame-ancestors 'none'")

@@ -1,6 +1,6 @@
-"""Readings of the ledger and the broker for the pages, as plain values for JSON.
+"""Readings of the ledger and the broker for the pages, as values for JSON.
 
-Many owners can have limits: a reading has the fullest ones and their number.
+Since many owners can have limits, a reading has only the fullest ones and their number.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ class Readings:
         return self._connected(self._settings.messages_url())
 
     def redis(self) -> str:
-        """Return "answers", or why the state does not answer."""
+        """Return "answers", or the reason why the state does not answer."""
         return redis_state(self._state)
 
     def _connected(self, url: str) -> Redis:
         return connect(url, min(PATIENCE, self._settings.socket_timeout), retries=0)
 
     def overview(self, run: str | None) -> dict[str, Any]:
-        """Return the figures of every run; of one its cards, who spent most, what refused and failed in its last hour.
+        """Return the figures of every run, and one run's cards, top spenders, and last hour's refusals and failures.
 
         Without a name the run is the first that is running. Without any run the reading has only "runs".
 
@@ -118,7 +118,7 @@ class Readings:
             if head.run not in rows:
                 try:
                     rows[head.run] = row_of(run_overview(self._state, head.run))
-                except (LedgerError, JournalError):  # deleted meanwhile, or damaged: its own page says so
+                except (LedgerError, JournalError):  # deleted meanwhile, or damaged, as its own page says
                     rows[head.run] = {"run": head.run, "state": head.state, "grade": "bad", "cells": []}
         found["rows"] = [rows[head.run] for head in heads[:MOST_RUNS] if head.run in rows]
         found["further"] = max(0, len(heads) - MOST_RUNS)
@@ -179,7 +179,7 @@ class Readings:
         return self._state
 
     def steering(self, run: str | None) -> dict[str, Any]:
-        """Return how one run is steered, its limits, and what operators asked; otherwise as `budgets`."""
+        """Return one run's mode, limits and operators' requests; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
             store = RunStore.open(self._state, chosen)
@@ -293,7 +293,7 @@ class Readings:
 
 
 def _recent(recent: Recent) -> dict[str, Any]:
-    """Return the newest ticks with the classes of failure as people read them."""
+    """Return the newest ticks with readable classes of failure."""
     found: dict[str, Any] = msgspec.to_builtins(recent)
     found["failures"] = _classes(recent.failures)
     for job in found["failed"]:

@@ -14,12 +14,12 @@ from cogitate.scheduler.inspection.vitals import Window
 from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.tasks.job import Cost
 
-UNSPENT = 0.8  # share of a limit below which its refusals are strange, as in the alerts
+UNSPENT = 0.8  # share of a limit below which its refusals are suspicious, as in the alerts
 NEXT = 2  # spenders after the first that a card names
 
 
 def money_card(run: RunOverview, day: DaySpending | None) -> Card:
-    """Return today's cost, and whether a limit is used up or refuses while much is unspent."""
+    """Return today's cost, and whether a limit is exhausted, or refuses although much is unspent."""
     shown = money_window(run)
     unit: LimitUnit = shown.line.unit if shown is not None else "usd_micros"
     today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
@@ -75,7 +75,7 @@ def run_day(run: RunOverview) -> str:
 
 
 def money_window(run: RunOverview) -> Window | None:
-    """Return the window that the card of money speaks of: limited money first, then spent money, then the fullest."""
+    """Return the window for the card on money: preferably limited money, then spent money, then the fullest."""
 
     def rank(window: Window) -> tuple[bool, bool, float]:
         money = window.line.unit == "usd_micros"
@@ -91,9 +91,9 @@ def share_of(window: Window) -> float:
 
 
 def why_refused(run: RunOverview) -> str:
-    """Return the fault of a limit of the whole run that refused jobs in the last hour, or "".
+    """Return the problem of a run-wide limit that refused jobs in the last hour, or "".
 
-    It has no room for another job, or it refuses although much is unspent.
+    Either it has no room for another job, or it refuses although much is unspent.
     """
     for name, count in denied_requests(run.hour.refused).items():
         for window in run.windows:
@@ -103,7 +103,7 @@ def why_refused(run: RunOverview) -> str:
                 continue
             said = f"refused {count:,} in the last game hour"
             share = (line.spent + line.reserved - line.retried) / line.room
-            # A part of a day's limit is guaranteed to kinds, so others may be refused while it is unspent.
+            # Kinds have guaranteed shares of a day's limit, so others may be refused while these are unspent.
             if share < UNSPENT and period != "day":
                 unspent = f"{100 * (1 - share):.0f}% of the {unit_name(line.unit)} is unspent"
                 return f"{said} though {unspent}; held {amount(line.held, line.unit)}"

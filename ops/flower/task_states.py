@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 STATES = {
-    "heuristic:": "HEURISTIC",  # a model was to be asked, and the heuristic stands in for it
+    "heuristic:": "HEURISTIC",  # the heuristic replaced a model
     "late:": "LATE",
     "no result": "NO RESULT",
     "not run:": "NOT RUN",
@@ -18,7 +18,7 @@ STATES = {
 
 
 def with_true_state(task: Any) -> Any:
-    """Return a task of Flower as its pages are to show it; `task` is a copy."""
+    """Return Flower's task with the state that its pages should show; `task` is a copy."""
     result = str(getattr(task, "result", None) or "").strip("'\"")
     if task.state == "SUCCESS":
         task.state = next((state for begin, state in STATES.items() if result.startswith(begin)), task.state)

@@ -1,1 +1,5 @@
-"""Formatting of a run's figures for commands and pages."""
+"""Formats a run's figures for commands and pages: lines, tables, charts, JSON.
+
+Imports no other room of `cogitate.ops`. Pure functions of the figures that they get: no Redis, no clock; only
+`parquet` writes a file.
+"""

@@ -10,7 +10,7 @@ Label = Callable[[float], str]
 
 
 def figure(value: float) -> str:
-    """Return a number as an axis or a table shows it: "0.25", "1,200", "3.4M"."""
+    """Format a number for an axis or a table: "0.25", "1,200", "3.4M"."""
     if abs(value) >= 1e6:
         return f"{value / 1e6:,.3g}M"
     if value == int(value):
@@ -28,7 +28,7 @@ class Axis:
 
     @classmethod
     def over(cls, low: float, high: float, about: int = 5, steps: tuple[float, ...] = (1, 2, 2.5, 5, 10)) -> Axis:
-        """Return an axis from `low` to `high` at least, marked at round numbers.
+        """Return an axis that covers `low` to `high`, marked at round numbers.
 
         Args:
             about: the approximate number of marks.

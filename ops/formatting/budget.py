@@ -16,7 +16,7 @@ from cogitate.scheduler.journal.lines import reason_of
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
 WRAPPED = ("scope", "limit")  # columns whose cells may take several lines
-LEFT_OUT = ("held", "in flight")  # in this order, where a table is too wide
+LEFT_OUT = ("held", "in flight")  # in this order, if a table is too wide
 NARROW = 80  # characters of a line
 LONGEST = 14  # characters of a scope that a narrow table does not break
 NAMED = 3  # owners that a folded row names
@@ -33,11 +33,11 @@ class BudgetRow(NamedTuple):
     held: int
     limit: str
     overrun: int
-    most: str = ""  # the owners, where the row folds several
+    most: str = ""  # the owners, if the row folds several
 
 
 def denied_requests(refused: Mapping[str, int]) -> dict[str, int]:
-    """Return what the budget or the run's mode refused, without the requests that no model was fast enough for."""
+    """Return the requests that the budget or the run's mode refused, without those refused as too slow."""
     return {name: count for name, count in refused.items() if reason_of(name) == "denied"}
 
 
@@ -62,9 +62,9 @@ def known_limits(limits: Iterable[LimitInForce]) -> dict[str, str]:
 def budget_table(
     lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True, width: int = NARROW
 ) -> Table:
-    """Return a table of the lines that have a limit; its caption names the owners that have used most.
+    """Return a table of the limits; its caption names the owners that have used most.
 
-    The last column is there where anything exceeds its reservation.
+    The last column appears only if any spending exceeds its reservation.
 
     Args:
         width: characters of a line; columns that do not fit are left out, and the caption says so.
@@ -85,7 +85,7 @@ def budget_table(
     )
     least = _least_widths(rows)
     most, spare = dict(least), max(0, width - sum(least[name] + 2 for name in shown) - 1)
-    for name in reversed(WRAPPED):  # what is over goes to the columns that wrap
+    for name in reversed(WRAPPED):  # the rest goes to the columns that wrap
         longest = max((len(budget_cells(row)[COLUMNS.index(name)]) for row in rows), default=0)
         extra = min(spare, max(0, longest - least[name]))
         most[name], spare = least[name] + extra, spare - extra
@@ -105,11 +105,11 @@ def budget_table(
 
 
 def _columns_that_fit(rows: Sequence[BudgetRow], width: int) -> tuple[list[str], list[str]]:
-    """Return the columns of a table that is so wide, and those that have amounts and no room."""
+    """Return the columns that fit into a width, and those with amounts that do not fit."""
     least, left_out = _least_widths(rows), []
     shown = [name for name in COLUMNS if name != COLUMNS[-1] or any(row.overrun for row in rows)]
     for name in LEFT_OUT:
-        if sum(least[one] for one in shown) + 2 * len(shown) <= width:  # each has a space before it and one behind
+        if sum(least[one] for one in shown) + 2 * len(shown) <= width:  # each has a space on either side
             break
         if name in shown:
             shown.remove(name)
@@ -118,7 +118,7 @@ def _columns_that_fit(rows: Sequence[BudgetRow], width: int) -> tuple[list[str],
 
 
 def _least_widths(rows: Sequence[BudgetRow]) -> dict[str, int]:
-    """Return the characters that each column needs: one that wraps its longest word, any other its longest cell."""
+    """Return each column's least width: the longest word if it wraps, otherwise the longest cell."""
     columns = list(zip(COLUMNS, *map(budget_cells, rows), strict=True)) if rows else [(name,) for name in COLUMNS]
     found = {}
     for name, *cells in columns:
@@ -132,7 +132,7 @@ def _longest_word(texts: Iterable[str]) -> int:
 
 
 def budget_cells(row: BudgetRow) -> tuple[str, ...]:
-    """Return a row as people read it, in the order of `COLUMNS`: money in dollars."""
+    """Format a row in the order of `COLUMNS`, with money in dollars."""
     figure = figure_of(row.unit)
     spent, in_flight, held, overrun = map(figure, (row.spent, row.in_flight, row.held, row.overrun))
     return row.window, row.scope, unit_of(row.unit), spent, in_flight, held, row.limit, overrun
@@ -144,7 +144,7 @@ def unit_of(unit: LimitUnit) -> str:
 
 
 def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> list[BudgetRow]:
-    """Return a row for each line that has a limit.
+    """Return a row for each limit.
 
     Args:
         fold: make one row of all owners with the same limit; its figures are those of the owner that has used most.

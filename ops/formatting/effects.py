@@ -26,8 +26,8 @@ def format_effects(effects: Sequence[Effect], appended: Sequence[int], *, texts:
     """Yield a line for each effect, in the order in which they are applied.
 
     Args:
-        appended: the numbers of the appended entries; empty where no effect was applied.
-        texts: whether to show what memories say, and the world is told.
+        appended: the numbers of the appended entries; empty if no effect was applied.
+        texts: whether to show the texts of memories and of messages to the world.
     """
     numbers = iter(appended)
     for effect in effects:

@@ -1,4 +1,4 @@
-"""Classes of failure as people read them."""
+"""Formatting of classes of failure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHOWN = {"server": "server error"}
 def format_class(failure: str) -> str:
     """Return a class of failure with the HTTP status that it stands for, such as "server error 5xx", or its check.
 
-    What stands for none, such as a class of the host's or a precondition, stays as it is.
+    Other texts, such as a host's error class or a precondition, stay unchanged.
     """
     failure, check = split_failure(failure)
     if check:

@@ -1,4 +1,4 @@
-"""The life of one job in lines, from its request to its effects: what `cogitate job` and Flower's page of a job say."""
+"""The life of one job in lines, from its request to its effects, for `cogitate job` and Flower's page of a job."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def job_life(one: JobRecord, refusal: str, limit_of: LimitOf, *, texts: bool = T
 
 
 def format_reason(one: JobRecord) -> str:
-    """Return why a job got less than it requested; "" where the reason's name says it all."""
+    """Return why a job got less than it requested; "" if the reason's name suffices."""
     if one.reason == "failed":
         return format_failure(one.failure)
     return format_dead(one) if one.reason == "dead" else MEANING.get(one.reason, "")
@@ -108,14 +108,14 @@ def format_used(one: JobRecord) -> str:
 
 
 def _saved(one: JobRecord) -> str:
-    """Return who paid for an answer that cost this attempt nothing."""
+    """Return which call paid for an answer that cost this attempt nothing."""
     if one.retried == Cost():
         return ", paid by an identical call"
     return f", of a call that was paid before; this job's earlier attempts paid {format_cost(one.retried)}"
 
 
 def _of_limits(one: JobRecord, limit_of: LimitOf) -> str:
-    """Return the cells with a limit that a reservation is taken from; "" without one."""
+    """Return the limited cells that a reservation is charged to; "" without a limit."""
     limited = []
     for cell in one.cells:
         window, _, scope = cell.partition(" ")
@@ -125,7 +125,7 @@ def _of_limits(one: JobRecord, limit_of: LimitOf) -> str:
 
 
 def _tries(tries: Sequence[Tried]) -> Iterator[tuple[str, str]]:
-    """Yield what each attempt took, as far as the worker with the result made it."""
+    """Yield the usage of each attempt by the worker that returned the result."""
     for one in tries:
         why = f": {format_class(one.failure)}" if one.failure else ""
         yield "attempt", f"{one.number} by {one.model}: {one.ms / 1000:,.2f} s, {format_cost(one.used)}{why}"
@@ -136,7 +136,7 @@ def _late(answer: LateAnswer, texts: bool) -> Iterator[tuple[str, str]]:
     if answer.end == "applied":
         outcome = "replaced the heuristic's result"
     else:
-        outcome = f"was of no use any more{f': {answer.failure}' if answer.failure else ''}"
+        outcome = f"was useless by then{f': {answer.failure}' if answer.failure else ''}"
     yield "late", f"its answer arrived after that, and {outcome} at tick {answer.tick:,}"
     yield "model", answer.model
     yield from _tries(answer.tries)

@@ -82,7 +82,7 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     """Return sentences on degraded jobs, with the limits that refused and the endpoints that did not answer.
 
     Args:
-        servers: the addresses of the endpoints, known to the run's host alone: a run keeps only their names.
+        servers: the addresses of the endpoints, which only the run's host knows: a run stores their names alone.
     """
     reasons, total = degraded(summary)
     if not total:
@@ -115,7 +115,7 @@ def print_summary(
     """Print tables and sentences on a run; `servers` as for `degraded_lines`.
 
     Args:
-        every_owner: list every owner, also where all have the same limit.
+        every_owner: list every owner, even if all have the same limit.
     """
     until = day_and_time(summary.minute)
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
@@ -152,7 +152,7 @@ def print_summary(
 
 
 def price_lines(prices: Iterable[ModelPrice]) -> list[str]:
-    """Return the price of each model in words, with where it comes from, and what an unknown one means."""
+    """Return a line for each model's price with its source, and the consequence of an unknown price."""
     found = list(prices)
     lines = [f"Price of {price.described()}" for price in found if price.origin != "unknown"]
     if unpriced := [price.model for price in found if price.origin == "unknown"]:
@@ -184,7 +184,7 @@ def jobs_table(summary: RunSummary) -> Table:
 
 
 def open_line(summary: RunSummary) -> str:
-    """Return how many jobs are open; in an ended run they stay open until a host resumes it."""
+    """Return the number of open jobs; those of an ended run stay open until a host resumes it."""
     count = sum(summary.open.values())
     kinds = ", ".join(f"{jobs:,} {kind}" for kind, jobs in summary.open.items())
     over = "; a host that resumes the run ends them" if summary.status in ("finished", "stopped") else ""

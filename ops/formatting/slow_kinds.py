@@ -6,7 +6,7 @@ from cogitate.scheduler.inspection.slow_kinds import SlowKind
 
 
 def format_slow_kind(one: SlowKind) -> str:
-    """Return how long answers of a kind took, and how long it may wait for one."""
+    """Return the latency of a kind's answers, and how long the kind may wait for one."""
     real = f" ({one.most / one.tick_rate:.3g} s)" if one.tick_rate else ""
     line = f"{one.kind}: nearly every answer came within {one.ticks:,} ticks (late ones count), "
     line += f"of {one.most:,}{real} that it may wait"

@@ -32,7 +32,7 @@ def format_pressure(steering: SteeringVitals) -> str:
 
 
 def format_by(steering: SteeringVitals) -> str:
-    """Return who decides how often agents reflect, such as "left to the controller"."""
+    """Return what determines the cadence of reflections, such as "left to the controller"."""
     return _BY[steering.by]
 
 

@@ -1,4 +1,4 @@
-"""Workers that can claim no job, as people read of them."""
+"""Formatting of workers that cannot claim jobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cogitate.scheduler.ledger.worker_signs import FailingWorker
 
 
 def format_failing_worker(one: FailingWorker) -> str:
-    """Return what is wrong with a worker, in one line."""
+    """Return a worker's problem in one line."""
     if not one.failures:
         return f"Worker {one.worker} could not begin: {one.why}"
     then = ", and has ended" if one.ended else ""

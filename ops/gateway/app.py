@@ -1,4 +1,4 @@
-"""The gateway's HTTP: one POST a tick, and the other requests of a host."""
+"""The gateway's HTTP routes: one POST per tick, and the other requests of a host."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cogitate.ops.gateway.tick_events import TickEvents, tick_of_event
 from cogitate.ops.gateway.tokens import Tokens
 from cogitate.scheduler.tick.arguments import MAX_TICKS
 
-PATIENCE = 50.0  # seconds until a host that waits for its tick is told to ask again
+PATIENCE = 50.0  # seconds after which a waiting host is asked to repeat its request
 T = TypeVar("T")
 
 Run = Annotated[str, Path(max_length=64, pattern=r"^[A-Za-z0-9._-]+$", examples=["village"])]
@@ -38,12 +38,12 @@ Host = Annotated[str, Depends(_host)]
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": description}
     for status, description in {
-        400: "The request is no HTTP that the gateway knows.",
+        400: "The request is not valid for the gateway.",
         401: "No host's token.",
-        403: "The run is another host's.",
-        404: "There is no such run.",
+        403: "The run belongs to another host.",
+        404: "The run does not exist.",
         409: "Not now: the run is elsewhere, or expects another tick.",
-        410: "The journal does not hold that tick any more.",
+        410: "The journal no longer has the tick.",
         413: "The body is too long.",
         415: "The body is not marked as JSON, or is compressed.",
         422: "The message is invalid.",
@@ -60,7 +60,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
         version=version("cogitate"),
         description="Background cognition for simulations in any language. "
         "Open a run, post one turn for each tick, and apply what comes back.",
-        docs_url=None,  # its pages load scripts from elsewhere
+        docs_url=None,  # its pages load scripts from other sites
         redoc_url=None,
         responses=REFUSALS,
         separate_input_output_schemas=False,
@@ -119,7 +119,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
 
     @app.get("/runs/{run}/status", tags=["run"])
     async def status(run: Run, host: Host) -> Status:
-        """Return a run in figures."""
+        """Return a run's figures."""
         return await run_in_threadpool(table.status, host, run)
 
     @app.get("/runs/{run}/events", tags=["tick"], response_class=StreamingResponse)
@@ -159,6 +159,6 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _retrieve(answer: asyncio.Future[Ticked]) -> None:
-    """Retrieve an error that no caller awaits any more, so that asyncio does not report it."""
+    """Retrieve an error that no caller awaits, so that asyncio does not report it."""
     if not answer.cancelled():
         answer.exception()

@@ -1,7 +1,7 @@
-"""The connections of the gateway: how many there are, and how long a request may take to arrive.
+"""Limits the gateway's connections and the time that a request may take to arrive.
 
-A connection costs its peer nothing, and a host needs one. So the gateway closes connections with unfinished requests,
-and at its limit closes the oldest connection without a known host.
+A connection costs its peer nothing, and each host needs one. So the gateway closes connections whose requests stay
+unfinished, and at its limit the oldest connection without a known host.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-MOST = 500  # connections, where the process may have so many files open
+MOST = 500  # connections, if the process may open so many files
 HEADERS = 10.0  # seconds from the first byte of a request, or from the connection, to the end of its headers
 BODY = 60.0  # seconds from there to the end of its body
 
 
 def most_connections() -> int:
-    """Return how many connections there may be: the rest of the open files is for runs, their server and their logs."""
+    """Return the most connections, leaving open files for runs, their server and their logs."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if soft == resource.RLIM_INFINITY else max(1, min(MOST, soft // 2))
 
@@ -33,12 +33,12 @@ class BoundedConnection(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.since = self.loop.time()  # when its last request began, or it was made
-        self._arriving: asyncio.TimerHandle | None = None  # the end of the time that a request has to arrive
-        self._has_headers = False  # of the request that is arriving
+        self.since = self.loop.time()  # start of its last request, or of the connection
+        self._arriving: asyncio.TimerHandle | None = None  # deadline for the arrival of a request
+        self._has_headers = False  # of the arriving request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept a connection; at the limit, close the least useful one first."""
+        """Accept a connection; at the limit, close the least useful one."""
         super().connection_made(transport)
         self._allow(self.headers_within)
         if len(self.connections) > self.most:
@@ -48,7 +48,7 @@ class BoundedConnection(H11Protocol):
 
     @property
     def is_known(self) -> bool:
-        """Return whether its last request was a host's."""
+        """Return whether its last request came from a known host."""
         return self.scope is not None and "host" in self.scope
 
     @property

@@ -19,7 +19,7 @@ from cogitate.ops.gateway.tokens import ONLY, Tokens
 
 MAX_BODY = 8_000_000  # bytes
 log = structlog.get_logger()
-OPEN_PATHS = ("/health", "/openapi.json")  # for probes and generators of clients; they tell nothing of a run
+OPEN_PATHS = ("/health", "/openapi.json")  # for probes and client generators; they reveal nothing about a run
 
 
 class StrictRequest(Request):
@@ -31,7 +31,7 @@ class StrictRequest(Request):
         """Return the body.
 
         Raises:
-            Refusal: when it is too long, as soon as that shows.
+            Refusal: as soon as the body turns out too long.
         """
         if not hasattr(self, "_body"):
             declared = self.headers.get("content-length", "0")  # HTTP's own check has left digits alone
@@ -87,20 +87,20 @@ class StrictRoute(APIRoute):
                 await checked.read()
             except ClientDisconnect:
                 log.info("gateway.client_left", path=request.url.path)
-                return Response(status_code=400)  # the client is gone
+                return Response(status_code=400)  # the client has disconnected
             return await handle(checked)
 
         return strict
 
 
 class Failures:
-    """The last resort: logs an unexpected error (a bug) without a value, and reports it in the common format."""
+    """The last resort: logs an unexpected error (a bug) without values, and reports it in the common format."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Pass a request on, and report its failure."""
         started = False
 
         async def sent(message: Message) -> None:
@@ -110,14 +110,14 @@ class Failures:
 
         try:
             await self._app(scope, receive, sent)
-        except Exception as error:  # a server that met it would log its text, which may quote memories
+        except Exception as error:  # do not raise: the server would log its text, which may quote memories
             log.error("gateway.failed", path=scope["path"], error=type(error).__name__, exception=where_raised(error))
             if not started:
                 await problem_response(refusal_of(error))(scope, receive, send)
 
 
 class Guard:
-    """The check of each request's token, before its body is read; without tokens, that it comes from this machine."""
+    """Checks each request's token before its body is read; without tokens, checks that it comes from this machine."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
         self._app = app
@@ -132,7 +132,7 @@ class Guard:
         refusal = self._refusal(request)
         if refusal is not None:
             response = problem_response(refusal)
-            response.headers["Connection"] = "close"  # its body is not waited for
+            response.headers["Connection"] = "close"  # do not wait for its body
             await response(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -150,12 +150,12 @@ class Guard:
                 )
             request.scope["host"] = host
             return None
-        # A page in a browser of this machine may send requests here as well. It says where it comes from.
+        # A page in a browser on this machine can send requests here too; its Origin header reveals it.
         if "origin" in request.headers or not is_loopback(_without_port(request.headers.get("host", ""))):
             return Refusal(
                 403,
                 "from_elsewhere",
-                f"without tokens only programs of this machine are served, not "
+                f"without tokens only programs on this machine are served, not "
                 f"{quoted(request.headers.get('origin') or request.headers.get('host', ''))}",
                 "start the gateway with tokens",
             )
@@ -174,7 +174,7 @@ def is_loopback(name: str) -> bool:
 
 
 def problem_response(refusal: Refusal) -> JSONResponse:
-    """Return the response for a refusal."""
+    """Build the response for a refusal."""
     headers = {}
     if refusal.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -184,7 +184,7 @@ def problem_response(refusal: Refusal) -> JSONResponse:
 
 
 def too_long(most: int) -> Refusal:
-    """Return the refusal of a body that is too long."""
+    """Build the refusal of a body that is too long."""
     return Refusal(
         413,
         "too_long",

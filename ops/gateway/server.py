@@ -15,15 +15,15 @@ from cogitate.ops.gateway.edge import is_loopback
 from cogitate.ops.gateway.tokens import VARIABLE, Tokens
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 
-IDLE = 75  # seconds that a connection without a request is kept, for hosts whose ticks are far apart
-LEAVING = 10  # seconds that requests in flight have when the gateway ends
+IDLE = 75  # seconds that an idle connection stays open, for hosts with rare ticks
+LEAVING = 10  # seconds for requests in flight at the gateway's end
 
 
 def serve(settings: Settings, tokens: Tokens, *, address: str, port: int, started: Callable[[str], None]) -> None:
     """Serve hosts until SIGINT or SIGTERM.
 
     Args:
-        started: is called with the gateway's URL when it serves.
+        started: called with the gateway's URL once it serves.
 
     Raises:
         ConfigurationError: for an address beyond this machine without tokens, or one that cannot be bound.
@@ -41,7 +41,7 @@ def serve(settings: Settings, tokens: Tokens, *, address: str, port: int, starte
 
 
 def config_of(app: FastAPI, connection: type[BoundedConnection] = BoundedConnection) -> uvicorn.Config:
-    """Return how the gateway's HTTP is served."""
+    """Return the configuration of the HTTP server."""
     return uvicorn.Config(
         app,
         http=connection,
@@ -57,7 +57,7 @@ def config_of(app: FastAPI, connection: type[BoundedConnection] = BoundedConnect
 
 
 class _Server(uvicorn.Server):
-    """A server that ends streams and waits before it waits for requests in flight."""
+    """A server that ends event streams and waits before its shutdown."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, table: HostTable, started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -66,7 +66,7 @@ class _Server(uvicorn.Server):
         self._started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to serve and report it."""
+        """Start to serve, and report the URL."""
         await super().startup(sockets)
         if not self.should_exit:
             self._started()
@@ -79,7 +79,7 @@ class _Server(uvicorn.Server):
 
 
 def _bound(address: str, port: int) -> socket.socket:
-    """Return a socket that listens there.
+    """Return a listening socket.
 
     Raises:
         ConfigurationError: when it cannot.

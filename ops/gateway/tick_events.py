@@ -1,4 +1,4 @@
-"""The ticks of a run as server-sent events: each once, in order, from any tick on that the journal holds."""
+"""The ticks of a run as server-sent events: each once, in order, from any tick that the journal has."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from cogitate.hosting.protocol.refusals import malformed
 from cogitate.memory.errors import quoted
 from cogitate.scheduler.tick.arguments import MAX_TICKS
 
-PAGE = 50  # ticks that are read at once
+PAGE = 50  # ticks per read
 BEAT = 15.0  # seconds without a tick before a comment is sent, so that proxies keep the connection
 
 
 def tick_of_event(name: str) -> int:
-    """Return the tick in a header Last-Event-ID.
+    """Parse the tick in a header Last-Event-ID.
 
     Raises:
-        Refusal: if it has no tick.
+        Refusal: if it is not a tick.
     """
     if not (name.isascii() and name.isdecimal() and len(name) <= len(str(MAX_TICKS)) and int(name) <= MAX_TICKS):
         raise malformed(f"the header Last-Event-ID is {quoted(name)}: give the number of the last tick that you have")
@@ -31,8 +31,8 @@ class TickEvents:
     """The events of one listener. It has no queue: it reads the journal from its position.
 
     Args:
-        after: the last tick that it knows; None: only future ones.
-        closing: is set when the gateway ends.
+        after: the last tick that the listener has; None: only future ticks.
+        closing: set when the gateway ends.
     """
 
     def __init__(self, run: HostedRun, after: int | None, closing: asyncio.Event) -> None:

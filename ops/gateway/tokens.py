@@ -1,4 +1,4 @@
-"""The tokens of hosts: who may use the gateway, and under which name."""
+"""The tokens of hosts, which authenticate them under a name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cogitate.memory.errors import quoted
 from cogitate.scheduler.config.settings import ConfigurationError
 
 VARIABLE = "COGITATE_GATEWAY_TOKEN"
-ONLY = "host"  # the name of the one host whose token is a setting, and of any host where no token is asked for
+ONLY = "host"  # the host whose token is a setting, and any host if no token is required
 LEAST = 16  # characters
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 

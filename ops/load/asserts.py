@@ -36,7 +36,7 @@ def parse(text: str, option: str = "--assert") -> Expectation:
     """Parse an assertion, given as this option of the command.
 
     Raises:
-        ConfigurationError: when the text is no assertion.
+        ConfigurationError: when the text is not an assertion.
     """
     found = _FORM.fullmatch(text)
     if found is None:
@@ -48,7 +48,7 @@ def parse(text: str, option: str = "--assert") -> Expectation:
 
 
 def numbers(figures: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
-    """Return the figures that can be compared, those of phases as "outage.late_share"; None without a value."""
+    """Return the figures by name, those of phases as "outage.late_share"; None without a value."""
     found: dict[str, float | None] = {}
     for name, value in figures.items():
         if isinstance(value, dict):

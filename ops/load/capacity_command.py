@@ -30,7 +30,7 @@ Example: cogitate capacity --agents 50 --up-to 20
 Example: cogitate capacity --raise cadence --level "late_share<=0.02" --json
 """
 
-SLOW = 2.0  # times as long as planned; a test that takes longer is stopped, and its load breaks
+SLOW = 2.0  # a test that takes this many times its planned duration is stopped, and its load breaks
 
 
 def capacity(
@@ -90,7 +90,7 @@ def capacity(
 
 
 def _most(agents: int | None, raised: list[str] | None) -> float:
-    """Return how far the load is raised unless the user says: as far as there are agents."""
+    """Return the default of the highest load: as far as the agents suffice."""
     if raised and "agents" not in raised:
         return USUAL_MOST
     return min(USUAL_MOST, MOST_AGENTS / (agents or LoadSearchPlan.agents))
@@ -100,8 +100,8 @@ def search_plan(levels: list[str], **given: Any) -> LoadSearchPlan:
     """Return the plan of a search.
 
     Args:
-        levels: as given, such as "late_share<=0.1"; none: the usual.
-        given: its other fields; None stands for the usual value.
+        levels: texts such as "late_share<=0.1"; empty: the defaults.
+        given: its other fields; None: the default.
 
     Raises:
         ConfigurationError: when a level names no figure, or a field is invalid.
@@ -116,7 +116,7 @@ def search_plan(levels: list[str], **given: Any) -> LoadSearchPlan:
 
 
 class _Prober:
-    """Runner of the load tests of a search, one after another."""
+    """Runs the load tests of a search, one after another."""
 
     def __init__(self, workers: int, longest: float | None) -> None:
         self._workers = workers
@@ -142,7 +142,7 @@ class _Prober:
         return {**found, "longest": longest}
 
     def stop(self) -> None:
-        """End the present test, and the search with it."""
+        """End the current test and the search."""
         self.stopped = True
         if self._test is None:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The stand-in endpoint of a load test in a separate process, so that its cost is not counted as the host's.
+"""The stand-in endpoint of a load test in a separate process, so that its cost does not count as the host's.
 
 The parent writes a line of JSON for each change of behaviour (fields of `cogitate.ops.fake_llm.server.Options`). The
 first line that the child writes is its URL. When the parent ends, the child's input closes and the child ends too.
@@ -42,7 +42,7 @@ class LoadEndpoint:
         self._process.communicate()
 
     def behave(self, behaviour: Mapping[str, Any]) -> None:
-        """Set the behaviour from now on; fields that are not named get their defaults."""
+        """Set the behaviour from now on; unnamed fields get their defaults."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(dict(behaviour)) + "\n")
         self._process.stdin.flush()

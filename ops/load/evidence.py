@@ -10,7 +10,7 @@ EXPERIENCED = ("observation", "message")
 
 
 def evidence_share(streams: Iterable[Stream], since: int) -> float | None:
-    """Return the share of the experiences since a game minute that a reflection names as evidence; None without any.
+    """Return the share of experiences since a game minute that reflections cite; None without experiences.
 
     It measures coverage, not the quality of conclusions.
     """

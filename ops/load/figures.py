@@ -27,16 +27,16 @@ class TickFigures(msgspec.Struct, kw_only=True):
     minute: int  # game time
     at: float  # seconds since the first
     host: float  # seconds of the host's own work
-    ended: int = 0  # jobs that a worker was to do
+    ended: int = 0  # jobs for workers
     late: int = 0
     failed: int = 0  # or dead
     reflected: int = 0  # reflections that ended, refused ones included
-    thought: int = 0  # of these by a model
+    thought: int = 0  # answered by a model
     plans: int = 0  # of those that ended
     late_plans: int = 0
     tokens: int = 0  # of all attempts whose usage is known at the tick
     cadence: float = 1.0  # after the tick, share of the usual
-    queue: int | None = None  # age in ticks of the oldest job that waits or runs; None: not read
+    queue: int | None = None  # age in ticks of the oldest waiting or running job; None: not read
     behind: float = 0.0  # ticks that the host is behind the pace
     sources: Counter[str] = msgspec.field(default_factory=Counter)
 
@@ -117,7 +117,7 @@ def figures(
         open_reflections: reflections that are open at the end.
         waiting: owners that the throttle holds back at the end.
         interval: game minutes between two steps of the controller.
-        evidence: share of what was experienced that reflections rest on.
+        evidence: share of the experiences that reflections cite.
         spent: tokens of the whole test.
     """
     rows = [row for row in recorder.rows if row.minute >= profile.begin]
@@ -187,9 +187,9 @@ def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
 
 
 def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[str, int | None]:
-    """Return the number of the controller's intervals until the cadence was halved, and until it was back to 1.
+    """Return the controller's intervals until the cadence was halved, and until it was back to 1.
 
-    Halved means half of its value at the beginning of the disturbance. The second is 0 where the cadence never fell.
+    Halved means half of its value at the start of the disturbance. The second is 0 if the cadence never fell.
     """
     found = {start: phase for start, phase in profile.starts() if phase.name == profile.disturbed}
     if not found:
@@ -218,7 +218,7 @@ def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[
 
 
 def _reversals(steps: Sequence[Step], start: int, end: int) -> int:
-    """Return how often the cadence changed direction within a phase."""
+    """Return the number of reversals of the cadence within a phase."""
     ways = [step.factor > step.before for step in steps if start < step.minute <= end]
     return sum(one != other for one, other in pairwise(ways))
 

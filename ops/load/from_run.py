@@ -14,20 +14,20 @@ from cogitate.scheduler.journal.exported import all_lines
 from cogitate.scheduler.ledger.run_store import RunStore
 
 MOST_AGENTS = 1000
-_ONCE = ("admitted", "heuristic", "dropped")  # a deferred request comes again
+_ONCE = ("admitted", "heuristic", "dropped")  # a deferred request recurs
 
 
 def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
     """Return the load of a run.
 
-    The test has as many agents as the run had owners with jobs, and its ticks. It requests reflections, and reports
-    observations without ratings, at the same game minutes as the run. The town itself plans, acts as often as the run's
-    settings say, and summarises what it talks about.
+    The test has one agent for each owner with jobs in the run, and the run's ticks. It requests reflections, and
+    reports observations without ratings, at the same game minutes as the run. The town's agents plan, act as often as
+    the run's settings say, and summarise their conversations.
 
     Raises:
         RunMissing: if the run does not exist.
         JournalError: when its journal was changed.
-        ConfigurationError: when it has no load to repeat.
+        ConfigurationError: when the run has no load to repeat.
     """
     store = RunStore.open(client, run)
     settings = kept_settings(store.state_field("settings"))

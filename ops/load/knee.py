@@ -16,7 +16,7 @@ LEVELS = ("late_share<=0.1", "behind_most<=5", "queue_age_most<=15")
 MEASURED = "measured"  # the phase whose figures count
 MOST_AGENTS = 1000
 USUAL_MOST = 40.0
-CLOSE = 1.25  # the search ends when a load that breaks is so many times one that holds, at most
+CLOSE = 1.25  # the search ends when the ratio of a breaking to a holding load is at most this
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def knee_of(holds: Callable[[float], bool], most: float, close: float = CLOSE) -
     """Return the knee between the loads 1 and `most`: double the load until it breaks, then bisect.
 
     Args:
-        holds: returns whether a load holds. Every load below one that holds is taken to hold as well.
+        holds: returns whether a load holds; lower loads are assumed to hold as well.
     """
     good, factor = None, 1.0
     while holds(factor):
@@ -69,7 +69,7 @@ class Probe:
     controller: bool
     figures: Mapping[str, Any]  # of the measured phase
     evidence: float | None  # share of the experiences
-    cadence: float | None  # the least within the test
+    cadence: float | None  # minimum within the test
     broken: tuple[str, ...] = ()  # a line for each level that does not hold
 
     @property
@@ -135,7 +135,7 @@ Measure = Callable[[LoadProfile, bool], Mapping[str, Any]]
 
 
 class LoadSearch:
-    """A search, and all probes that it has made."""
+    """A search with all of its probes."""
 
     def __init__(
         self, plan: LoadSearchPlan, measure: Measure, tell: Callable[[Probe], None] = lambda probe: None
@@ -144,7 +144,7 @@ class LoadSearch:
 
         Args:
             measure: runs a profile with the controller on or off, and returns the figures of the load test.
-            tell: is told of each probe.
+            tell: called with each probe.
         """
         self.plan = plan
         self._measure = measure
@@ -168,7 +168,7 @@ class LoadSearch:
         return knee_of(lambda factor: self.probe(factor, controller).holds, self.plan.most, self.plan.close)
 
     def probe(self, factor: float, controller: bool) -> Probe:
-        """Return the probe of a load, which is measured once."""
+        """Return the probe of a load, measured at most once."""
         made = self._probes.get((factor, controller))
         if made is None:
             profile = self.plan.profile(factor)

@@ -28,7 +28,7 @@ def answer_lines(search: LoadSearch, knees: Mapping[bool, Knee]) -> list[str]:
         if knee.holds is None:
             lines.append(f"With the {_WITH[on]} no load holds: {_why(search, knee, on)}")
         elif knee.breaks is None:
-            lines.append(f"With the {_WITH[on]} {search.plan.text(knee.holds)} hold, the most that was asked for")
+            lines.append(f"With the {_WITH[on]} {search.plan.text(knee.holds)} hold, the highest load tried")
         else:
             lines.append(f"With the {_WITH[on]} {search.plan.text(knee.holds)} hold: {_why(search, knee, on)}")
     at = knees[True].holds
@@ -110,7 +110,7 @@ def knee_chart(search: LoadSearch, knees: Mapping[bool, Knee]) -> Markup:
 
 
 def _points(probes: Sequence[Probe], name: str) -> list[tuple[float, float]]:
-    """Return a figure over the load; a load that was stopped before anything ended has none."""
+    """Return a figure over the load, except for loads that were stopped before any job ended."""
     return [(math.log2(one.factor), one.figures[name]) for one in probes if one.figures[name] is not None]
 
 
@@ -179,7 +179,7 @@ def _why(search: LoadSearch, knee: Knee, on: bool) -> str:
 
 
 def _costs(on: Probe, off: Probe) -> list[tuple[str, str, str]]:
-    """Return the differences that the controller makes: name, with it, without it."""
+    """Return the controller's effects: name, value with it, value without it."""
     rows = [(name, figure(on.figures[key]), figure(off.figures[key])) for name, key in _COST]
     share = ["–" if one.evidence is None else f"{100 * one.evidence:.1f}%" for one in (on, off)]
     return [*rows, ("experiences that a reflection rests on", share[0], share[1])]

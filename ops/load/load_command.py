@@ -181,7 +181,7 @@ def _own_endpoint(
     limit_tokens: int | None,
     faulty: bool,
 ) -> dict[str, Any]:
-    """Return the settings of the user's own endpoint, which does not fail on request and may cost money."""
+    """Return the settings of the user's endpoint, which cannot fail on request and may cost money."""
     limits = {"limit_usd": limit_usd, "limit_tokens": limit_tokens}
     given = {name: value for name, value in limits.items() if value is not None}
     if against is None:

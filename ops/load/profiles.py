@@ -25,10 +25,10 @@ class Phase:
     name: str
     minutes: int  # of game time
     agents: float = 1.0  # share of all agents
-    cadence: float | None = None  # of reflections, share of the usual, pinned; None: the controller decides
+    cadence: float | None = None  # pinned share of the usual cadence of reflections; None: the controller decides
     speed: float = 1.0  # of the profile's ticks per second
     latency: float = 0.05  # seconds until the endpoint answers
-    jitter: float = 0.05  # up to so many seconds more
+    jitter: float = 0.05  # the most further seconds
     faults: Mapping[str, float] = field(default_factory=dict)  # share of requests that fail so: ops/fake_llm/faults.py
     requests_per_minute: int | None = None  # that the endpoint allows
 
@@ -41,10 +41,10 @@ class LoadProfile:
     about: str
     phases: Sequence[Phase]
     agents: int = 25
-    story: bool = False  # the world is the story, whose people are always there
+    story: bool = False  # the world is the story, whose people are always present
     tick_rate: float = 4.0  # ticks per second
     minutes_per_tick: int = 5
-    start_minute: int = 5 * HOUR  # game time of tick 0: everybody plans an hour later
+    start_minute: int = 5 * HOUR  # game time of tick 0: all agents plan an hour later
     warm_up: int = 3 * HOUR  # game minutes before the first phase, under its load; no figure of a phase counts them
     throttle_interval: int = HOUR  # game minutes between two steps of the controller
     reflection_interval: int = 2 * HOUR  # game minutes
@@ -53,7 +53,7 @@ class LoadProfile:
     spread: int | None = None  # game minutes over which agents plan; None: by their number, as in any run
     wait: float = 0.0  # seconds that a boundary waits for due results
     disturbed: str = ""  # the phase whose effect on the cadence is measured
-    demand: Sequence[Demanded] = ()  # explicit requests, by game minute
+    demand: Sequence[Demanded] = ()  # recorded demand, by game minute
 
     @property
     def minutes(self) -> int:
@@ -125,7 +125,7 @@ PROFILES: Mapping[str, LoadProfile] = {
         ),
         LoadProfile(
             name="day-boundary-storm",
-            about="everybody plans the day in the same minutes of the morning",
+            about="all agents plan the day in the same minutes of the morning",
             phases=[
                 Phase(name="night", minutes=20),
                 Phase(name="storm", minutes=20),

@@ -1,4 +1,4 @@
-"""The execution of a load test: a town under a profile's phases, with a real server, workers and HTTP endpoint."""
+"""Runs a load test: a town under a profile's phases, with a real server, workers and HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from cogitate.simulation.world import World
 
 RUN = "load"
 INPUT_PRICE, OUTPUT_PRICE = 150_000, 600_000  # of the stand-in model, in micro-dollars per million tokens
-QUEUE_SAMPLES = 150  # in a test
+QUEUE_SAMPLES = 150  # micro-dollars of a test
 READY = 90.0  # seconds within which workers must have started
 Watch = Callable[[Phase, TickFigures], None]
 
 
 class WorkersMissing(CogitateError, RuntimeError):
-    """A failed start of a load test's workers."""
+    """The workers of a load test did not start in time."""
 
 
 def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings:
-    """Return the settings of a test: no limits but those of `over`, and a breaker as quick as the ticks."""
+    """Return the settings of a test: only the limits of `over`, and a breaker as fast as the ticks."""
     fixed: dict[str, Any] = {
         "data_dir": data_dir,
         "redis_url": None,
@@ -91,7 +91,7 @@ class LoadTest:
         """Prepare a test.
 
         Args:
-            watch: is told of each tick.
+            watch: called with each tick.
             longest: seconds after which the test stops.
         """
         self.profile = profile
@@ -153,7 +153,7 @@ class LoadTest:
             )
 
     def stop(self) -> None:
-        """Stop after the present tick, or at once before the first."""
+        """Stop after the current tick, or at once before the first."""
         if not self._begun:
             raise KeyboardInterrupt
         self._loop.stop()
@@ -204,7 +204,7 @@ class LoadTest:
         return max(1, round(phase.agents * self.profile.agents))
 
     def _ask(self, demanded: Demanded, tick: Tick) -> None:
-        """Request what a recording did: ratings of observations, and reflections, of one agent after another."""
+        """Request the recorded jobs of a minute: ratings and reflections, by agents in turn."""
         owners = sorted(owner for owner in self._world.owners() if owner.startswith("agent:"))
         for n in range(demanded.ratings):
             owner = owners[(tick.number + n) % len(owners)]
@@ -221,7 +221,7 @@ class LoadTest:
 
 
 def wait_for_workers(client: Redis, count: int) -> None:
-    """Wait until all workers wait for messages, since a test that begins sooner would measure their start.
+    """Wait until all workers listen for messages, since an earlier test would measure their start.
 
     Raises:
         WorkersMissing: when they do not start in time.

@@ -14,7 +14,7 @@ from cogitate.memory.clock import clock_time
 from cogitate.ops.load.figures import TickFigures
 from cogitate.ops.load.profiles import LoadProfile, Phase
 
-NEWEST = 30  # ticks that shares count
+NEWEST = 30  # ticks that shares cover
 
 
 class LoadView:
@@ -30,7 +30,7 @@ class LoadView:
 
     @contextmanager
     def drawn(self) -> Iterator[LoadView]:
-        """Draw the display within the block."""
+        """Show the display within the block."""
         if not self._console.is_terminal:
             yield self
             return

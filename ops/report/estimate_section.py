@@ -36,7 +36,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool]:
-    """Return the estimate that a run stored when it began, or one from its settings; and whether it was stored.
+    """Return the estimate that a run stored at its start, or one from its settings, and whether it was stored.
 
     Raises:
         RunMissing: if the run does not exist.
@@ -49,7 +49,7 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool
 
 
 def _with_jobs(found: RunEstimate) -> RunEstimate:
-    """Return the estimate with jobs, also where version 0.1.0 stored it with these named calls."""
+    """Return the estimate with jobs, which version 0.1.0 stored as calls."""
     first, later = (
         tuple(one if one.jobs.high else msgspec.structs.replace(one, jobs=one.calls) for one in rows)
         for rows in (found.first, found.later)

@@ -66,7 +66,7 @@ class Page:
             lstrip_blocks=True,
         )
         page = environment.get_template("report.html.j2").render(page=self, style=STYLE, hatches=HATCHES)
-        return visible(page)  # characters in names cannot reverse the text around them
+        return visible(page)  # so that characters in names cannot reverse the text around them
 
     def write(self, path: Path) -> None:
         """Write the file.

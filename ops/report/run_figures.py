@@ -1,6 +1,6 @@
 """Figures of a run over time, from one pass over its journal; memory grows with time steps, not with jobs.
 
-The figures contain no text of an entry or a prompt: a prompt is known by the content hash of its template.
+The figures contain no text of an entry or a prompt: the content hash of its template identifies a prompt.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cogitate.tasks.job import Cost, added
 
 STEPS = 48  # time steps in a chart, at most
 _WIDTHS = (10, 30, 60, 120, 360, 720, DAY)  # game minutes of one step; longer steps are full days
-BOUNDARY = "boundary"  # archived by the boundary to keep a limit
+BOUNDARY = "boundary"  # archived by the boundary to enforce a limit
 
 
 class PromptUse(NamedTuple):
@@ -165,7 +165,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
 
 
 def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
-    """Return the figures of a run, as far as its journal is in the ledger or in the files of the data folder.
+    """Return the figures of a run, from its journal in the ledger and in the files of the data folder.
 
     Raises:
         RunMissing: if the run does not exist.
@@ -186,7 +186,7 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
 
 
 def _begin(store: RunStore, tick: int, figures: RunFigures) -> None:
-    """Count the entries at the tick before the first line that is left."""
+    """Count the entries at the tick before the journal's first remaining line."""
     base = load_checkpoint(store, tick)
     if base is not None:
         for stream in load_checkpoint_streams(store, base).values():

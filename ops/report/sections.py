@@ -90,7 +90,7 @@ def results_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 
 def _late_answers(summary: RunSummary) -> list[ReportTable]:
-    """Return a table of the answers that came after their job's end, if any did."""
+    """Return a table of the answers that arrived after their job's end, if any."""
     ends = sorted({end for counts in summary.late_answers.values() for end in counts})
     rows: list[Sequence[Cell]] = [
         (kind, sum(counts.values()), *(counts.get(end, 0) for end in ends))
@@ -304,7 +304,7 @@ def _first_day(figures: RunFigures) -> int:
 
 
 def _end(figures: RunFigures) -> int:
-    """Return the last game minute before that of the next tick."""
+    """Return the last game minute before the next tick's."""
     return max(0, figures.minute - 1)
 
 
@@ -323,7 +323,7 @@ def _time(figures: RunFigures) -> Axis:
 
 
 def _moment(minute: int, figures: RunFigures) -> str:
-    """Return game time for an axis: hours of a single day, days of several."""
+    """Format game time for an axis: hours for a single day, else days."""
     day, hour = minute // DAY + 1, f"{minute % DAY // 60:02}:{minute % 60:02}"
     if figures.minute <= DAY:
         return hour if minute < DAY else "24:00"

@@ -8,11 +8,11 @@ from typing import Any
 from cogitate.simulation.recorded.recording import Recording
 from cogitate.simulation.recorded.reflections import reflections
 
-CALLS_PER_REFLECTION, CALLS_PER_INSIGHT = 4, 2  # the model calls of the original
+CALLS_PER_REFLECTION, CALLS_PER_INSIGHT = 4, 2  # the original's model calls
 
 
 def reflection_times(recording: Recording, run: str) -> list[dict[str, Any]]:
-    """Return, for each agent by name, when the importance rule makes it reflect, and its counters at the end."""
+    """Return for each agent the times at which the importance rule makes it reflect, and its final counters."""
     rows: list[dict[str, Any]] = []
     for persona in sorted(recording.personas, key=lambda persona: persona.name):
         trigger = persona.scratch.importance_trigger_max
@@ -32,7 +32,7 @@ def reflection_times(recording: Recording, run: str) -> list[dict[str, Any]]:
 
 
 def job_demand(recording: Recording) -> str:
-    """CSV: for each time step with any, importance ratings (of events that are not idle), chats, reflections, calls."""
+    """Return a CSV of importance ratings (of non-idle events), chats, reflections and calls by time step."""
     ratings: Counter[str] = Counter()
     chats: Counter[str] = Counter()
     reflected: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""One recorded memory of the Generative Agents format: checked, and repaired or refused."""
+"""Checks the recorded memories of the Generative Agents format, and repairs or refuses each."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from cogitate.memory.errors import quoted
 NodeType = Literal["event", "thought", "chat"]
 NODE_TYPES: tuple[NodeType, ...] = get_args(NodeType)
 NODE_ID = re.compile(r"node_(0|[1-9][0-9]{0,8})")
-BLANK = "this is blank"  # what the original writes when a model failed
+BLANK = "this is blank"  # written by the original when a model failed
 CREATED = "%Y-%m-%d %H:%M:%S"
 MAX_KEYWORDS = 30
-KEPT = "cogitate"  # the field of an exported node that holds the memory whole, with what the format has no field for
+KEPT = "cogitate"  # field of an exported node with the complete memory, including what the format has no field for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +36,11 @@ class Node:
     subject: str = ""  # a name, or an address "world:sector:arena:object"
     object: str = ""
     importance: int = UNRATED  # 1 to 10; 0: not given
-    poignancy: int = 0  # importance as it was recorded, out of range or not
+    poignancy: int = 0  # importance as recorded, even out of range
     keywords: tuple[str, ...] = ()
-    evidence: tuple[int, ...] = ()  # thoughts: the numbers of the nodes it rests on
+    evidence: tuple[int, ...] = ()  # thoughts: the numbers of the supporting nodes
     lines: tuple[tuple[str, str], ...] = ()  # chats: (speaker, words)
-    kept: Entry | None = None  # the memory that was exported as this node
+    kept: Entry | None = None  # the memory exported as this node
 
 
 class RefusedNode(NamedTuple):
@@ -48,13 +48,13 @@ class RefusedNode(NamedTuple):
 
     key: str
     reason: str  # as in the warnings
-    value: str  # the fault, quoted and shortened
+    value: str  # the invalid value, shortened
 
 
 def node_record(
     node_type: NodeType, when: datetime, text: str, importance: int, subject: str, obj: str, filling: object
 ) -> dict[str, Any]:
-    """Return a memory as the format writes it."""
+    """Convert a memory to a record of the format."""
     return {
         "type": node_type,
         "depth": 1 if node_type == "thought" else 0,
@@ -81,7 +81,7 @@ def sound_text(text: str) -> tuple[str, bool]:
 def read_nodes(
     records: Mapping[str, Any], start: datetime, warnings: Counter[str], refused: list[RefusedNode] | None = None
 ) -> tuple[Node, ...]:
-    """Return the valid records, in order of time; `warnings` counts refused and repaired ones.
+    """Return the valid records in order of time, and count refused and repaired ones in `warnings`.
 
     Args:
         refused: receives the invalid records.
@@ -160,7 +160,7 @@ def _word(value: Any) -> str:
 
 
 def _refusal(text: str) -> str:
-    """Return why a text is no valid memory, or None."""
+    """Return why a text is not a valid memory, or None."""
     if not text:
         return "empty_text"
     if text.strip(" .\"'").lower() == BLANK:
@@ -188,7 +188,7 @@ def _importance(value: Any, warnings: Counter[str]) -> tuple[int, int]:
 
 
 def _evidence(filling: Any, warnings: Counter[str]) -> tuple[int, ...]:
-    """Return the numbers of the nodes named; a single name stands for a list of one."""
+    """Return the numbers of the named nodes; a single name counts as a list of one."""
     named = [filling] if isinstance(filling, str) else filling if isinstance(filling, list) else []
     matches = [NODE_ID.fullmatch(name) if isinstance(name, str) else None for name in named]
     warnings["missing_evidence"] += sum(match is None for match in matches)

@@ -1,4 +1,4 @@
-"""The player of recorded runs: a world that replays the agents' observations at their times."""
+"""Plays recorded runs: a world that replays the agents' observations at their times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cogitate.simulation.recorded.recording import Persona, Recording, read_reco
 from cogitate.simulation.town.plans import Agenda
 from cogitate.simulation.world import AppliedChange
 
-#: words in the name of a place, its type and what it is good for; the first that fits ("Ryan Park's apartment")
+#: word in a place's name -> type and tags; the first match applies ("Ryan Park's apartment")
 TYPES: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("house", "apartment", "dorm", "home", "space"), "home", ("home",)),
     (("cafe", "café", "restaurant", "bakery"), "restaurant", ("food", "social")),
@@ -42,9 +42,9 @@ class _State(msgspec.Struct, kw_only=True):
 class RecordedWorld:
     """A world for the tick loop (`cogitate.simulation.world.World`) that replays a recording.
 
-    Fed are recorded events (as observations) and the lines of recorded chats (as messages). Recorded thoughts and plans
-    are not, since the run must produce its own. The recorded schedule gives an agent's place and activity at a moment,
-    and nothing else of the day.
+    It replays recorded events (as observations) and the lines of recorded chats (as messages), but not recorded
+    thoughts and plans, since the run must produce its own. The recorded schedule only gives an agent's present place
+    and activity.
 
     Raises:
         RecordingError: when the recording is invalid.
@@ -69,12 +69,12 @@ class RecordedWorld:
 
     @property
     def warnings(self) -> Counter[str]:
-        """The number of refused or repaired records by fault."""
+        """The number of refused or repaired records by error."""
         return self.recording.warnings
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """Return the places that the recording names, by id."""
+        """Return the places in the recording by id."""
         return tuple(sorted(self._places.values(), key=lambda place: place.id))
 
     @property
@@ -102,7 +102,7 @@ class RecordedWorld:
     # -- changes -------------------------------------------------------------------------------------
 
     def apply(self, change: AppliedChange) -> None:
-        """Take over plans and the status of their items; nothing else changes a recording."""
+        """Apply a plan or the status of its items; ignore other changes."""
         agenda = self._state.agendas.get(change.owner)
         if agenda is None:
             return
@@ -127,7 +127,7 @@ class RecordedWorld:
         return seen
 
     def take_effects(self) -> list[Effect]:
-        """Plan items that the recorded agents got to, finished or missed since the last call."""
+        """Return the status changes of plan items that agents began, finished or missed since the last call."""
         taken, self._state.effects = self._state.effects, []
         return taken
 
@@ -139,14 +139,14 @@ class RecordedWorld:
         """Continue from a dump of the same recording.
 
         Raises:
-            ValueError: if it is not such a dump.
+            ValueError: if it is a dump of another recording, or none.
         """
         state = read_dump(data, _State, "a recorded world")
         if list(state.agendas) != list(self._personas):
             raise ValueError(f"the dump is of another recording, with {', '.join(state.agendas) or 'no one'} in it")
         self._state = state
 
-    # -- from recorded to remembered -----------------------------------------------------------------
+    # -- from records to memories ---------------------------------------------------------------------
 
     def _profile(self, persona: Persona) -> Profile:
         scratch = persona.scratch
@@ -183,7 +183,7 @@ class RecordedWorld:
         return self._personas
 
     def entries_of(self, owner: str, node: Node) -> list[Entry]:
-        """Return the memories that a recorded event or chat stands for."""
+        """Convert a recorded event or chat to memories."""
         minute = self.recording.minute_of(node.created)
         place = self._places.get(_sector(node.subject))
         location = place.id if place else self._location(owner, minute)
@@ -228,7 +228,7 @@ class RecordedWorld:
         return minutes, places
 
     def _location(self, owner: str, minute: int) -> str:
-        """Asleep: home. Otherwise the place that the schedule names, or else where something was seen last."""
+        """Return a persona's place: home when asleep, else the scheduled one, or that of its last observation."""
         home = self._profiles[owner].home
         timetable = self._timetables[owner]
         if timetable.asleep(minute):
@@ -243,7 +243,7 @@ class RecordedWorld:
 
 
 class _Timetable:
-    """A recorded schedule, looked up by game time. It is one day's, and serves for every day."""
+    """A recorded schedule of one day, used for every day, by game time."""
 
     def __init__(self, schedule: list[tuple[str, int]]) -> None:
         self._activities = [words for words, _ in schedule]
@@ -258,7 +258,7 @@ class _Timetable:
 
 
 def _owner_ids(personas: Sequence[Persona]) -> list[str]:
-    """Return an owner for each persona: the one from before an export, otherwise one from its name."""
+    """Return each persona's owner: the one before an export, or else one from its name."""
     ids = [f"agent:{name}" for name in distinct([slug(persona.name) for persona in personas], "persona")]
     kept = [persona.scratch.owner or made for persona, made in zip(personas, ids, strict=True)]
     return kept if len(set(kept)) == len(kept) else ids

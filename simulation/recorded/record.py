@@ -1,6 +1,6 @@
 """Writes a recording of the town in the Generative Agents format: `python -m cogitate.simulation.recorded.record OUT`.
 
-The same arguments write the same bytes. The recording in `simulation/recordings/small` was written so.
+The same arguments write the same bytes. This module wrote the recording in `simulation/recordings/small`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cogitate.simulation.town.town import Town
 
 START = datetime(2023, 2, 13)  # noqa: DTZ001 - game time has no zone
 STEP = 60  # seconds
-TRIGGER = 60  # importance until a reflection: a town's day is quieter than a model's
+TRIGGER = 60  # importance per reflection: lower than the original's, since the town's days are quieter
 INSIGHTS = 3
 WORLD = "the Town"
 
@@ -33,7 +33,7 @@ Record = dict[str, Any]
 
 
 def record_town(out: Path, agents: int = 3, town: int = 12, minutes: int = DAY, seed: int = 0) -> None:
-    """Live `minutes` from midnight in a town and write what its first `agents` agents observed to the folder `out`.
+    """Run a town for `minutes` from midnight, and write the observations of its first `agents` agents to `out`.
 
     Raises:
         ValueError: when the size of the town is invalid or too small, or the time is not positive.
@@ -96,7 +96,7 @@ def _doing(brief: dict[str, Any], places: dict[str, str]) -> str:
 
 
 def _nodes(owner: str, diary: list[Entry], profiles: Mapping[str, Profile], places: dict[str, str]) -> list[Record]:
-    """Observations as events, conversations as chats at the time of their last line; the plan of the day first."""
+    """Return the day's plan, observations as events, and conversations as chats at the time of their last line."""
     me = profiles[owner].name
     day = START.strftime("%A %B %d")
     plan = f"This is {me}'s plan for {day}: {profiles[owner].routine}"
@@ -134,7 +134,7 @@ def _as_node(number: int, node: Record) -> Node:
 
 
 def _with_insights(nodes: list[Record], times: list[datetime], me: str) -> list[Record]:
-    """Add, at each time of reflection, what struck the agent since the one before; the evidence is events before it."""
+    """Add insights at each time of reflection, with the events since the previous one as evidence."""
     result: list[Record] = []
     since: list[tuple[int, Record]] = []
     due = [str(when) for when in times]
@@ -179,13 +179,13 @@ def _scratch(profile: Profile, places: dict[str, str], doings: list[str], end: d
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line of this module; without `arguments` those of the process."""
+    """Run the command line of this module, by default with the process's arguments."""
     parser = argparse.ArgumentParser(
         prog="python -m cogitate.simulation.recorded.record", description="Record a day of the town."
     )
     parser.add_argument("out", type=Path, help="folder to write the recording to")
-    parser.add_argument("--agents", type=int, default=3, help="how many are recorded")
-    parser.add_argument("--town", type=int, default=12, help="how many live in the town")
+    parser.add_argument("--agents", type=int, default=3, help="number of recorded agents")
+    parser.add_argument("--town", type=int, default=12, help="number of agents in the town")
     parser.add_argument("--minutes", type=int, default=DAY)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)

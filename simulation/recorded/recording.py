@@ -26,7 +26,7 @@ DAY_MINUTES = 1440
 
 
 class RecordingError(CogitateError, ValueError):
-    """A recording is unusable; the message names the file and the value."""
+    """A recording cannot be read; the message names the file and the value."""
 
 
 def _date(value: Any) -> datetime:
@@ -39,7 +39,7 @@ def _date(value: Any) -> datetime:
 
 
 def _text(value: Any) -> str:
-    """Any storable text, or nothing: identities may be missing."""
+    """Return a storable text; "" for anything else, since identities may be missing."""
     return sound_text(value)[0][:MAX_TEXT] if isinstance(value, str) else ""
 
 
@@ -48,7 +48,7 @@ def _age(value: Any) -> int | None:
 
 
 def _schedule(value: Any) -> list[tuple[str, int]]:
-    """Return the usable lines of a schedule: words and a length in minutes."""
+    """Return the valid lines of a schedule: a text and a length in minutes."""
     lines = value if isinstance(value, list) else []
     return [
         (_text(line[0]), line[1])
@@ -74,7 +74,7 @@ Text = Annotated[str, BeforeValidator(_text)]
 
 
 class Meta(BaseModel):
-    """`meta.json`: the times and the personas."""
+    """The times and personas in `meta.json`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -85,7 +85,7 @@ class Meta(BaseModel):
 
 
 class Scratch(BaseModel):
-    """`scratch.json`: the identity, and the schedule that moved the persona.
+    """The identity and the schedule in `scratch.json`.
 
     The persona's own plans (`daily_plan_req`, `daily_req`) are ignored, since a run makes its own plans.
     """
@@ -93,7 +93,7 @@ class Scratch(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     name: Text = ""
-    owner: Annotated[str, BeforeValidator(_owner), Field(alias="cogitate_owner")] = ""  # of a run that was exported
+    owner: Annotated[str, BeforeValidator(_owner), Field(alias="cogitate_owner")] = ""  # of an exported run
     age: Annotated[int | None, BeforeValidator(_age)] = None
     innate: Text = ""
     learned: Text = ""
@@ -116,12 +116,12 @@ class Persona:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded run that was read and can be played."""
+    """A recorded run, ready to be played."""
 
     path: Path
     meta: Meta
     personas: tuple[Persona, ...]
-    warnings: Counter[str]  # kind of dirt -> how many records were refused or repaired
+    warnings: Counter[str]  # error -> number of refused or repaired records
 
     @property
     def first_day(self) -> datetime:
@@ -129,7 +129,7 @@ class Recording:
         return self.meta.start_date.replace(hour=0, minute=0, second=0)
 
     def minute_of(self, when: datetime) -> int:
-        """Return a recorded time as game time (steps shorter than a minute fall into theirs)."""
+        """Convert a recorded time to game time, rounded down to the minute."""
         return int((when - self.first_day).total_seconds() // 60)
 
 

@@ -19,7 +19,7 @@ class Reflections:
     """The times at which an agent reflected, and the counters at the end."""
 
     times: list[datetime] = field(default_factory=list)
-    counter: int = 0  # importance still missing to the next reflection
+    counter: int = 0  # importance left until the next reflection
     events: int = 0  # events since the last reflection
 
 

@@ -1,4 +1,4 @@
-"""A day of the company: a quest of three scenes, each at a place that remembers the visit."""
+"""A day of the company: a quest of three scenes, each at a place that recounts the visit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Journey(NamedTuple):
     arrivals: tuple[Arrival, ...]
 
     def place(self, of_day: int) -> str:
-        """Return where the company is."""
+        """Return the company's place."""
         begun = [scene.place for at, scene in zip(ARRIVALS, self.scenes, strict=True) if at - 20 <= of_day]
         return begun[-1] if begun else "tavern"
 

@@ -1,4 +1,4 @@
-"""A day of the council: a discussion, a ballot without consensus, second thoughts, another ballot, and its results."""
+"""A day of the council: a discussion, a ballot without consensus, changes of mind, a second ballot, its results."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _leanings(matter: Matter, chance: Chance) -> dict[str, int]:
 
 
 def _second_thoughts(first: dict[str, int], chance: Chance) -> dict[str, int]:
-    """Return the votes of the afternoon: often one of the outvoted changes sides, sometimes both or none."""
+    """Return the afternoon's votes: often one of the outvoted changes sides, sometimes both or neither."""
     won = _winner(first)
     outvoted = chance.shuffled([owner for owner, side in first.items() if side != won])
     persuaded = outvoted[: chance.pick((0, 1, 1, 1, 2))]
@@ -78,8 +78,8 @@ def _opening(matter: Matter, times: int) -> list[tuple[int, Report]]:
 def _round(
     matter: Matter, votes: dict[str, int], number: int, begin: int, chance: Chance, final: dict[str, int] | None = None
 ) -> list[tuple[int, Report]]:
-    """Return a round of statements, one of each councillor; in the second round, of those who changed their minds, and
-    short ones of the others."""
+    """Return a round of one statement per councillor; in the second round, full statements only of those who changed
+    their minds."""
     reports: list[tuple[int, Report]] = []
     for turn, owner in enumerate(chance.shuffled(COUNCILLORS)):
         side = matter.sides[votes[owner]]
@@ -141,7 +141,7 @@ def _ballot(matter: Matter, votes: dict[str, int], number: int, begin: int) -> l
 
 
 def _results(matter: Matter, votes: dict[str, int]) -> list[tuple[int, Report]]:
-    """Return what each councillor learns: the outcome, and what its household gains by it or would have gained."""
+    """Return each councillor's events: the outcome, and what its household gains or would have gained."""
     won = _winner(votes)
     side, other = matter.sides[won], matter.sides[1 - won]
     agreed = sum(vote == won for vote in votes.values()) >= CONSENSUS

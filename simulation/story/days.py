@@ -20,12 +20,12 @@ from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.world import Report
 
 WAKES, LUNCH, SUPPER, SLEEPS = 375, 750, 1110, 1335  # minutes of the day
-NOTICED = (510, 1000)  # when people notice something at their work
+NOTICED = (510, 1000)  # when people observe something at work
 
 
 @dataclass(frozen=True)
 class Day:
-    """The whole program of a day."""
+    """The complete course of a day."""
 
     session: Session
     journey: Journey
@@ -55,7 +55,7 @@ class Day:
 
 @lru_cache(maxsize=8)
 def day_of_story(seed: int, day: int) -> Day:
-    """Return a day; it follows from its arguments."""
+    """Return a day, a pure function of the arguments."""
     session, journey = council.session(seed, day), company.journey(seed, day)
     evening = tavern.evening(seed, day, session, journey)
     timed = [*session.reports, *journey.reports, *evening.reports, *_noticed(seed, day, journey)]
@@ -83,7 +83,7 @@ def _promise_of_yesterday(seed: int, day: int) -> tavern.Promise:
 
 
 def _noticed(seed: int, day: int, journey: Journey) -> list[tuple[int, Report]]:
-    """Return each person's observations at work in the morning and in the afternoon; none repeats before all others
+    """Return each person's observations at work, morning and afternoon; none repeats before all others have
     occurred."""
     found: list[tuple[int, Report]] = []
     for owner, events in WORKDAYS.items():

@@ -1,4 +1,4 @@
-"""The matters that come before the council, and what may be said about each."""
+"""The matters before the council, with the arguments for each side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cogitate.simulation.story.people import HEALER, MILLER, REEVE, SHEPHERD, SM
 
 
 class Argument(NamedTuple):
-    """One statement for a side, and the reason that its speaker gives."""
+    """A statement for a side, with the speaker's reason."""
 
     speaker: str
     text: str
@@ -21,11 +21,11 @@ class Side(NamedTuple):
     motion: str  # completes "voted to …"
     arguments: tuple[Argument, ...]
     outcome: str  # what the valley hears in the afternoon
-    coins: int  # that a councillor's household gains by it in the season
+    coins: int  # gained by a councillor's household in the season
 
 
 class Matter(NamedTuple):
-    """A question that the council settles by a vote: two councillors for each side, and one who sees both."""
+    """A question that the council decides by vote: two councillors for each side, and one undecided."""
 
     topic: str  # completes "discussed …"
     opening: str

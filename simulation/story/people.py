@@ -1,4 +1,4 @@
-"""The people, places and groups of the valley, and how each of them remembers."""
+"""The people, places and groups of the valley, and the memory design of each."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ PLACES = (
 )
 NAMES = {place.id: place.name for place in PLACES}
 
-#: Owners that remember but do not think: the groups, the world, and the places of visits.
+#: Owners with memories but no jobs of agents: the groups, the world, and the places of visits.
 SCOPES: Mapping[str, Profile] = {
     WORLD: Profile(name="Ellerdale"),
     COUNCIL: Profile(name="the council of Ellerdale"),
@@ -140,7 +140,7 @@ OWNERS: Mapping[str, Profile] = {**PEOPLE, **SCOPES}
 
 #: All designs of memory: cells for the soldier, token windows for two busy listeners, streams for the others.
 POLICIES: Mapping[str, Policy] = {SOLDIER: "cells", RANGER: "tokens", SCHOLAR: "tokens"}
-#: So small that a day fills them.
+#: Small enough for a day to fill them.
 SETTINGS: Mapping[str, Any] = {"policies": dict(sorted(POLICIES.items())), "cells": 5, "token_limit": 700}
 
 

@@ -18,9 +18,9 @@ class Scene(NamedTuple):
     place: str
     objective: str  # id
     lines: tuple[tuple[str, str], ...]
-    npcs: tuple[str, ...] = ()  # who is there
-    encounter: str = ""  # id of a fight or a trap that is over when the company leaves
-    cleared: bool = False  # nothing dangerous is left there
+    npcs: tuple[str, ...] = ()  # NPCs at the place
+    encounter: str = ""  # id of a fight or a trap that ends when the company leaves
+    cleared: bool = False  # no danger remains there
 
 
 class Quest(NamedTuple):
@@ -29,7 +29,7 @@ class Quest(NamedTuple):
     id: str
     title: str
     giver: str
-    task: str  # what the giver says when hiring the company
+    task: str  # the giver's words on hiring the company
     scenes: tuple[Scene, Scene]
     endings: tuple[Scene, Scene]
     pay: int  # silver

@@ -1,4 +1,4 @@
-"""The story's whole mutable state: everything else follows from the seed and the day."""
+"""The story's mutable state; everything else derives from the seed and the day."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cogitate.simulation.town.plans import Agenda
 
 
 class State(msgspec.Struct, kw_only=True):
-    """Everything that changes."""
+    """The mutable state of a story."""
 
     seed: int
-    minute: int  # game time up to which the story has gone on
+    minute: int  # game time that the story has reached
     agendas: dict[str, Agenda]
-    effects: list[Effect] = msgspec.field(default_factory=list)  # asked for and not yet taken
-    recalled: int = 0  # how often the narrator has recalled memories of a place or a person
+    effects: list[Effect] = msgspec.field(default_factory=list)  # pending effects
+    recalled: int = 0  # number of the narrator's recalls by place or person

@@ -1,4 +1,4 @@
-"""The story world: its council votes, its company travels, its tavern talks, and its narrator asks what places recall.
+"""The story world: a council votes, a company travels, a tavern talks, and a narrator recalls memories of places.
 
 With `cogitate run --story`, one command shows every design of memory at work: streams with plans and reflections, cells
 and token windows (`cogitate.simulation.story.people.SETTINGS`), events that are routed, and scopes that are entered and
@@ -43,7 +43,7 @@ _LINE = re.compile(r"^- (day \d+, [\d:]+ [AP]M): (.+)$", re.M)
 
 
 class Story:
-    """A narrated world for the tick loop (`cogitate.simulation.world.NarratedWorld`). It lives minute by minute."""
+    """A narrated world for the tick loop (`cogitate.simulation.world.NarratedWorld`), simulated minute by minute."""
 
     locations: tuple[Location, ...] = PLACES
     event_types: Mapping[str, Strategy | EventRule] = EVENT_TYPES
@@ -61,11 +61,11 @@ class Story:
         return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return everybody of the valley, and all groups and places that remember."""
+        """Return the people of the valley, and all groups and places with memories."""
         return OWNERS
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """Return where an agent is, what it does, its meters (hunger 0 is starving), and who is near."""
+        """Return an agent's place, activity, meters (hunger 0 is starving), and the people nearby."""
         if owner not in self._state.agendas:
             return {"location": owner.partition(":")[2] if owner.startswith("location:") else ""}
         minute = max(self._state.minute, 0)
@@ -92,7 +92,7 @@ class Story:
         return {INNKEEPER: "tavern", FERRYWOMAN: "ford", CHAPLAIN: "chapel", BURNER: "woods"}.get(owner, "")
 
     def apply(self, change: AppliedChange) -> None:
-        """Take over a new plan or an item's status; other changes concern memory only."""
+        """Apply a new plan or an item's status; ignore other changes."""
         agenda = self._state.agendas.get(change.owner)
         if agenda is None:
             return
@@ -120,7 +120,7 @@ class Story:
         return happened
 
     def narrate(self, ask: ScopeContext) -> Sequence[Report] | None:
-        """Return what the narrator recalls of each place that was entered; None without one."""
+        """Return the narrator's memories of each place that was entered; None if none was."""
         if not self._arrived:
             return None
         told: list[Report] = []
@@ -141,19 +141,19 @@ class Story:
         return told
 
     def take_effects(self) -> list[Effect]:
-        """Plan items that became active, completed or cancelled since the last call."""
+        """Return the status changes of plan items since the last call."""
         taken, self._state.effects = self._state.effects, []
         return taken
 
     def dump(self) -> bytes:
-        """Return the whole mutable state as JSON."""
+        """Return the mutable state as JSON."""
         return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:
         """Continue from a dump of the story with the same seed.
 
         Raises:
-            ValueError: when it is not one.
+            ValueError: when it is no such dump.
         """
         state = read_dump(data, State, "the story")
         if state.seed != self._state.seed:

@@ -17,14 +17,14 @@ from cogitate.simulation.world import Heard, LocationLeft, Report
 OPENS, OPINIONS, TALE, LETTER, CLOSES = 1140, 1170, 1200, 1220, 1300  # minutes of the day
 KEPT_AT = 680  # the next day
 PHASE = "evening"
-#: The tavern's own types of events.
+#: Types of events in the tavern.
 EVENT_TYPES = {
     "letter_read": EventRule(strategy="integrate", content="result", verb="read aloud a letter from", importance=5),
     "tale_told": EventRule(content="result", verb="told the tale of", importance=5),
 }
 
 
-_STRANGERS = (  # what the travellers say of a vote
+_STRANGERS = (  # the travellers' comments on a vote
     "A valley that votes to {motion} is a valley that thinks about next year.",
     "I have no vote here, and I am glad of it. I would not know whether to {motion} or not.",
     "In my home town the duke decides such things. You sat together until you agreed to {motion}.",
@@ -84,7 +84,7 @@ def promise_of(seed: int, day: int, guests: tuple[str, ...]) -> Promise:
 
 
 def reckoning(promise: Promise) -> list[tuple[int, Report]]:
-    """Return the outcome of a promise, as both remember it the next day."""
+    """Return the outcome of a promise, as both people remember it the next day."""
     told = PROMISES[promise.number][1 if promise.kept else 2].format(A=name(promise.giver), B=name(promise.taker))
     entry = Entry(
         type="observation",
@@ -101,7 +101,7 @@ def _promised(promise: Promise) -> str:
 
 
 def _talk(seed: int, day: int, guests: tuple[str, ...], chance: Chance) -> list[tuple[int, Report]]:
-    """Return four exchanges; none repeats before all others occurred."""
+    """Return four exchanges; none repeats before all others have occurred."""
     reports: list[tuple[int, Report]] = []
     four = 4
     times, part = divmod(four * day, len(EXCHANGES))
@@ -121,7 +121,7 @@ def _talk(seed: int, day: int, guests: tuple[str, ...], chance: Chance) -> list[
 
 
 def _opinions(session: Session, guests: tuple[str, ...]) -> list[tuple[int, Report]]:
-    """Return what three guests think of the day's vote."""
+    """Return three guests' opinions on the day's vote."""
     reports: list[tuple[int, Report]] = []
     motion = session.winner.motion
     for turn, owner in enumerate(guests[1:5]):

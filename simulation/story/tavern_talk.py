@@ -1,10 +1,10 @@
-"""The talk of the Grey Heron: exchanges of two, promises that are kept or broken, and letters read aloud."""
+"""The talk of the Grey Heron: exchanges of two people, promises kept or broken, and letters read aloud."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-#: Lines of two people, "{a}" and "{b}", who take turns; each begins with "{a}".
+#: Lines of two people, "{a}" and "{b}", who take turns; "{a}" begins.
 EXCHANGES = (
     (
         "{b}, the soup is thin tonight. Oswin Pike must be saving for something.",

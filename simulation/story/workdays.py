@@ -1,4 +1,4 @@
-"""The observations of people at work: small ones, and now and then an important one."""
+"""The observations of people at work: mostly minor, sometimes important."""
 
 from __future__ import annotations
 

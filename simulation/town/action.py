@@ -14,7 +14,7 @@ from cogitate.simulation.town.places import public_id
 from cogitate.simulation.town.state import Body
 
 LOW = 2_000  # a meter under 20% is a need
-RESTED, FED = 6_000, 8_000  # where a need ends again
+RESTED, FED = 6_000, 8_000  # level at which a need ends
 
 SLEEP_WORDS = re.compile(r"\b(go(ing)? to (bed|sleep)|sleep(ing)?|nap|turn in)\b", re.IGNORECASE)
 MEAL_WORDS = re.compile(r"\b(breakfast|lunch|dinner|supper|meal|eat(ing)?|snack)\b", re.IGNORECASE)
@@ -53,7 +53,7 @@ AT_PLACE = {
 
 @dataclass(frozen=True)
 class Action:
-    """A place to be and what to do there."""
+    """A place and an activity there."""
 
     place: str  # id of a location
     doing: str  # an "-ing" form; empty: idle
@@ -63,7 +63,7 @@ class Action:
 
 
 def is_night(person: Person, minute: int) -> bool:
-    """Return whether this person's night has begun and not ended."""
+    """Return whether it is night for this person."""
     of_day = minute % DAY
     return of_day >= person.bed or of_day < person.wake
 
@@ -75,7 +75,7 @@ def meal_of(minute: int) -> str:
 
 
 def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
-    """Return the next action. Deterministic; changes only `body.need`."""
+    """Choose the next action. Deterministic; changes only `body.need`."""
     profile = person.profile
     if body.energy < LOW or (body.need == "rest" and body.energy < RESTED):
         body.need = "rest"
@@ -106,7 +106,7 @@ def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[
 
 
 def _before_night(person: Person, item: PlanItem, minute: int) -> bool:
-    """Return whether an item was meant for the day that the night now ends."""
+    """Return whether an item was planned for the day that ends with this night."""
     at, of_day = item.minute or 0, minute % DAY
     if of_day >= person.bed:
         return at % DAY < person.bed
@@ -121,7 +121,7 @@ def _chosen(seed: int, person: Person, body: Body, place: str, minute: int, plac
 
 
 def _anywhere(person: Person, body: Body, minute: int) -> str:
-    """Return the place of an activity that needs none: the present place, but home after work."""
+    """Return the place of an activity without one: the present place, or home after work."""
     at_work = body.place == person.profile.work
     return person.profile.home if not body.place or (at_work and minute % DAY >= person.trade.end) else body.place
 
@@ -135,20 +135,20 @@ def _looks_like(seed: int, person: Person, place: str, minute: int, place_type: 
 
 @lru_cache(maxsize=2_048)
 def _turn(seed: int, owner: str, place: str, two_hours: int, count: int) -> int:
-    """Which of `count` activities it is in these two hours (remembered, since it is asked every minute)."""
+    """Return the index of the activity in these two hours; cached, since it is read every minute."""
     return Chance(seed, "doing", owner, place, two_hours).below(count)
 
 
 @lru_cache(maxsize=2_048)
 def _habits(seed: int, owner: str, day: int) -> tuple[int, tuple[str, str], bool, bool, bool]:
-    """Return a day's course without a plan: lunch time, where to after work, hobby instead?, to the pub?, lunch out?"""
+    """Return a day's habits without a plan: lunch time, place after work, hobby instead, pub, lunch out."""
     chance = Chance(seed, "routine", owner, day)
     lunch = 705 + chance.below(4) * 15
     return lunch, chance.pick(LEISURE), chance.percent(45), chance.percent(40), chance.percent(60)
 
 
 def routine(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
-    """Return an ordinary day of this person, in place of a plan."""
+    """Return this person's activity on an ordinary day, without a plan."""
     of_day, day = minute % DAY, minute // DAY
     trade, profile = person.trade, person.profile
     lunch, out, favourite, in_pub, lunch_out = _habits(seed, person.owner, day)

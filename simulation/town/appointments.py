@@ -1,4 +1,4 @@
-"""Appointments of people: who is busy, who sets out, and the outcome."""
+"""Appointments: who has one, who sets out for it, and its outcome."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from cogitate.simulation.town.perception import Seen, thought
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import FULL, Meeting, State, warm
 
-APART = 90  # minutes between two appointments that one can keep
+APART = 90  # minutes between two appointments of a person, at least
 GRACE = 20  # minutes that people wait for each other
-PLANS_MADE = 360  # minutes after 00:00: what is agreed later is in no plan of the day
+PLANS_MADE = 360  # minutes after 00:00: later agreements are in no plan of the day
 MAX_NAMED = 6
-PLEASURE = 800  # hundredths of a per cent of mood that company is worth
+PLEASURE = 800  # gain of mood by company, in hundredths of a per cent
 
 
 def is_taken(state: State, owner: str, minute: int) -> bool:
-    """Return whether a person has an appointment about that time."""
+    """Return whether a person has an appointment around that time."""
     return any(owner in a.people and abs(a.minute - minute) < APART for a in state.appointments.values())
 
 
 def commitments(state: State, minute: int) -> dict[str, Meeting]:
-    """Return who sets out for an appointment about now although no plan says so: its host, people who agreed to it
-    after they planned the day, and people without a plan. Others go only if their plan includes it.
+    """Return the people who set out for an appointment without a plan item: its host, those who agreed after planning
+    the day, and those without a plan. Others go only if their plan includes it.
     """
     found: dict[str, Meeting] = {}
     for appointment in state.appointments.values():
@@ -37,7 +37,7 @@ def commitments(state: State, minute: int) -> dict[str, Meeting]:
 
 
 def settle_appointments(setting: Setting, state: State, minute: int) -> list[Seen]:
-    """Return the outcome of appointments whose grace time is over: who came, who was missed."""
+    """Return the outcome of appointments whose waiting time is over: who came, who was missed."""
     seen: list[Seen] = []
     for appointment in list(state.appointments.values()):
         if appointment.minute + GRACE <= minute:

@@ -1,4 +1,4 @@
-"""Choices derived from integers and names by hashing: no state to save, the same in every process."""
+"""Derives choices from integers and names by hashing: stateless, and the same in every process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Chance:
-    """A short series of choices for one occasion, named by `parts` (seed, what for, who, when)."""
+    """A short series of choices for one occasion, identified by `parts` (seed, purpose, owner, time)."""
 
     __slots__ = ("_key", "_turn")
 

@@ -1,4 +1,4 @@
-"""Conduct of an agent in one minute: choose, walk, wake, eat, tire, and move its plan on."""
+"""One minute of an agent: choose, walk, wake, eat, tire, and advance the plan."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def act(setting: Setting, state: State, person: Person, minute: int, due: Meetin
     body.energy = max(0, min(FULL, body.energy + (RESTS if resting else -TIRES)))
     body.hunger = max(0, body.hunger - (HUNGERS_ASLEEP if resting else HUNGERS))
     body.mood += EASES * ((body.mood < USUAL_MOOD) - (body.mood > USUAL_MOOD))
-    asleep = resting and is_night(person, minute)  # a nap ends nothing
+    asleep = resting and is_night(person, minute)  # a nap ends no day
     state.effects += body.agenda.follow(owner, minute, body.place, asleep)
     return seen
 

@@ -12,13 +12,13 @@ from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import Body, SpokenLine, State, Talk, warm
 from cogitate.simulation.town.topics import TOPICS, Pair, farewell, greeting, trouble
 
-GREETING = 2  # lines of one without a mention of feelings
+GREETING = 2  # topics that mention no feelings
 SLEEPS = frozenset(opening for opening, _ in phrases.OF_SLEEP)
 MAX_LINES = 14
 SAME_PAIR_PAUSE = 150  # minutes before the same two talk again
 MAX_KNOWN_NEWS = 24
 KEPT_REMARKS = 8
-LONGING = 4  # how much likelier, at most, hours of silence make a conversation
+LONGING = 4  # maximum factor by which hours of silence raise the chance of a conversation
 
 
 def may_talk(body: Body, minute: int) -> bool:
@@ -27,7 +27,7 @@ def may_talk(body: Body, minute: int) -> bool:
 
 
 def start(setting: Setting, state: State, here: Iterable[str], place: str, minute: int) -> list[Talk]:
-    """Return the conversations that begin at this place in this minute among those that may talk (`here`, in order)."""
+    """Return the conversations that begin here in this minute among the people free to talk (`here`, in order)."""
     free = [owner for owner in here if may_talk(state.bodies[owner], minute)]
     begun: list[Talk] = []
     social = 3 if "social" in setting.places[place].location.tags else 2
@@ -35,7 +35,7 @@ def start(setting: Setting, state: State, here: Iterable[str], place: str, minut
         owner = free.pop(0)
         person, body = setting.people[owner], state.bodies[owner]
         chance = Chance(state.seed, "talk", owner, minute)
-        longing = min(LONGING, 1 + (minute - body.quiet_until) // 120)  # who was alone for long is glad of company
+        longing = min(LONGING, 1 + (minute - body.quiet_until) // 120)  # a person long alone seeks company
         if chance.below(10_000) >= person.sociable * social * longing:
             continue
         partners = [o for o in free if minute - body.talked.get(o, minute - SAME_PAIR_PAUSE) >= SAME_PAIR_PAUSE]
@@ -63,7 +63,7 @@ def script(pair: Pair) -> list[SpokenLine]:
         if not exchange or exchange[0].text in said or len(lines) + len(exchange) + 2 > MAX_LINES:
             continue
         if topic is trouble and said & SLEEPS:
-            continue  # one who has slept well is not worn out a minute later
+            continue  # keep statements about feelings consistent
         pair = replace(pair, told_feelings=pair.told_feelings or topic is trouble)
         said.add(exchange[0].text)
         lines += exchange
@@ -74,7 +74,7 @@ def script(pair: Pair) -> list[SpokenLine]:
 
 
 def say(setting: Setting, state: State, talk: Talk, minute: int) -> list[tuple[str, Entry]]:
-    """Return the next line, remembered by all who take part, and its consequences."""
+    """Say the next line: all participants remember it, and its consequences apply."""
     line = talk.lines.pop(0)
     _consequences(state, talk, line, minute)
     entry = Entry(

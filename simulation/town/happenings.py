@@ -1,4 +1,4 @@
-"""Happenings in the town: old acquaintance, episodes at work, and people who decide to hold something."""
+"""Events in the town: initial acquaintances, episodes at work, and invitations."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from cogitate.simulation.town.state import FULL, Meeting, News, Promise, State, 
 from cogitate.simulation.town.topics import when
 from cogitate.simulation.town.trades import COMMON_EPISODES, INDOOR_EPISODES
 
-INVITE_AT = 435  # minutes after 00:00: when everybody is up
+INVITE_AT = 435  # minutes after 00:00 at which all people are up
 PEOPLE_PER_EVENT = 9
 KEEP_NEWS = 2 * DAY
 
 
 def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
-    """Return the initial knowledge of all people: housemates, colleagues and debts."""
+    """Return all people's initial memories: housemates, friends and promises."""
     seen: list[Seen] = []
     everyone = list(setting.people.values())
     staff: dict[str, list[str]] = {}
@@ -55,7 +55,7 @@ def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
 def episodes(setting: Setting, day: int) -> dict[int, list[tuple[str, str, int]]]:
     """Return the events at work on a day: game time -> (owner, text, importance). A pure function of the seed."""
     found: dict[int, list[tuple[str, str, int]]] = {}
-    taken: set[tuple[str, str]] = set()  # colleagues do not live the same thing twice
+    taken: set[tuple[str, str]] = set()  # no episode happens twice among colleagues
     for person in setting.people.values():
         chance = Chance(setting.seed, "episodes", person.owner, day)
         own = Chance(setting.seed, "fate", person.owner).shuffled(person.trade.episodes)
@@ -73,7 +73,7 @@ def episodes(setting: Setting, day: int) -> dict[int, list[tuple[str, str, int]]
 
 
 def happen(state: State, owner: str, text: str, importance: int, minute: int, witnesses: list[str]) -> list[Seen]:
-    """Let an event happen where `owner` is; those present remember it, and important events become news."""
+    """Let an event happen at the owner's place: those present remember it, and an important one becomes news."""
     place = state.bodies[owner].place
     if importance >= 4:
         item = News(id=f"news-{minute}-{owner}", text=text, importance=importance, minute=minute, place=place)
@@ -90,9 +90,9 @@ def happen(state: State, owner: str, text: str, importance: int, minute: int, wi
 
 
 def invitations(setting: Setting, state: State, here: list[str], minute: int, today: bool) -> list[Seen]:
-    """Let some decide to hold something, tomorrow or (`today`) on this day; the housemate hears of it at once.
+    """Let some people plan an event for tomorrow or, with `today`, for this day; their housemates learn of it at once.
 
-    What is held today was decided before the town began: those who know of it have been invited.
+    An event today was planned before the town began, so those who know of it are invited already.
     """
     seen: list[Seen] = []
     day = day_of(minute) + (0 if today else 1)

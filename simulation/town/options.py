@@ -1,4 +1,4 @@
-"""The actions that an agent can take now, fitting the place, the hour and the person, in words that name the place."""
+"""The actions available to an agent at this place and hour, in words that name the place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEALTIMES = ((300, 600), (690, 840), (1050, 1260))  # minutes after 00:00
 
 
 def options(setting: Setting, person: Person, body: Body, minute: int) -> list[str]:
-    """Return the actions for a free person, the most fitting first."""
+    """Return the actions for a free person, best first."""
     return list(dict.fromkeys(_options(setting, person, body, minute)))[:MOST]
 
 

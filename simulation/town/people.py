@@ -1,4 +1,4 @@
-"""People of the town: identities made from a seed, one after the other, the same for any size of town."""
+"""Generates the town's people from a seed, in order, the same for any size of town."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cogitate.simulation.town.trades import TRADES, Trade
 
 MAX_PEOPLE = 1000
 
-#: Given names; one that ASCII folding would lose carries its Latin spelling for the owner's id.
+#: Given names; those not in Latin script carry a Latin spelling for the owner's id.
 GIVEN: tuple[str | tuple[str, str], ...] = (
     "Isabella",
     "Jonas",
@@ -132,7 +132,7 @@ PROJECTS = (
 
 @dataclass(frozen=True)
 class Person:
-    """One inhabitant: the profile that prompts see, and what the town needs to move it."""
+    """One inhabitant: the profile for prompts, and what the simulation needs."""
 
     owner: str
     profile: Profile

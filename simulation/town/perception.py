@@ -1,4 +1,4 @@
-"""Perception of others, of places and of oneself (streams design, task 11).
+"""Perception of people, of places and of oneself (streams design, task 11).
 
 The rule is the specification's: agents within five tiles (Manhattan), each at most every 10 minutes; a place on
 arrival, at most once an hour. Two deviations: a first sight always counts (a cooldown that starts at game time 0 would
@@ -21,7 +21,7 @@ APPEARANCE: Mapping[Condition, str] = {
     "activity": "engaged in an activity",
     "sleeping": "resting",
 }
-Seen = tuple[str, Entry]  # who observed it, and what
+Seen = tuple[str, Entry]  # observer and observation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Perception:
     unchanged: int = 120
 
     def sees(self, observer: Body, other: Body) -> bool:
-        """Return whether the other is near enough."""
+        """Return whether another agent is near enough."""
         return abs(observer.x - other.x) + abs(observer.y - other.y) <= self.radius
 
     def agents(
@@ -45,9 +45,9 @@ class Perception:
         minute: int,
         with_whom: Mapping[str, tuple[str, str]],
     ) -> list[Entry]:
-        """Observations of those near (owner, name, body); notes the cooldowns in `body`.
+        """Return observations of the agents nearby (owner, name, body), and record the cooldowns in `body`.
 
-        `with_whom` says, for who is in a conversation, whom that one speaks with (owner, name). Who sees both sees one
+        `with_whom` maps each participant of a conversation to the partner (owner, name). An observer of both sees one
         conversation.
         """
         seen: list[Entry] = []
@@ -79,7 +79,7 @@ class Perception:
         return seen
 
     def arrival(self, owner: str, body: Body, place_name: str, minute: int) -> Entry | None:
-        """Return the observation of having arrived where `body` stands, unless it was noted within the hour."""
+        """Return the observation of arriving at the place of `body`, unless made within the last hour."""
         key = f"location:{body.place}"
         last = body.seen.get(key)
         if last is not None and minute - last <= self.location_cooldown:
@@ -95,7 +95,7 @@ class Perception:
         )
 
     def forget(self, body: Body, minute: int) -> None:
-        """Drop cooldowns that are over, so that the state stays small."""
+        """Drop expired cooldowns, to keep the state small."""
         longest = max(self.agent_cooldown, self.location_cooldown, self.unchanged)
         for key in [key for key, last in body.seen.items() if minute - last > longest]:
             del body.seen[key]
@@ -103,7 +103,7 @@ class Perception:
 
 
 def appearance(body: Body, with_whom: str = "") -> str:
-    """Appearance of an agent to others: its visible activity, or the specification's words if unknown."""
+    """Return an agent's visible activity, or the specification's words if unknown."""
     look = APPEARANCE[body.condition]
     if body.condition == "activity" and body.doing:
         return body.doing
@@ -113,7 +113,7 @@ def appearance(body: Body, with_whom: str = "") -> str:
 
 
 def thought(owner: str, text: str, minute: int, importance: int, *others: str, place: str = "") -> Seen:
-    """Return an observation that comes from the agent itself, without a number."""
+    """Return an unnumbered observation of the agent about itself."""
     return owner, Entry(
         type="observation",
         text=text,

@@ -6,7 +6,7 @@ import re
 
 from cogitate.simulation.town.chance import Chance
 
-#: Lines in turn: `me` opens. A question of an answer is answered in the next line.
+#: Lines in turn; `me` begins.
 GREETINGS: tuple[tuple[str, ...], ...] = (
     ("Good {part}, {you}!", "Good {part}, {me}. Nice to see you."),
     ("{you}! I was hoping to run into you.", "Here I am, {me}."),
@@ -17,7 +17,7 @@ GREETINGS: tuple[tuple[str, ...], ...] = (
     ("Hi {you}, do you have a minute?", "For you, always."),
     ("Good {part}, {you}. You look busy.", "Not too busy for a chat, {me}."),
 )
-#: of those who live together, at home
+#: between housemates, at home
 GREETINGS_AT_HOME: tuple[tuple[str, ...], ...] = (
     ("Good {part}, {you}!", "Good {part}, {me}."),
     ("There you are, {you}.", "I have been here all the time, {me}."),
@@ -65,8 +65,8 @@ SMALL_TALK: tuple[tuple[str, str], ...] = (
     *_OF_SLEEP,
     *_BETWEEN_NEIGHBOURS,
 )
-OF_SLEEP = frozenset(_OF_SLEEP)  # not after one has said how one feels
-BETWEEN_NEIGHBOURS = frozenset(_BETWEEN_NEIGHBOURS)  # not between people who live together
+OF_SLEEP = frozenset(_OF_SLEEP)  # not after a speaker has mentioned feelings
+BETWEEN_NEIGHBOURS = frozenset(_BETWEEN_NEIGHBOURS)  # not between housemates
 REPLIES_TO_WORK = (
     "I can imagine.",
     "You always have a story to tell.",
@@ -109,7 +109,7 @@ FAREWELLS_AT_HOME: tuple[tuple[str, str], ...] = (
     ("It was good to talk to you, {you}.", "Likewise, {me}."),
     ("I had better get on.", "So had I."),
 )
-REGARDS = ("Give my regards at home, {you}.", "I will. And you mind your step, {me}.")  # to who lives elsewhere
+REGARDS = ("Give my regards at home, {you}.", "I will. And you mind your step, {me}.")  # not to a housemate
 FAREWELLS: tuple[tuple[str, str], ...] = (
     ("I must be going. See you soon, {you}.", "Take care, {me}."),
     ("Well, back to it.", "Yes, me too. Goodbye, {me}."),
@@ -120,7 +120,7 @@ FAREWELLS: tuple[tuple[str, str], ...] = (
     ("Let us talk again soon.", "Any time. You know where to find me."),
     ("I had better get on.", "So had I. Have a good {part}, {me}."),
 )
-#: favours to ask of people who live elsewhere
+#: favours to ask of people other than housemates
 FAVOURS_OF_NEIGHBOURS: tuple[tuple[str, str], ...] = (
     ("lend you the tall ladder", "brought you the tall ladder"),
     ("repair your garden gate", "repaired your garden gate"),
@@ -159,7 +159,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("a plant exchange", "park", 1020),
     ("a school concert", "school", 1065),
 )
-SKIES: tuple[tuple[str, str, str], ...] = (  # a day in words, what one says about it, the answer
+SKIES: tuple[tuple[str, str, str], ...] = (  # a description of the weather, a remark about it, the answer
     ("a clear, cold", "My fingers are frozen, and not a cloud in the sky.", "Put your gloves on, it stays cold."),
     ("a foggy", "You can hardly see your own feet in this fog.", "The ferry will be late, I am sure."),
     ("a rainy", "This rain does not want to stop.", "The gardens need it, I keep telling myself."),
@@ -175,10 +175,10 @@ def sky(seed: int, day: int) -> tuple[str, str, str]:
 
 
 def for_me(favour: str) -> str:
-    """Return a favour in the words of the one who asks for it: "lend me the tall ladder"."""
+    """Return a favour in the requester's words: "lend me the tall ladder"."""
     return re.sub(r"\byou\b", "me", favour.replace("you are", "I am").replace("your", "my"))
 
 
 def for_other(favour: str, name: str) -> str:
-    """Return a favour as one thinks of it: "lend Klára the tall ladder"."""
+    """Return a favour in the third person: "lend Klára the tall ladder"."""
     return re.sub(r"\byou\b", name, favour.replace("you are", f"{name} is").replace("your", f"{name}'s"))

@@ -1,4 +1,4 @@
-"""The tile map: districts of twelve public places above rows of homes, and where in a place one stands."""
+"""The tile map: districts of twelve public places above rows of homes, and positions within a place."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def home_id(index: int) -> str:
 
 
 def build(people: int) -> dict[str, Place]:
-    """Return all places of a town of so many people, by id; order and ids depend on nothing else."""
+    """Return all places of a town by id; order and ids depend only on the number of people."""
     places: dict[str, Place] = {}
     for district in range((people - 1) // PEOPLE_PER_DISTRICT + 1):
         left = district % DISTRICTS_PER_ROW * WIDTH

@@ -1,4 +1,4 @@
-"""Progress of a plan's items in a world: pending, active, completed or cancelled."""
+"""Tracks a plan's items in a world: pending, active, completed or cancelled."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from cogitate.memory.entry import Entry, PlanItem, PlanStatus
 
 
 class Agenda(msgspec.Struct, kw_only=True):
-    """An agent's present plan as its world knows it."""
+    """An agent's current plan in its world."""
 
-    items: list[PlanItem] = msgspec.field(default_factory=list)  # with their present status
+    items: list[PlanItem] = msgspec.field(default_factory=list)  # with their current status
     valid_until: int = 0
 
     def replace(self, plan: Entry, places: Collection[str]) -> None:
-        """Take over a new plan; an item at a place that does not exist can be done anywhere."""
+        """Adopt a new plan; an item at an unknown place can be done anywhere."""
         self.items = [
             item if item.location in places else msgspec.structs.replace(item, location=None) for item in plan.items
         ]
         self.valid_until = plan.valid_until
 
     def set_status(self, effect: SetPlanStatus) -> None:
-        """Take over a status that was applied, unless the item has moved on since."""
+        """Adopt an applied status, unless the item has progressed since."""
         self.items = [
             msgspec.structs.replace(item, status=effect.status)
             if item.id == effect.item and item.status == effect.expects
@@ -33,7 +33,7 @@ class Agenda(msgspec.Struct, kw_only=True):
         ]
 
     def current(self, minute: int) -> PlanItem | None:
-        """Return the item whose time has come last, unless it is completed or cancelled (streams design, task 7)."""
+        """Return the latest item whose time has come, unless it is completed or cancelled (streams design, task 7)."""
         if self.valid_until <= minute:
             return None
         found: PlanItem | None = None
@@ -43,10 +43,10 @@ class Agenda(msgspec.Struct, kw_only=True):
         return found if found is not None and found.status in ("pending", "active") else None
 
     def follow(self, owner: str, minute: int, place: str, asleep: bool) -> list[SetPlanStatus]:
-        """Move the items on and say so as effects.
+        """Advance the items, and return the changes as effects.
 
-        An item becomes active when its time has come and its place is reached, completed when the next one's time
-        comes or the agent goes to sleep, and cancelled when its time passed without the agent getting there.
+        An item becomes active when its time has come and the agent is at its place, completed when the next item's time
+        comes or the agent goes to sleep, and cancelled when its time passes without the agent's arrival.
         """
         if self.valid_until <= minute:
             return []

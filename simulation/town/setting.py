@@ -1,4 +1,4 @@
-"""The constants of a town: its people, its places and how far one sees."""
+"""The constants of a town: its people, its places and the radius of perception."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cogitate.simulation.town.places import Place, build
 
 
 class Setting:
-    """The unchanging part of a town; all of it follows from the seed and the number of agents.
+    """The immutable part of a town, derived from the seed and the number of agents.
 
     Raises:
         ValueError: when the number of agents is not between 1 and 1000.
@@ -22,7 +22,7 @@ class Setting:
         self.perception = perception or Perception()
         self.people: dict[str, Person] = population(seed, agents)
         self.places: dict[str, Place] = build(agents)
-        self._spots: dict[tuple[str, str], tuple[int, int]] = {}  # only saves hashing
+        self._spots: dict[tuple[str, str], tuple[int, int]] = {}  # a cache of hashes
 
     @cached_property
     def place_types(self) -> dict[str, str]:
@@ -38,7 +38,7 @@ class Setting:
         return self.places[place].location.name
 
     def spot(self, owner: str, place: str) -> tuple[int, int]:
-        """Return the tile where an agent stands in a place."""
+        """Return an agent's tile in a place."""
         found = self._spots.get((owner, place))
         if found is None:
             found = self._spots[owner, place] = self.places[place].spot(self.seed, owner)

@@ -1,4 +1,4 @@
-"""The town's whole mutable state: plain records that JSON holds without loss. Meters are hundredths of a per cent."""
+"""The town's mutable state: records that JSON stores without loss. Meters are in hundredths of a per cent."""
 
 from __future__ import annotations
 
@@ -17,55 +17,55 @@ MOOD_PER_WARMTH = 30  # hundredths of a per cent
 
 
 class Body(msgspec.Struct, kw_only=True):
-    """One agent: where it is, how it feels, what it plans and what it knows."""
+    """One agent: its place, condition, plan and knowledge."""
 
     x: int
     y: int
-    place: str  # id of the place it stands in; empty on the way
+    place: str  # id of its place; empty on the way
     condition: Condition = "sleeping"
-    doing: str = ""  # what it does, an "-ing" form
-    intent: str = ""  # why: the plan item, need or routine it follows, in words
+    doing: str = ""  # its activity, an "-ing" form
+    intent: str = ""  # the plan item, need or routine behind the activity, in words
     energy: int = 6_500
-    hunger: int = 6_000  # how well fed it is: 0 is starving, as in the streams design
+    hunger: int = 6_000  # satiety: 0 is starving, as in the streams design
     mood: int = 6_000
-    need: Need = ""  # a need that is being met until its meter is high again
+    need: Need = ""  # a need being met, until its meter is high again
     ate: int = -1  # game time of the last meal noted
     agenda: Agenda = msgspec.field(default_factory=Agenda)  # the present plan
-    advice: str = ""  # a place it was told to go to (a chosen action)
+    advice: str = ""  # the place of a chosen action
     advice_until: int = 0
-    advised: str = ""  # what it is to do there, an "-ing" form; empty: what is usual
-    talk: str = ""  # id of the conversation it is in
+    advised: str = ""  # the activity of a chosen action, an "-ing" form; empty: the usual one
+    talk: str = ""  # id of its present conversation
     quiet_until: int = 0  # it starts no conversation before this game time
     seen: dict[str, int] = msgspec.field(default_factory=dict)  # perception cooldowns: key -> game time
-    sights: dict[str, str] = msgspec.field(default_factory=dict)  # owner -> how it looked when last noticed
+    sights: dict[str, str] = msgspec.field(default_factory=dict)  # owner -> appearance when last noticed
     talked: dict[str, int] = msgspec.field(default_factory=dict)  # owner -> game time of the last conversation
     feelings: dict[str, int] = msgspec.field(default_factory=dict)  # owner -> -100 to 100
     news: list[str] = msgspec.field(default_factory=list)  # ids of news it knows, oldest first
-    hobbies: list[str] = msgspec.field(default_factory=list)  # owners whose hobby it has been told of
-    remarks: list[int] = msgspec.field(default_factory=list)  # small talk it made lately, by number
+    hobbies: list[str] = msgspec.field(default_factory=list)  # owners whose hobby it knows
+    remarks: list[int] = msgspec.field(default_factory=list)  # numbers of its recent small talk
 
 
 class News(msgspec.Struct, frozen=True, kw_only=True):
-    """A past or future event that people can tell each other."""
+    """A past or future event that people can tell each other about."""
 
     id: str
     text: str  # a sentence
     importance: int
     minute: int  # when it became known, or when it begins
     place: str
-    host: str = ""  # who invites, if it is an invitation
-    what: str = ""  # what one is invited to
+    host: str = ""  # the host, for an invitation
+    what: str = ""  # the event of an invitation
 
 
 class Meeting(msgspec.Struct, kw_only=True):
-    """A place and a time that people agreed on. They go there only if they plan to."""
+    """A place and a time that people agreed on. They go only if they plan to."""
 
     id: str
     what: str
     place: str
     minute: int
-    people: dict[str, int]  # owner -> when it agreed, in that order
-    host: str = ""  # of an invitation; a meeting of two has no host
+    people: dict[str, int]  # owner -> time of agreement, in that order
+    host: str = ""  # for an invitation; a meeting of two has no host
 
 
 class Promise(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,23 +79,23 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpokenLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a conversation, and what changes in the world when it is said."""
+    """One line of a conversation, and its consequences in the world."""
 
     speaker: str
     text: str
     importance: int
-    tells: str = ""  # id of news that the others now know
-    hobby: bool = False  # the others now know the speaker's hobby
+    tells: str = ""  # id of news that the others learn
+    hobby: bool = False  # the others learn the speaker's hobby
     remark: int = -1  # the number of this small talk
     agrees: Meeting | None = None
     joins: str = ""  # id of an invitation that the speaker accepts
     promises: Promise | None = None
-    keeps: bool = False  # the speaker keeps or breaks the promise it owed the other
+    keeps: bool = False  # the speaker keeps or breaks its promise to the other
     warmth: int = 0  # change of feelings between the two
 
 
 class Talk(msgspec.Struct, kw_only=True):
-    """A conversation that is going on: a line a minute."""
+    """A conversation in progress, with one line a minute."""
 
     id: str
     people: list[str]
@@ -104,22 +104,22 @@ class Talk(msgspec.Struct, kw_only=True):
 
 
 class State(msgspec.Struct, kw_only=True):
-    """Everything that changes."""
+    """The mutable state of a town."""
 
     seed: int
     agents: int
-    minute: int  # game time up to which the town has lived
+    minute: int  # game time that the town has reached
     bodies: dict[str, Body]
     away: list[str] = msgspec.field(default_factory=list)  # owners that left
     talks: dict[str, Talk] = msgspec.field(default_factory=dict)
     news: dict[str, News] = msgspec.field(default_factory=dict)
     appointments: dict[str, Meeting] = msgspec.field(default_factory=dict)
     promises: list[Promise] = msgspec.field(default_factory=list)
-    effects: list[Effect] = msgspec.field(default_factory=list)  # asked for and not yet taken
+    effects: list[Effect] = msgspec.field(default_factory=list)  # pending effects
 
 
 def warm(state: State, one: str, other: str, change: int) -> None:
-    """Change the feelings of two people for each other, and their moods with them."""
+    """Change two people's feelings for each other, and their moods accordingly."""
     for owner, towards in ((one, other), (other, one)):
         body = state.bodies[owner]
         body.feelings[towards] = max(-100, min(100, body.feelings.get(towards, 0) + change))

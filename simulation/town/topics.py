@@ -1,4 +1,4 @@
-"""The exchanges of conversations. Each returns lines, or none if its topic does not apply."""
+"""The topics of conversations. Each function returns lines, or no lines if its topic does not apply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cogitate.simulation.town.state import FULL, Body, Meeting, News, Promise, S
 
 @dataclass(frozen=True)
 class Pair:
-    """Two people about to talk: `me` opens, `you` answers."""
+    """Two people in conversation: `me` begins, `you` answers."""
 
     me: Person
     you: Person
@@ -26,7 +26,7 @@ class Pair:
     state: State
     minute: int
     chance: Chance
-    told_feelings: bool = False  # how one of the two feels was said
+    told_feelings: bool = False  # feelings were mentioned
 
     @property
     def live_together(self) -> bool:
@@ -35,15 +35,15 @@ class Pair:
 
     @property
     def are_at_home(self) -> bool:
-        """Return whether the two are in the home that they share."""
+        """Return whether the two are in their common home."""
         return self.live_together and self.place == self.me.profile.home
 
     def turned(self) -> Pair:
-        """Return the same with the roles exchanged."""
+        """Return the pair with the roles exchanged."""
         return replace(self, me=self.you, you=self.me)
 
     def body(self, person: Person) -> Body:
-        """Return the body of one of the two."""
+        """Return the body of one of the pair."""
         return self.state.bodies[person.owner]
 
     def fill(self, text: str) -> str:
@@ -76,7 +76,7 @@ class Pair:
 
 
 def when(minute: int, now: int) -> str:
-    """Return a coming game time in words: "tomorrow at 5:00 PM"."""
+    """Return a future game time in words: "tomorrow at 5:00 PM"."""
     days = day_of(minute) - day_of(now)
     day = "today" if days == 0 else "tomorrow" if days == 1 else f"in {days} days"
     return f"{day} at {clock_time(minute)}"
@@ -96,7 +96,7 @@ def greeting(pair: Pair) -> list[SpokenLine]:
 
 
 def farewell(pair: Pair) -> list[SpokenLine]:
-    """Goodbye."""
+    """Return goodbyes."""
     at_home = phrases.FAREWELLS_AT_HOME if pair.are_at_home else phrases.FAREWELLS
     fitting = [one for one in at_home if not (pair.live_together and one == phrases.REGARDS)]
     opening, answer = pair.chance.pick(fitting)
@@ -104,9 +104,9 @@ def farewell(pair: Pair) -> list[SpokenLine]:
 
 
 def small_talk(pair: Pair) -> list[SpokenLine]:
-    """Return the weather of the day, sleep and street lamps; nothing that either of the two said lately.
+    """Return small talk, such as the weather; nothing that either of the two said recently.
 
-    Who has said how one feels says nothing else about it, and those who live together have the same neighbours.
+    Feelings are mentioned at most once, and housemates do not discuss their common neighbours.
     """
     _, remark, reply = sky(pair.state.seed, day_of(pair.minute))
     options = [*phrases.SMALL_TALK, (remark, reply)]
@@ -154,7 +154,7 @@ def hobby(pair: Pair) -> list[SpokenLine]:
 
 
 def gossip(pair: Pair) -> list[SpokenLine]:
-    """Return the opinion of `you` on a person for whom `you` has feelings."""
+    """Return an opinion of `you` on a person for whom `you` has feelings."""
     known = {o: f for o, f in pair.body(pair.you).feelings.items() if o != pair.me.owner and abs(f) >= 12}
     if not known:
         return []
@@ -183,7 +183,7 @@ def trouble(pair: Pair) -> list[SpokenLine]:
 
 
 def news(pair: Pair) -> list[SpokenLine]:
-    """Something that only `me` knows. Invitations are passed on as such."""
+    """Return news that only `me` knows; an invitation is extended to `you`."""
     known = pair.body(pair.you).news
     items = [pair.state.news[n] for n in pair.body(pair.me).news if n not in known and n in pair.state.news]
     fresh = [i for i in items if not i.host or (i.minute > pair.minute + 15 and i.host != pair.you.owner)]
@@ -261,7 +261,7 @@ def meeting(pair: Pair) -> list[SpokenLine]:
 
 
 def favour(pair: Pair) -> list[SpokenLine]:
-    """Return lines that keep or break a promise that `you` owes; otherwise `me` asks for something new."""
+    """Return lines in which `you` keeps or breaks a promise, or else `me` asks for a new favour."""
     owed = next((p for p in pair.state.promises if (p.giver, p.taker) == (pair.you.owner, pair.me.owner)), None)
     if owed is None:
         if any(p.taker == pair.me.owner for p in pair.state.promises):

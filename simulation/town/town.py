@@ -1,4 +1,4 @@
-"""A small town that lives by itself from a seed: the reference host for demonstrations, tests and benchmarks."""
+"""A small town generated from a seed: the reference host for demonstrations, tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from cogitate.simulation.town.state import FULL, Body, State
 from cogitate.simulation.world import AppliedChange
 from cogitate.tasks.meters import Meter
 
-MOST_NEAR = 8  # whom a brief names
-ADVICE_LASTS = 60  # minutes for which a chosen action is followed
-GERUND = re.compile(r"[a-z]+ing\b")  # "reading the newspaper", as onlookers say what they see
+MOST_NEAR = 8  # people that a brief names
+ADVICE_LASTS = 60  # minutes that a chosen action lasts
+GERUND = re.compile(r"[a-z]+ing\b")  # "reading the newspaper", as onlookers describe it
 
 
 class Town:
     """A world for the tick loop (`cogitate.simulation.world.World`): agents that move, eat, sleep, talk and follow
     their plans.
 
-    The town lives minute by minute whatever the length of a tick; everything follows from the seed, the number of
-    agents, and the changes applied. Without plans everybody keeps to a routine.
+    The town is simulated minute by minute, whatever the length of a tick. Its course depends only on the seed, the
+    number of agents and the applied changes. Without plans, agents follow a routine.
 
     Raises:
         ValueError: when the number of agents is not between 1 and 1000.
@@ -58,7 +58,7 @@ class Town:
             x, y = self._setting.spot(owner, home)
             bodies[owner] = Body(x=x, y=y, place=home)
         self._state = State(seed=seed, agents=agents, minute=start_minute - 1, bodies=bodies)
-        self._episodes: tuple[int, dict[int, list[tuple[str, str, int]]]] = (-1, {})  # a cache: follows from the seed
+        self._episodes: tuple[int, dict[int, list[tuple[str, str, int]]]] = (-1, {})  # a cache, derived from the seed
 
     # -- read by the loop ----------------------------------------------------------------------------
 
@@ -73,13 +73,13 @@ class Town:
         return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return the profiles of all who are in town, by owner id."""
+        """Return the profiles of all agents in town by owner id."""
         return {o: p.profile for o, p in self._setting.people.items() if o not in self._state.away}
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """Return where an agent is, who is near, what it does, its meters (hunger 0 is starving), and if it is free.
+        """Return an agent's place, people nearby, activity, meters (hunger 0 is starving), and whether it is free.
 
-        For a free agent, also its possible actions.
+        Includes the available actions of a free agent.
         """
         body, person = self._state.bodies[owner], self._setting.people[owner]
         free = body.condition in ("idle", "activity") and not body.need
@@ -101,7 +101,7 @@ class Town:
     def _is_near(self, body: Body, other: str) -> bool:
         seen = self._state.bodies[other]
         return (
-            seen.place == body.place  # first: it is another one's for most of a large town
+            seen.place == body.place  # checked first: in a large town most conversations are of others
             and seen.condition != "sleeping"
             and other not in self._state.away
             and self._setting.perception.sees(body, seen)
@@ -110,7 +110,7 @@ class Town:
     # -- changes from outside ------------------------------------------------------------------------
 
     def leave(self, owner: str) -> None:
-        """Remove an agent from town. Its body waits where it was.
+        """Remove an agent from town. Its body stays, for a return.
 
         Raises:
             ValueError: when it is not in town.
@@ -133,7 +133,7 @@ class Town:
         self._state.away.remove(owner)
 
     def apply(self, change: AppliedChange) -> None:
-        """Take over a new plan, an item's status, a change of feelings or a chosen action; the rest is memory's."""
+        """Apply a new plan, an item's status, a change of feelings or a chosen action; ignore other changes."""
         body = self._state.bodies.get(change.owner)
         if body is None:
             return
@@ -157,21 +157,21 @@ class Town:
                 pass
 
     def take_effects(self) -> list[Effect]:
-        """Plan items that became active, completed or cancelled since the last call."""
+        """Return the status changes of plan items since the last call."""
         taken, self._state.effects = self._state.effects, []
         return taken
 
     # -- saving ----------------------------------------------------------------------------------------
 
     def dump(self) -> bytes:
-        """Return the whole mutable state as JSON."""
+        """Return the mutable state as JSON."""
         return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:
         """Continue from a dump of a town with the same seed and number of agents.
 
         Raises:
-            ValueError: when it is not one.
+            ValueError: when it is no such dump.
         """
         state = read_dump(data, State, "a town")
         here = (self._state.seed, self._state.agents)
@@ -182,7 +182,7 @@ class Town:
             )
         self._state = state
 
-    # -- living ------------------------------------------------------------------------------------------
+    # -- simulation --------------------------------------------------------------------------------------
 
     def step(self, tick: int, minute: int) -> list[Seen]:
         """Advance to game time `minute`, and return the observations in order of time and owner."""
@@ -264,7 +264,7 @@ class Town:
             body.quiet_until = minute + 45 + Chance(self._state.seed, "quiet", owner, minute).below(60)
 
     def _perceive(self, here: list[str], minute: int) -> list[Seen]:
-        """Let everybody awake look around; walls hide who is in another place (all on the street see each other).
+        """Return what each waking agent sees; walls hide other places, and people on the street see each other.
 
         A grid keeps this linear in the number of agents.
         """

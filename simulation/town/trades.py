@@ -1,4 +1,4 @@
-"""Trades of the town's people: when and where they work, how it looks, and what can happen there."""
+"""The trades of the town's people: hours and places of work, visible activities, and possible events."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Trade:
     start: int
     end: int
     duty: str  # "who …", for the background
-    activities: tuple[str, ...]  # what onlookers see, "-ing" forms
-    episodes: tuple[tuple[str, int], ...]  # what can happen at work, with its importance
-    shares: tuple[str, ...]  # what one says about work
+    activities: tuple[str, ...]  # visible activities, "-ing" forms
+    episodes: tuple[tuple[str, int], ...]  # events at work, with their importance
+    shares: tuple[str, ...]  # remarks about work
     ages: tuple[int, int] = (22, 64)
     asked: str = "How is work"  # opens the question that others ask about it
 

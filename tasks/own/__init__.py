@@ -1,5 +1,5 @@
-"""Kinds that a host declares with one class: cadences, choices of memories, and the kind made of them.
+"""Kinds that a host declares with `@cogitate.kind`: cadences, choices of memories, and the kind built from them.
 
-Imports `cogitate.memory`, `cogitate.prompts` and `cogitate.tasks`. Calls the host's methods, and names file and line of
-their faults. Reads files only to declare: a template beside the module, and source code for its hash. No clock.
+May import `cogitate.memory`, `cogitate.prompts` and `cogitate.tasks`. Calls the host's methods and reports the file and
+line of their errors. Reads files only during declaration: a template beside the module, and source code. No clock.
 """

@@ -1,4 +1,4 @@
-"""An example of a model's answer, made from the schema of its class: each field with a value of its type."""
+"""Builds an example of a model's answer from the schema of its class: each field with a value of its type."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Schema = Mapping[str, Any]
 def example_of(answer: type[BaseModel]) -> str:
     """Return an answer as JSON: "..." for a text, a number within its bounds, `true`, a list of one item.
 
-    The class takes it as an answer, unless it demands more than types, bounds and lengths, such as a pattern.
+    The class accepts it, unless the class checks more than types, bounds and lengths, such as a pattern.
     """
     schema = answer.model_json_schema()
     return json.dumps(_value(schema, schema.get("$defs", {}), ()))
 
 
 def _value(schema: Schema, named: Mapping[str, Schema], within: tuple[str, ...]) -> Any:
-    """Return a value of a schema.
+    """Return a value that matches a schema.
 
     Args:
-        named: the schemas to which it may refer.
-        within: references that led to it; one of them again has no end.
+        named: the schemas that it may reference.
+        within: the references that led to it; repeating one of them would recurse without end.
     """
     if "$ref" in schema:
         name = str(schema["$ref"]).rpartition("/")[2]
@@ -59,7 +59,7 @@ def _value(schema: Schema, named: Mapping[str, Schema], within: tuple[str, ...])
 
 
 def _first(alternatives: list[Schema], within: tuple[str, ...]) -> Schema:
-    """Return the first alternative that says something and has an end."""
+    """Return the first alternative that is not null and does not recurse without end."""
     ending = [one for one in alternatives if not _refers_back(one, within)]
     return next((one for one in ending if one.get("type") != "null"), (ending or alternatives)[0])
 
@@ -81,7 +81,7 @@ def _list(schema: Schema, named: Mapping[str, Schema], within: tuple[str, ...]) 
 
 
 def _distinct(items: Schema, named: Mapping[str, Schema], within: tuple[str, ...], size: int) -> list[Any]:
-    """Return values of which no two are equal, where the schema has that many that are plain to see."""
+    """Return distinct values, if the schema shows that it has enough of them."""
     if "$ref" in items:
         items = named[str(items["$ref"]).rpartition("/")[2]]
     if "enum" in items:

@@ -38,14 +38,14 @@ class Repeating:
 
 
 def daily(time: str, *, spread: int = 0) -> Cadence:
-    """Return the cadence of a kind that is due once each game day, such as `daily("02:00")`.
+    """Return a cadence of once each game day, such as `daily("02:00")`.
 
     Args:
         time: from "00:00" to "23:59".
-        spread: game minutes after it over which owners are distributed, each at a time of its own.
+        spread: game minutes after it over which owners are distributed.
 
     Raises:
-        KindError: when the time or the spread is none.
+        KindError: when the time or the spread is invalid.
     """
     found = _TIME.fullmatch(time) if isinstance(time, str) else None
     if found is None:
@@ -56,13 +56,13 @@ def daily(time: str, *, spread: int = 0) -> Cadence:
 
 
 def every(span: str) -> Cadence:
-    """Return the cadence of a kind that is due after each span of game time, each owner at a time of its own.
+    """Return a cadence of once per span of game time, with owners spread over the span.
 
     Args:
         span: such as "90m", "6h" or "2d".
 
     Raises:
-        KindError: when the span is none.
+        KindError: when the span is invalid.
     """
     minutes = minutes_in(span)
     if not minutes:
@@ -77,7 +77,7 @@ def minutes_in(span: object) -> int:
 
 
 def is_now(cadence: Cadence, moment: Moment) -> bool:
-    """Return whether a due time lies between the tick before the moment's and the moment's."""
+    """Return whether a due time lies between the previous tick and the moment's."""
     before = moment.minute - moment.world.minutes_per_tick
     return cadence.next_after(moment.owner, before) <= moment.minute
 

@@ -1,4 +1,4 @@
-"""Which memories a declared kind reads."""
+"""Choices of the memories that a declared kind reads."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Choice = Callable[[Case], Sequence[Entry]]
 
 
 def newest(count: int, *, types: Collection[EntryType] = ()) -> Choice:
-    """Return a choice of the newest memories, in the order in which they were made.
+    """Return a choice of the newest memories, oldest first.
 
     Args:
-        types: leaves out memories of other types, such as ("observation",); empty: every type.
+        types: the types to choose from, such as ("observation",); empty: every type.
 
     Raises:
-        KindError: when the count or a type is none.
+        KindError: when the count or a type is invalid.
     """
     _check("newest", count, types)
     return lambda case: without_repeats(_of(types, reversed(case.entries)))[:count][::-1]
 
 
 def drawn(count: int, *, older: str = "", types: Collection[EntryType] = ()) -> Choice:
-    """Return a choice by lot, oldest first: another for each job, the same for a job wherever it is computed.
+    """Return a random choice, oldest first: it differs from job to job, but is the same on every machine for one job.
 
     Args:
-        older: leaves out what is younger than that span of game time, such as "12h" or "1d".
-        types: leaves out memories of other types, such as ("observation",); empty: every type.
+        older: the minimum age in game time, such as "12h" or "1d".
+        types: the types to choose from, such as ("observation",); empty: every type.
 
     Raises:
-        KindError: when the count, the span or a type is none.
+        KindError: when the count, the span or a type is invalid.
     """
     _check("drawn", count, types)
     least = minutes_in(older)

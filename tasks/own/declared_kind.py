@@ -1,4 +1,4 @@
-"""The base of the kinds that `cogitate.kind` makes: from a declaration, and a class that holds what is special."""
+"""The base class of the kinds that `cogitate.kind` makes from a declaration and the host's class."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import access_marks, long_term_context, share_of, template_entry
 from cogitate.tasks.registry import kinds, templates
 
-BUILT_IN_TEMPLATE = "own"  # asks a question of one text over memories
-_SHORT = {"heuristic": "instead", "effects": "store"}  # what a host writes for these
-FIRST_ORDER, ORDERS = 1_000, 900_000  # of kinds that name none: after the built-in ones, by their names
+BUILT_IN_TEMPLATE = "own"  # the template of a question over memories
+_SHORT = {"heuristic": "instead", "effects": "store"}  # the host's names for these methods
+FIRST_ORDER, ORDERS = 1_000, 900_000  # for kinds that give none: after the built-in ones, by name
 
-Made = str | Entry | tuple[Effect, ...] | None  # what a job leaves: a text or entry to remember, effects
+Made = str | Entry | tuple[Effect, ...] | None  # result of a job: a text or an entry to remember, or effects
 EFFECTS: tuple[type[Effect], ...] = get_args(Effect)
 RETURNS = "return a text, an Entry, an effect such as Tell, a tuple of effects, or None"
 
 
 def order_of(name: str) -> int:
-    """Return the place within a boundary of a kind that names none: after the built-in kinds, by its name."""
+    """Return the default order of a kind within a boundary: after the built-in kinds, by its name."""
     return FIRST_ORDER + crc32(name.encode(errors="replace")) % ORDERS
 
 
@@ -45,24 +45,24 @@ class Declaration:
     """A host's declaration of a kind."""
 
     name: str
-    module: str  # which workers import
+    module: str  # the module that workers import
     due: Cadence | None
-    owners: tuple[str, ...]  # types of owners: what their names begin with
+    owners: tuple[str, ...]  # types of owners: the prefixes of their names
     reads: Choice
     ask: str
-    template: Templates | None  # with the host's own file; None: the built-in template, or the class's own prompt
+    template: Templates | None  # with the host's file; None: the built-in template, or the class's `prompt`
     template_name: str
     answer: type[BaseModel] | None
     importance: int
 
 
 class DeclaredKind(Kind):
-    """The defaults of a declared kind. The host's class comes first in the order of inheritance and overrides them."""
+    """The defaults of a declared kind. The host's class precedes this one in the MRO and overrides them."""
 
     declared: ClassVar[Declaration]
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Return one request at each due time of an owner that remembers something of what the kind reads."""
+        """Return a request at each due time of an owner that has memories for the kind to read."""
         cadence, owners = self.declared.due, self.declared.owners
         if cadence is None or moment.owner.partition(":")[0] not in owners or not is_now(cadence, moment):
             return ()
@@ -74,13 +74,13 @@ class DeclaredKind(Kind):
         return None if cadence is None or moment.owner.partition(":")[0] not in owners else next_tick(cadence, moment)
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
-        """Return that no observation matters, unless the class says itself when it is due."""
+        """Return False for a cadence, which no observation changes; True where the host's class has a `due`."""
         return defines(self, "due")
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return the host's question over the chosen memories."""
+        """Return a prompt with the host's question and the chosen memories."""
         declared, memories = self.declared, share_of(_read(self, case), memory_share)
-        assert declared.answer is not None  # a kind that asks no model is not asked for its prompt
+        assert declared.answer is not None  # never called for a kind without a model
         example = example_of(declared.answer)
         rendered = (declared.template or templates()).render(
             declared.template_name,
@@ -96,39 +96,39 @@ class DeclaredKind(Kind):
             },
         )
         version = hashlib.sha256(f"{rendered.version}\0{declared.ask}\0{example}".encode()).hexdigest()[:16]
-        # What the host asks for stands in its own words, whoever wrote the template around them.
+        # The question is the host's, even in the built-in template.
         return Prompt.of(rendered._replace(version=version, built_in=False), declared.answer, memories)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """Return the effects of what `store` makes of an answer."""
+        """Return the effects of the host's `store`."""
         read = [entry for entry in case.entries if entry.number in set(used)]
         return _left(self, case, _made(self, "store", self.store, case, answer, read, passes=ValueError), read)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the effects of what `instead` makes."""
+        """Return the effects of the host's `instead`."""
         if not defines(self, "instead"):
             return ()
         read = list(_read(self, case))
         return _left(self, case, _made(self, "instead", self.instead, case, read), read)
 
     def store(self, case: Case, answer: Any, memories: list[Entry]) -> object:
-        """Return what an answer leaves: its one text."""
+        """Return the answer's one text, to remember."""
         (name,) = texts_in(type(answer))
         return str(getattr(answer, name))
 
     def instead(self, case: Case, memories: list[Entry]) -> object:
-        """Return what the job leaves without a model: nothing."""
+        """Return nothing: without a model the job has no effect."""
         return None
 
 
-# These are functions, not methods: no name of the host's class can hide them.
+# Functions, not methods, so that no name in the host's class overrides them.
 
 
 def _read(kind: DeclaredKind, case: Case) -> Sequence[Entry]:
-    """Return the memories that the kind's choice takes.
+    """Return the memories that the kind's choice selects.
 
     Raises:
-        MethodFault: when the host's own choice raises, or returns anything but entries.
+        MethodFault: when the host's choice raises, or returns anything but entries.
     """
     reads = kind.declared.reads
     found = called(kind.name, "reads", reads, case)
@@ -145,13 +145,13 @@ def _made(
     *arguments: object,
     passes: type[BaseException] | None = None,
 ) -> Made:
-    """Return what a method of the class makes, effects as a tuple.
+    """Call a method of the host's class, and return its result, with effects as a tuple.
 
     Args:
-        passes: class of the errors of the method that are left alone.
+        passes: class of the method's errors that propagate unchanged.
 
     Raises:
-        MethodFault: when the method raises anything else, or returns nothing that a job may leave.
+        MethodFault: when the method raises anything else, or its result is invalid.
     """
 
     @wraps(method)
@@ -174,7 +174,7 @@ def _made(
 
 
 def _left(kind: DeclaredKind, case: Case, made: Made, read: Sequence[Entry]) -> tuple[Effect, ...]:
-    """Return the effects of what a job leaves: a text becomes an entry that knows what it was made from."""
+    """Convert a job's result into effects: a text becomes an entry that cites its memories."""
     if made is None:
         return ()
     if isinstance(made, str):
@@ -194,7 +194,7 @@ def _left(kind: DeclaredKind, case: Case, made: Made, read: Sequence[Entry]) -> 
 
 
 def name_by_author(kind: Kind, method: str) -> str:
-    """Return the name of the method that the author of a kind wrote for one of its methods, as errors name it."""
+    """Return the name under which errors mention a method: the one that the kind's author wrote."""
     if method == "halve" and type(kind).halve is Kind.halve:
         method = "heuristic"
     declared = isinstance(kind, DeclaredKind) and method in _SHORT and not defines(kind, method)
@@ -202,28 +202,28 @@ def name_by_author(kind: Kind, method: str) -> str:
 
 
 def defines(kind: DeclaredKind, method: str) -> bool:
-    """Return whether the host's class has a method itself."""
+    """Return whether the host's class defines a method itself."""
     return getattr(getattr(kind, method), "__func__", None) is not getattr(DeclaredKind, method)
 
 
 def _named(value: object) -> str:
-    """Return what a value is, with its article: "a dict", "an int"."""
+    """Return a value's type with its article: "a dict", "an int"."""
     name = "None" if value is None else type(value).__name__
     return name if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def _case_of(moment: Moment, kind: str) -> Case:
-    """Return the case that a job would have now."""
+    """Return the case of a job that is requested now."""
     key = JobKey(moment.tick, kind, moment.owner, 0, 0)
     job = Job(run="", key=key, minute=moment.minute, due=moment.tick, reads=())
     return Case(job=job, profile=moment.profile, world=moment.world, memories={moment.owner: moment.stream.live()})
 
 
 def declaring_modules() -> list[str]:
-    """Return the modules in which this process has declared its kinds; "" stands for a script."""
+    """Return the modules in which this process declared kinds; "" stands for a script."""
     return sorted({kind.declared.module for kind in kinds() if isinstance(kind, DeclaredKind)})
 
 
 def texts_in(answer: type[BaseModel]) -> list[str]:
-    """Return the names of an answer's fields that are texts."""
+    """Return the names of an answer's text fields."""
     return [name for name, field in answer.model_fields.items() if field.annotation is str]

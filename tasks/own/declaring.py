@@ -1,4 +1,4 @@
-"""`cogitate.kind`: declares a kind of job with one class, checks it at once and registers it."""
+"""`cogitate.kind`: declares a kind of job with one class, checks the class and registers the kind."""
 
 from __future__ import annotations
 
@@ -43,30 +43,30 @@ def kind(
 ) -> Callable[[Declared], Declared]:
     """Return a decorator that registers a class as a kind of job.
 
-    The class may have `instead(self, case, memories)`, which answers without a model, and
-    `store(self, case, answer, memories)`, which says what an answer leaves. Both return a text or an `Entry` to
-    remember, effects, or None. Without `store` the answer's one text is remembered. A method of `Kind` that the class
-    has (`due`, `wake`, `prompt`, `effects`, `heuristic`, …) goes before the usual one, as do `params`, `brief_keys`,
-    `needs_brief`, `latency_least` and `latency_most`.
+    The class may define `instead(self, case, memories)`, which runs without a model, and
+    `store(self, case, answer, memories)`, which handles an answer. Both return a text or an `Entry` to remember,
+    effects, or None. Without `store` the answer's one text is remembered. The class may override any method of `Kind`
+    (`due`, `wake`, `prompt`, `effects`, `heuristic`, …) and set `params`, `brief_keys`, `needs_brief`, `latency_least`
+    and `latency_most`.
 
     Args:
-        name: of the kind, its queue and its limits; otherwise that of the class, in small letters.
-        due: when owners are due, as `daily("02:00")` and `every("6h")` say; None: only when a host requests it.
+        name: of the kind, its queue and its limits; by default the class's name in lower case.
+        due: when owners are due, such as `daily("02:00")` or `every("6h")`; None: only when a host requests it.
         owners: the types of owners that are due, such as "agent", "npc" or "location".
-        reads: which memories it reads, as `newest(20)` (the default) and `drawn(3, older="1d")` say.
-        ask: what a model is asked to write, in a sentence or two; the memories follow.
-        template: instead of `ask`, a file of the prompt beside the module.
-        answer: the class of the answer, from pydantic; None: no model is asked.
-        importance: from 1 to 10, of a text that is remembered.
+        reads: the memories that it reads: `newest(20)` (the default), or for example `drawn(3, older="1d")`.
+        ask: the task for the model, in a sentence or two; the memories follow.
+        template: instead of `ask`, the name of a prompt template beside the module.
+        answer: the answer's class, a pydantic model; None: the kind asks no model.
+        importance: of a text that is remembered, from 1 to 10.
         latency: from the request to the result where ticks wait for results: ticks, game minutes such as "5m", or
             seconds such as "5s".
-        on_denied: what happens when the budget refuses it: "heuristic" (`instead`), "defer" or "drop".
-        prompt_cap: tokens of a prompt at most.
-        output_cap: tokens of an answer at most, reasoning included.
+        on_denied: what happens when the budget refuses a job: "heuristic" (`instead`), "defer" or "drop".
+        prompt_cap: the most tokens of a prompt.
+        output_cap: the most tokens of an answer, reasoning included.
         order: the kind's place within a boundary; None: after the built-in kinds, by its name.
 
     Raises:
-        KindError: naming the file, the line and everything that is missing or wrong.
+        KindError: naming the file, the line and each missing or invalid part.
     """
     frame = sys._getframe(1)
     file, line, module = frame.f_code.co_filename, frame.f_lineno, _module_of(frame)
@@ -128,7 +128,7 @@ def _module_of(frame: FrameType) -> str:
 
 
 def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]]:
-    """Return the host's template, its name, and what is wrong with it."""
+    """Return the host's template, its name, and its errors."""
     if not file:
         return None, BUILT_IN_TEMPLATE, []
     path = folder / file
@@ -147,20 +147,20 @@ def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]
 
 
 def _wrong_values(declared: Declaration) -> Iterator[str]:
-    """Yield what is wrong with the arguments of a declaration that no field of a kind holds."""
+    """Yield the errors of the arguments that become no field of the kind."""
     if declared.due is not None and not hasattr(declared.due, "next_after"):
         yield f'due {quoted(declared.due)} is invalid: give one such as daily("02:00")'
     reads: object = declared.reads  # what was given; nothing has checked it yet
     if not callable(reads):
         yield f"reads {quoted(reads)} is invalid: give one such as newest(20)"
     if type(declared.owners) is not tuple or not all(isinstance(one, str) for one in declared.owners):
-        yield f'owners {quoted(declared.owners)} is no tuple of types of owners, such as ("agent", "npc")'
+        yield f'owners {quoted(declared.owners)} is not a tuple of owner types, such as ("agent", "npc")'
     if type(declared.importance) is not int or not 1 <= declared.importance <= 10:
         yield f"importance {quoted(declared.importance)} is not an integer from 1 to 10"
 
 
 def _wrong_methods(own: DeclaredKind) -> Iterator[str]:
-    """Yield the methods that cannot be called as a kind's are: no type checker compares the host's class with it."""
+    """Yield the methods with a wrong signature, since no type checker compares the host's class with `Kind`."""
     for name, usual in inspect.getmembers(DeclaredKind, inspect.isfunction):
         if not defines(own, name):
             continue
@@ -169,7 +169,7 @@ def _wrong_methods(own: DeclaredKind) -> Iterator[str]:
         try:
             signature = inspect.signature(getattr(own, name))
             signature.bind(*arguments)
-        except ValueError:  # a built-in function does not say how it is called
+        except ValueError:  # a built-in function without a signature
             continue
         except TypeError:
             yield f"{name} cannot be called as {call}"
@@ -181,7 +181,7 @@ def _wrong_methods(own: DeclaredKind) -> Iterator[str]:
 
 
 def _wrong_question(own: DeclaredKind) -> Iterator[str]:
-    """Yield what a kind needs besides: when it is due, what it asks, what it remembers, and what it does without."""
+    """Yield contradictions and gaps between the parts of a declaration: due, question, answer, fallback."""
     declared = own.declared
     if declared.due is not None and defines(own, "due"):
         yield "it says twice when it is due: give due=… or the method due(moment), not both"
@@ -199,7 +199,7 @@ def _wrong_question(own: DeclaredKind) -> Iterator[str]:
             yield "it asks a model and has no answer=…, the class of what the model answers"
         return
     if not isinstance(answer, type) or not issubclass(answer, BaseModel):
-        yield f"answer {quoted(answer)} is no class of pydantic's BaseModel"
+        yield f"answer {quoted(answer)} is not a subclass of pydantic's BaseModel"
         return
     if not isinstance(declared.ask, str) or (not asks and not defines(own, "prompt")):
         yield "it has an answer and nothing to ask: give ask=…, what a model is to write, or template=…"

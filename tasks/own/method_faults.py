@@ -1,6 +1,6 @@
-"""Faults in the methods that a host wrote for its kind, with their file and line.
+"""Errors in the methods that a host wrote for its kind, with file and line.
 
-No text here quotes a memory or an answer, so hosts, logs and reports may show it.
+These texts never quote a memory or an answer, so hosts, logs and reports may show them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from cogitate.memory.errors import CogitateError
 from cogitate.memory.host_code import Raised, captured
 
 _ROOT = Path(__file__).parents[2]
-_OURS = ("memory", "prompts", "tasks", "scheduler", "workers")  # in a wheel they lie among the libraries
+_OURS = ("memory", "prompts", "tasks", "scheduler", "workers")  # in an installed wheel these are among the libraries
 _LIBRARIES = (
     *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
     *(f"{_ROOT / name}{os.sep}" for name in _OURS),
-)  # where the files of others lie
+)  # folders of installed libraries
 
 
-#: How Python and msgspec say which argument of a call is wrong. It is a name in the code, not a value.
+#: Messages in which Python and msgspec name a wrong argument: a name in the code, not a value.
 _ARGUMENT = re.compile(
     r"(?:Missing required argument|Unexpected keyword argument|[\w.<>]+\(\) missing 1 required [\w-]+ argument:|"
     r"[\w.<>]+\(\) got an unexpected keyword argument) '(\w{1,40})'"
@@ -32,11 +32,11 @@ _ARGUMENT = re.compile(
 
 
 class MethodFault(CogitateError, RuntimeError):
-    """A method of a host's kind raised an error, or returned what it must not; the message names file and line."""
+    """A method of a host's kind raised an error or returned an invalid value; the message names file and line."""
 
 
 def written_at(method: object) -> str:
-    """Return where a host's function is written, as "votes.py, line 12"; "" for any other, or where it is not known."""
+    """Return where a host's function is defined, as "votes.py, line 12"; "" if that is unknown or in a library."""
     code = _code_of(method)
     return (
         "" if code is None or code.co_filename.startswith(_LIBRARIES) else _place(code.co_filename, code.co_firstlineno)
@@ -44,7 +44,7 @@ def written_at(method: object) -> str:
 
 
 def raised_at(error: BaseException) -> str:
-    """Return the line that raised an error, as "votes.py, line 14": the last one that is in no library, if any is."""
+    """Return the line that raised an error, as "votes.py, line 14": the last one outside libraries, if any."""
     trace, found, own = error.__traceback__, "", ""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -55,7 +55,7 @@ def raised_at(error: BaseException) -> str:
 
 
 def told(error: BaseException) -> str:
-    """Return an error as its class, the argument that a call misses or does not take, and the line that raised it."""
+    """Describe an error by its class, a missing or unexpected argument, and the line that raised it."""
     named = _ARGUMENT.fullmatch(str(error)) if type(error) is TypeError else None
     verb = "does not take" if named and "unexpected" in str(error).lower() else "lacks"
     argument = f" (the call {verb} {named[1]!r})" if named else ""
@@ -63,7 +63,7 @@ def told(error: BaseException) -> str:
 
 
 def fault_of_method(kind: str, name: str, method: object, what: str) -> MethodFault:
-    """Return the fault of a kind's method."""
+    """Build the error about a kind's method."""
     where = written_at(method)
     return MethodFault(f"kind {kind!r}: {name}{f' ({where})' if where else ''} {what}")
 
@@ -75,13 +75,13 @@ def called(
     *arguments: object,
     passes: type[BaseException] | None = None,
 ) -> object:
-    """Call a method of a host's kind, and return what it returns.
+    """Call a method of a host's kind, and return its result.
 
     Args:
-        passes: class of the errors that mean something else and are left alone.
+        passes: class of the errors that propagate unchanged.
 
     Raises:
-        MethodFault: when it raises anything else, but for an interrupt.
+        MethodFault: when it raises anything else except an interrupt.
     """
     made = captured(method, *arguments)
     if type(made) is not Raised:

@@ -148,9 +148,9 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
     )
     again = typed("run", "--resume", "--run", RUN, data_dir=server.data_dir)
     assert again.returncode == 1
-    assert f"run {RUN!r} is cancelled: nothing resumes it" in again.stderr
+    assert f"run {RUN!r} is cancelled and cannot be resumed" in again.stderr
     assert "resume it with" not in again.stderr
-    with server.client() as client, pytest.raises(LedgerError, match="is cancelled: nothing resumes it"):
+    with server.client() as client, pytest.raises(LedgerError, match="is cancelled and cannot be resumed"):
         TickLoop(
             run=RUN, owners={}, settings=Settings(data_dir=server.data_dir), exist="resume", inline=True, client=client
         )

@@ -125,7 +125,7 @@ def test_a_resumed_run_keeps_its_prices_and_says_which_endpoint_is_gone(tmp_path
         kept = [note for line in lines(client, loop.tick) for note in line.notes.ended if note.key.kind == "plan"]
         assert {note.model for note in kept} == {"large"}  # plans deserve the strong tier
         assert all(note.usage.usd_micros == 9 * note.usage.tokens for note in kept)
-        with pytest.raises(ConfigurationError, match="'far', which is not configured any more"):
+        with pytest.raises(ConfigurationError, match="'far', which is no longer configured"):
             lived(Settings(data_dir=tmp_path, llm="openai", limit_usd=1.0, api_key="any"), client, resume=True)
 
 

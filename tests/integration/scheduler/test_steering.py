@@ -212,7 +212,7 @@ def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_goo
     proven(client, loop)
     with pytest.raises(RunCancelled, match="is cancelled"):
         ask(client, RUN, [SetMode("running")], wait=0)
-    with pytest.raises(LedgerError, match="is cancelled: nothing resumes it"):
+    with pytest.raises(LedgerError, match="is cancelled and cannot be resumed"):
         live(tmp_path, client, {}, resume=True)
     assert summarise_run(client, RUN).status == "cancelled"
 

@@ -85,7 +85,7 @@ def test_a_run_that_is_over_is_told_before_and_refuses_another_tick(cogitate_loo
             with loop.next_tick():
                 pass
         assert loop.over
-        with pytest.raises(UsageError, match=r"over at tick 2: ask `loop\.over`"), loop.next_tick():
+        with pytest.raises(UsageError, match=r"over at tick 2: check `loop\.over`"), loop.next_tick():
             raise AssertionError("a tick after the last one was opened")
 
 

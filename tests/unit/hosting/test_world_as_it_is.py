@@ -69,8 +69,8 @@ def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> Non
     ("given", "why"),
     [
         ({"world": "past"}, "world='past' is invalid: give"),
-        ({"world": "present"}, 'world="present" is about a resumed run'),
-        ({"world": "present", "exist": "replace"}, 'give exist="resume"'),
+        ({"world": "present"}, 'world="present" applies to a resumed run'),
+        ({"world": "present", "exist": "replace"}, 'add exist="resume"'),
     ],
 )
 def test_a_world_that_cannot_be_is_refused(cogitate_loop: Loops, given: dict[str, str], why: str) -> None:

@@ -114,5 +114,5 @@ def test_a_case_holds_what_its_job_may_read_in_the_order_of_its_numbers_as_it_wa
 @pytest.mark.parametrize("latency", ["soon", "0s", "5", "-1s"])
 @pytest.mark.parametrize("rate", [None, 20.0])
 def test_what_names_no_latency_is_refused(latency: str, rate: float | None) -> None:
-    with pytest.raises(ValueError, match=f"{latency!r} names no latency"):
+    with pytest.raises(ValueError, match=f"{latency!r} is not a latency"):
         ticks_of(latency, tick_rate=rate, minutes_per_tick=1)

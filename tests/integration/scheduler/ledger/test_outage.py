@@ -152,5 +152,5 @@ def test_a_run_that_is_forgotten_while_it_is_taken_over(tmp_path: Path, monkeypa
         return ledger
 
     monkeypatch.setattr(HostLedger, "resume", forgetful)
-    with pytest.raises(RunRolledBack, match="'r': the ledger has forgotten it"):
+    with pytest.raises(RunRolledBack, match="'r': the ledger has lost it"):
         TickLoop(run="r", owners={}, settings=settings, inline=True, client=client, exist="resume")

@@ -229,7 +229,7 @@ def test_a_server_that_is_full_lets_a_sign_be_renewed(client: Redis, small: Host
     [
         ({"exist": "overwrite"}, 'give "create"'),
         ({"resume": True}, 'give exist="create" or exist="resume"'),
-        ({"take_over": True}, "about an existing run"),
+        ({"take_over": True}, "applies to an existing run"),
     ],
 )
 def test_what_cannot_be_meant_together_is_refused(given: dict[str, Any], said: str) -> None:

@@ -172,7 +172,7 @@ def test_a_run_in_memory_that_no_other_run_sees_is_refused_with_such_a_limit(
             with TickLoop(run="town", owners={"agent:a": Profile(name="A")}, settings=settings, inline=True):
                 return endpoint.stats().requests
 
-    with pytest.raises(ConfigurationError, match=rf"{next(iter(limit))} would bind each run alone.*client="):
+    with pytest.raises(ConfigurationError, match=rf"{next(iter(limit))} would limit each run alone.*client="):
         opened()
     assert opened(llm="heuristic") == 0, "it asks no model"
 

@@ -18,7 +18,7 @@ from cogitate.simulation.meters import energy, fed
 from cogitate.tasks.heuristics.identity import pursuit_of, read_routine, role_of, work_of
 from cogitate.tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import PLACES, appended, case_of, message, observation, stream_of
-from tests.unit.tasks.plan_case import KIND, MORNING, made
+from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
 
 
 def at(entry: Entry, minute: int) -> PlanItem:

@@ -27,9 +27,9 @@ from cogitate.tasks.job import Job, JobKey, Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, WorldFacts
 from cogitate.tasks.registry import kinds
 from cogitate.tasks.shown import effects_of
-from tests.unit.tasks.answer_schemas import drawn_answer
+from tests.unit.tasks.every_kind.answer_schemas import drawn_answer
+from tests.unit.tasks.every_kind.odd_memories import ENTRY, NOW, streams
 from tests.unit.tasks.kind_cases import KLAUS, PLACES, PROFILE, WORLD
-from tests.unit.tasks.odd_memories import ENTRY, NOW, streams
 
 POLICIES = get_args(Policy)
 TICK = 500

@@ -19,7 +19,7 @@ from cogitate.tasks.job import Request
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.plan import EVERY
 from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, stream_of
-from tests.unit.tasks.plan_case import KIND, MORNING, made
+from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
 
 
 def test_due_once_at_the_first_tick_of_each_morning() -> None:

@@ -11,7 +11,7 @@ from cogitate.prompts.answers import DailyPlan
 from cogitate.simulation.meters import energy
 from cogitate.tasks.kind import Case
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, WORLD, appended, case_of, observation, stream_of
-from tests.unit.tasks.plan_case import KIND, MORNING
+from tests.unit.tasks.plan.plan_case import KIND, MORNING
 
 EARLY = ["7:00", "8:00", "9:00", "10:00", "11:00"]
 

@@ -13,7 +13,7 @@ from cogitate.memory.entry import Entry, PlanItem, PlanStatus
 from cogitate.memory.stream import Stream
 from cogitate.tasks.plan import LATE, _done, _fulfilled, _previous, _unfinished, _within
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, case_of, moment_of, observation, stream_of
-from tests.unit.tasks.plan_case import KIND, MORNING, made
+from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
 
 
 def item(number: int, minute: int | None, status: PlanStatus = "pending", **fields: Any) -> PlanItem:

@@ -10,7 +10,7 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, observation, stream_of
-from tests.unit.tasks.plan_case import made
+from tests.unit.tasks.plan.plan_case import made
 
 
 def planned(start: int, *entries: Entry, **case: Any) -> list[tuple[int, str]]:

@@ -12,8 +12,8 @@ from cogitate.tasks.act import Act
 from cogitate.tasks.kind import Kind
 from cogitate.tasks.plan import FROM, Plan
 from cogitate.tasks.reflect import Reflect
+from tests.unit.tasks.every_kind.test_full_prompts import FULL, NOW, PARAMS, STREAM
 from tests.unit.tasks.kind_cases import case_of, moment_of, observation, stream_of
-from tests.unit.tasks.test_full_prompts import FULL, NOW, PARAMS, STREAM
 
 KINDS: dict[str, Kind] = {"act": Act(Templates()), "plan": Plan(Templates()), "reflect": Reflect(Templates())}
 SAID: dict[str, dict[str, Any]] = {

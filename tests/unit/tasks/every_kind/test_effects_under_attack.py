@@ -17,7 +17,7 @@ from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind
 from cogitate.tasks.registry import kinds
 from cogitate.tasks.shown import effects_of
-from tests.unit.tasks.answer_schemas import drawn_answer
+from tests.unit.tasks.every_kind.answer_schemas import drawn_answer
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, message, moment_of, observation, stream_of
 
 
