@@ -92,6 +92,7 @@ class TickLoop(BodyCalls):
         inline: use no server and no processes: jobs run at once in this process, on a Redis in memory.
         client: inline only: a Redis client to use instead of one in memory.
         log_warnings: log kinds that are too slow for the pace at the start, and endpoints that fail during the run.
+        watchers: functions that are called after each commit, with the tick, what it decided and its seconds.
         resume: removed: give `exist="resume"`.
 
     Raises:
@@ -123,6 +124,7 @@ class TickLoop(BodyCalls):
         inline: bool = False,
         client: Redis | None = None,
         log_warnings: bool = True,
+        watchers: Sequence[Watcher] = (),
         resume: None = None,
     ) -> None:
         ours = logs.quiet()
@@ -182,6 +184,17 @@ class TickLoop(BodyCalls):
                 from cogitate.workers.processes.readiness import Readiness
 
                 readiness = Readiness(ledger, publish, kinds=kind_names(), endpoints=doubtful, pool=pool)
+            watching: list[Watcher] = [*watchers]
+            if settings.metrics_port is not None:
+                from cogitate.hosting.metrics import serve_metrics
+
+                unexported = lambda: opening.done and self._loop.unexported  # noqa: E731 - scrapes may come earlier
+                watching.append(serve_metrics(client, run, settings, unexported, self._resources).committed)
+            if settings.llm == "openai":
+                from cogitate.hosting.endpoint_watch import watch_endpoints
+
+                said = readiness.unreachable if readiness is not None else set()
+                watching.append(watch_endpoints(settings, run, said, log_warnings, self._resources).committed)
             self._loop = RunLoop(
                 ledger,
                 owners=given.owners,
@@ -189,6 +202,7 @@ class TickLoop(BodyCalls):
                 rules=rules_of(settings, kinds(), given.brief, given.tier_of),
                 view=view_of(settings),
                 publish=publish,
+                routing=settings.routing().with_types(given.event_types),
                 apply=settings.apply,
                 wait=settings.wait_seconds(),
                 tick_rate=settings.tick_rate,
@@ -201,6 +215,7 @@ class TickLoop(BodyCalls):
                 collections=full_collections if settings.tuning.collect_garbage == "idle" else None,
                 redelivers=world == "repeat",
                 send_commit=Carried if inline else open_commits(settings, self._resources),
+                watchers=watching,
             )
             if resumed and settings.adapts():
                 prior = prior_now(client, settings)
@@ -216,7 +231,6 @@ class TickLoop(BodyCalls):
             advance = one_by_one(self._loop, lambda: iter(self))
             self._block = TickBlock(self._loop, advance)
             self._async_ticks = AsyncTicks(self._loop, advance)
-            self._loop.calls.routing = settings.routing().with_types(given.event_types)
             if resumed:
                 tell_ignored(self.state, [*unused, *unused_arguments(self.state, given, description_of(client, run))])
             tell_strangers(self.state, settings, given.owners)
@@ -224,17 +238,6 @@ class TickLoop(BodyCalls):
             tell_unasked(run, settings, given.settings)
             tell_low_prices(run, settings)
             tell_small_limits(run, self.state.rules, self.state.view)
-            if settings.metrics_port is not None:
-                from cogitate.hosting.metrics import serve_metrics
-
-                metrics = serve_metrics(client, run, settings, lambda: self._loop.unexported, self._resources)
-                self._loop.watchers.append(metrics.committed)
-            if settings.llm == "openai":
-                from cogitate.hosting.endpoint_watch import watch_endpoints
-
-                said = readiness.unreachable if readiness is not None else set()
-                watch = watch_endpoints(settings, run, said, log_warnings, self._resources)
-                self._loop.watchers.append(watch.committed)
             self._readiness = readiness
             self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
             if readiness is not None:
@@ -329,11 +332,6 @@ class TickLoop(BodyCalls):
     def behind(self) -> float:
         """The delay of the newest tick against the pace, in ticks; 0 without a pace."""
         return 0.0 if self._loop.pace is None else self._loop.pace.behind
-
-    @property
-    def watchers(self) -> list[Watcher]:
-        """Functions to call after each commit."""
-        return self._loop.watchers
 
     @property
     def ledger(self) -> HostLedger:

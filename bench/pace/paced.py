@@ -181,10 +181,10 @@ def live(pace: PacedCase) -> PacedRun:
                 brief=town.brief,
                 ticks=pace.ticks,
                 start_minute=pace.start_minute,
+                watchers=[lambda tick, outcome, _: _see_refusals(lived, client, loop, outcome)],
             ) as loop,
         ):
             wait_for_workers(loop.ledger.client, settings.workers)
-            loop.watchers.append(lambda tick, outcome, _: _see_refusals(lived, client, loop, outcome))
             began = time.monotonic()
             drive(loop, town)
             lived.seconds = time.monotonic() - began

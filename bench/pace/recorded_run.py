@@ -25,8 +25,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 class _Reflecting:
     """The reflections of the agents: each asks for its next call when the one before has ended."""
 
-    def __init__(self, loop: TickLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
         self._waiting: dict[str, deque[int]] = {}  # owner -> uses of the calls that are left
         self._asked: set[str] = set()
 
@@ -36,10 +35,10 @@ class _Reflecting:
     def committed(self, tick: int, outcome: FinishedTick, _: float) -> None:
         self._asked -= {ended.key.owner for ended in outcome.core.ended if ended.key.kind == THOUGHT}
 
-    def ask(self, tick: int) -> None:
+    def ask(self, loop: TickLoop, tick: int) -> None:
         for owner, uses in self._waiting.items():
             if uses and owner not in self._asked:
-                self._loop.request(THOUGHT, owner, within=max(1, uses.popleft() - tick))
+                loop.request(THOUGHT, owner, within=max(1, uses.popleft() - tick))
                 self._asked.add(owner)
 
 
@@ -71,13 +70,14 @@ def live_recorded(recording: Recording, calls: Sequence[RecordedCalls], latency:
             disable=others,
             kinds=(recorded_kinds.__name__,),
         )
+        reflecting = _Reflecting()
         with (
             EmbeddedServer(Path(folder)),
-            TickLoop(run="recorded", owners=owners, settings=settings, ticks=steps) as loop,
+            TickLoop(
+                run="recorded", owners=owners, settings=settings, ticks=steps, watchers=[reflecting.committed]
+            ) as loop,
         ):
             wait_for_workers(loop.ledger.client, settings.workers)
-            reflecting = _Reflecting(loop)
-            loop.watchers.append(reflecting.committed)
             began = time.monotonic()
             for tick in loop:
                 while waiting and waiting[0].step <= tick.number:
@@ -87,7 +87,7 @@ def live_recorded(recording: Recording, calls: Sequence[RecordedCalls], latency:
                     else:
                         for _ in range(one.number):
                             loop.request(RATING, one.owner, within=max(1, one.use - tick.number))
-                reflecting.ask(tick.number)
+                reflecting.ask(loop, tick.number)
             lived.seconds = time.monotonic() - began
             measure_run(lived, loop.ledger.client, loop)
     return lived

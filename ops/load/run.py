@@ -136,10 +136,10 @@ class LoadTest:
                     ticks=profile.ticks,
                     start_minute=profile.start_minute,
                     event_types=event_types_of(world),
+                    watchers=[self._committed],
                 )
             )
             wait_for_workers(loop.ledger.client, settings.workers)
-            loop.watchers.append(self._committed)
             drive(loop, world, on_tick=self._turn)
             spent = spent_tokens(loop.ledger.store, self._endpoint.url if self._endpoint is not None else None)
             return figures(

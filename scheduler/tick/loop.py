@@ -24,6 +24,7 @@ from redis.exceptions import RedisError
 
 from cogitate.memory.errors import CogitateError
 from cogitate.memory.profile import Profile
+from cogitate.memory.routing.routing import Routing
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.controls import ControlRequest
@@ -121,6 +122,7 @@ class RunLoop:
         rules: Rules,
         view: BudgetView,
         publish: Publish,
+        routing: Routing,
         apply: Apply = "due",
         wait: float = 60.0,
         tick_rate: float | None = None,
@@ -133,11 +135,12 @@ class RunLoop:
         collections: FullCollections | None = None,
         redelivers: bool = True,
         send_commit: SendCommit = Carried,
+        watchers: Sequence[Watcher] = (),
     ) -> None:
         self.ledger = ledger
         self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
         self.engine = RunEngine(self.state)
-        self.calls = WorldCalls(self.state)
+        self.calls = WorldCalls(self.state, routing)
         self._apply: Apply = apply
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
@@ -167,7 +170,7 @@ class RunLoop:
         self.stopping = False  # the present tick is the last one of this host
         self._interrupted = threading.Event()  # no further tick is to begin
         self.ended = EndedJobs(ledger.run)
-        self.watchers: list[Watcher] = []
+        self._watchers = watchers
         # The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
@@ -329,7 +332,7 @@ class RunLoop:
         self._next = advanced.boundary if advanced is not None else None
         if advanced is not None:
             self._committer.windows.difference_update(advanced.deleted)
-        for watch in self.watchers:
+        for watch in self._watchers:
             watch(sent.finished.core.tick, sent.finished, self.tick_seconds[-1])
 
     @property

@@ -69,9 +69,9 @@ class WorldCalls:
     `cogitate.hosting.tick_loop.TickLoop`, which hands them on, describes each call in full.
     """
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, routing: Routing) -> None:
         self.present: int  # the tick whose turn it is, from the first that `open` names
-        self.routing = Routing()
+        self._routing = routing
         self.is_open = False  # the world has the turn
         self.boundary = 0  # the last tick whose boundary has been passed: memory is as of it
         self.redelivering = False  # a resumed tick runs again: owners that have left since may still be seen
@@ -238,7 +238,7 @@ class WorldCalls:
         named = event if event.name or profile is None else event.model_copy(update={"name": profile.name[:200]})
         minute = self._state.facts.minute(self.present)
         try:
-            routed = route(named, minute=minute, routing=self.routing)
+            routed = route(named, minute=minute, routing=self._routing)
         except ValueError as error:
             raise InputError(f"event for {quoted(owner)}: {reason(error)}") from error
         return routed

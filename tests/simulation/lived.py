@@ -37,8 +37,7 @@ class CheckedLoop(TickLoop):
     act_prompts = 0  # that name the present plan item
 
     def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self.watchers.append(self._check)
+        super().__init__(**arguments, watchers=[self._check])
 
     def _check(self, number: int, finished: FinishedTick, seconds: float) -> None:
         minute, limits = self.state.facts.minute(number), self.state.facts.limits

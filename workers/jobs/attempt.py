@@ -48,8 +48,7 @@ from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.registry import UnknownKind, kind_of
 from cogitate.tasks.shown import TooLong, effects_of
 from cogitate.workers.answer_faults.fault import fault_of
-from cogitate.workers.jobs.call_layers import ASKING_FAILED
-from cogitate.workers.jobs.calls import Calls
+from cogitate.workers.jobs.call_layers import ASKING_FAILED, CallRefused, CallResult, Calls
 from cogitate.workers.jobs.capture import Capture
 from cogitate.workers.jobs.failover import (
     OF_ENDPOINTS,
@@ -68,7 +67,6 @@ from cogitate.workers.jobs.repair import (
     repairs_of,
     without_repair,
 )
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt
@@ -200,12 +198,12 @@ class Attempts:
                 self._calls.count_unusable(model)
             self._capture.keep(claim, prompt, asked, judged.failure, judged.fault)
             if judged.effects is not None:
-                return AttemptOutcome(_result_of(model, prompt, asked, judged.effects), _spent(asked))
+                return AttemptOutcome(_result_of(model, prompt, asked, judged.effects), asked.spent)
             return self._failed(question, candidate, prompt, asked, judged)
         except Exception as error:
             if isinstance(asked, CallRefused):
                 return self.after_fault(claim, Cost(), error)
-            return self.after_fault(claim, _spent(asked), error, unreported=asked.answer.estimated)
+            return self.after_fault(claim, asked.spent, error, unreported=asked.answer.estimated)
 
     def _fit(self, question: _Question, candidate: Candidate) -> tuple[Prompt, int] | AttemptOutcome:
         """Return the prompt and the cap of its answer; the heuristic's result where there is no prompt to send."""
@@ -290,9 +288,9 @@ class Attempts:
             adjustment = adjustment._replace(model="" if failure in OF_ENDPOINTS else model.name)
         named = named_failure(failure, judged.check)
         if again and not claim.last and time.monotonic() + pause < question.deadline:
-            return AttemptOutcome(None, _spent(asked), pause, named, adjustment)
+            return AttemptOutcome(None, asked.spent, pause, named, adjustment)
         if judged.cut is not None:
-            return AttemptOutcome(_result_of(model, prompt, asked, judged.cut), _spent(asked))
+            return AttemptOutcome(_result_of(model, prompt, asked, judged.cut), asked.spent)
         made = self._without_model(question.kind, claim, named)
         result = Result(
             effects=made.effects,
@@ -308,7 +306,7 @@ class Attempts:
             unreported=answer.estimated,
             reasoning=answer.reasoning,
         )
-        return AttemptOutcome(result, _spent(asked), failure=named)
+        return AttemptOutcome(result, asked.spent, failure=named)
 
     def _skip_call(self, kind: Kind, claim: Claim, why: str, because: str = "", refusal: str = "") -> AttemptOutcome:
         """Return the heuristic's result at once: nothing was spent, and another attempt would not help."""
@@ -427,10 +425,6 @@ def _result_of(model: Model, prompt: Prompt, asked: CallResult, effects: tuple[E
         unreported=asked.answer.estimated,
         reasoning=asked.answer.reasoning,
     )
-
-
-def _spent(asked: CallResult) -> Cost:
-    return Cost() if asked.saved else asked.answer.usage
 
 
 def _count(answer: ModelAnswer, prompt: Prompt) -> PromptCount | None:

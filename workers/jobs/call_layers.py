@@ -1,17 +1,23 @@
-"""The layers between an attempt and its model: each passes a call on, answers in its place, or refuses it.
+"""Calls to models: `Calls` lists, in their order, the layers that stand between an attempt and its model.
 
-They have one shape, `Layer`. `cogitate.workers.jobs.calls` lists them in their order.
+Each layer passes a call on, answers in its place, or refuses it. All have one shape, `Layer`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import structlog
+from redis import Redis
 
 from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.kind_effects import place_of
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.real_day import Held, RealDay
@@ -19,11 +25,11 @@ from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
 
 ASKING_FAILED = "asking_failed"
+PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe
 
 log = structlog.get_logger()
 
@@ -36,11 +42,26 @@ class Call(NamedTuple):
     model: Model
     output_cap: int  # the most tokens that the answer may have, reasoning included
     deadline: float  # instant of `time.monotonic()`
+    question: CachedQuestion  # everything that is sent to the model: equal ones are the same request
+
+
+class CallResult(NamedTuple):
+    """The answer to a call."""
+
+    answer: ModelAnswer
+    saved: bool  # another call brought this answer, so it cost nothing
 
     @property
-    def question(self) -> CachedQuestion:
-        """What is sent to the model."""
-        return CachedQuestion.of(self.prompt, self.model, self.output_cap)
+    def spent(self) -> Cost:
+        """Return what the call has cost."""
+        return Cost() if self.saved else self.answer.usage
+
+
+class CallRefused(NamedTuple):
+    """The reason why no call was made; nothing was spent."""
+
+    why: str  # class of the failure
+    because: str = ""  # class of the failure that opened the endpoint's breaker, if that is the reason
 
 
 Ask = Callable[[Call], CallResult | CallRefused]
@@ -53,8 +74,67 @@ class Layer(Protocol):
         """Return the answer, or why there is none; `following` asks the layers behind this one."""
 
 
+class Calls:
+    """The calls of one process. Thread-safe.
+
+    Args:
+        models: the clients that make the calls; the caller closes them.
+        stopping: an event that is set when the process is about to end, and ends every wait.
+    """
+
+    def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
+        self._models = models
+        self._gate = Gate(client, settings, stopping)
+        self._layers: tuple[Layer, ...] = (
+            Caching(ResponseCache(client, settings)),
+            Sharing(),
+            Preparing(models),
+            RealDayLimit(RealDay(client, settings)),
+            Gating(self._gate),
+        )
+
+    def ask(
+        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
+    ) -> CallResult | CallRefused:
+        """Ask once, or return why a call is not possible now; a refused call spends nothing.
+
+        Args:
+            output_cap: the most tokens that the answer may have, reasoning included.
+        """
+        ask: Ask = self._ask_model
+        for layer in reversed(self._layers):
+            ask = partial(layer.ask, following=ask)
+        return ask(Call(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap)))
+
+    def _ask_model(self, call: Call) -> CallResult | CallRefused:
+        client = self._models.of(call.model.endpoint)
+        answer = client.ask(call.prompt, model=call.model, max_output_tokens=call.output_cap, deadline=call.deadline)
+        return CallResult(answer, saved=False)
+
+    def context_of(self, model: Model) -> int:
+        """Return the learned limit of prompt and answer together, in tokens; 0 if none is known."""
+        try:
+            return self._models.of(model.endpoint).context_of(model)
+        except (ConfigurationError, KeyError):  # `Preparing` reports it
+            return 0
+
+    def probe(self, endpoint: str) -> None:
+        """Probe an endpoint whose breaker is open; this spends nothing."""
+        with contextlib.suppress(ConfigurationError, KeyError):  # not configured here: this worker cannot call it
+            client = self._models.of(endpoint)
+            self._gate.probe(endpoint, client.probe, time.monotonic() + PROBE_WITHIN)
+
+    def count_unusable(self, model: Model) -> None:
+        """Count an answer of this model's endpoint that was valid JSON, but useless."""
+        self._gate.count_unusable(model.endpoint)
+
+    def close(self) -> None:
+        """Send the reports that the gate has not received yet."""
+        self._gate.close()
+
+
 class Caching:
-    """Answers of earlier runs, for runs with `response_cache`."""
+    """Reuses answers of earlier runs, for runs with `response_cache`."""
 
     def __init__(self, cache: ResponseCache) -> None:
         self._cache = cache
@@ -74,24 +154,47 @@ class Caching:
 
 
 class Sharing:
-    """Identical calls of one run that are in flight in this process share one answer."""
+    """Lets a thread wait for the answer to its question if another thread of this process is asking it already.
 
-    def __init__(self, shared: SharedCalls) -> None:
-        self._shared = shared
+    Only jobs of one run share: two runs that ask the same are two samples of the model.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._in_flight: dict[Hashable, Future[CallResult | CallRefused | None]] = {}
 
     def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
-        """Ask, or wait for the answer to the same question."""
+        """Make the call, or share the answer of an identical one.
 
-        def answer() -> ModelAnswer | CallRefused:
-            asked = following(call)
-            return asked.answer if isinstance(asked, CallResult) else asked
-
+        If the other call was refused, raised or ran out of time, this thread calls after all.
+        """
         question = (call.claim.job.run, call.claim.incarnation, call.question)
-        return self._shared.ask(question, call.deadline, answer)
+        while True:
+            with self._lock:
+                shared = self._in_flight.get(question)
+                if shared is None:
+                    mine = self._in_flight[question] = Future[CallResult | CallRefused | None]()
+                    break
+            try:
+                found = shared.result(max(0.0, call.deadline - time.monotonic()))
+            except TimeoutError:
+                return following(call)  # it reports that its time is over
+            if isinstance(found, CallResult):
+                failure = found.answer.failure
+                if failure is None or failure.kind != "timeout":
+                    return CallResult(found.answer, saved=True)
+        asked: CallResult | CallRefused | None = None
+        try:
+            asked = following(call)
+            return asked
+        finally:
+            with self._lock:
+                del self._in_flight[question]
+            mine.set_result(asked)
 
 
 class Preparing:
-    """The client of the endpoint, made ready before a call counts anywhere: its first call takes a while."""
+    """Prepares the endpoint's client before a call counts anywhere: the first call to an endpoint takes a while."""
 
     def __init__(self, models: ModelClients) -> None:
         self._models = models
@@ -101,13 +204,13 @@ class Preparing:
         """Ask, unless this process cannot call the endpoint."""
         job, model = call.claim.job, call.model
         try:
-            self._models.get_ready(call.prompt, model=model)
+            self._models.of(model.endpoint).get_ready(call.prompt, model=model)
         except (ConfigurationError, KeyError) as error:  # such as a missing key, which other workers may have
             if model.endpoint not in self._unusable:
                 self._unusable.add(model.endpoint)
                 log.error("job.unknown_endpoint", job=job.id, model=model.name, endpoint=model.endpoint, why=str(error))
             return CallRefused("unknown_endpoint")
-        except Exception as error:  # our own fault, or that of a kind's answer model; nothing was sent
+        except Exception as error:  # a fault of this package or of a kind's answer model; nothing was sent
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return CallRefused(ASKING_FAILED)
         return following(call)

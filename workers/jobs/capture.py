@@ -16,8 +16,8 @@ from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
 from cogitate.tasks.kind import Prompt
+from cogitate.workers.jobs.call_layers import CallRefused, CallResult
 from cogitate.workers.jobs.kept_texts import KeptTexts
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
 MOST_ANSWER = 100_000  # characters of an answer that are stored

@@ -90,7 +90,7 @@ class Runner:
         self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
         for name in {model.endpoint for model in settings.asked_models()}:
             with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
-                self._models.prepare(name)
+                self._models.of(name)
         self._stopping = threading.Event()
         self._attempts = Attempts(client, settings, self._models, self._stopping)
         self._other: set[str] = set()  # runs of another version that are logged already

@@ -188,7 +188,7 @@ def test_every_kind_can_use_what_it_answers(name: str, clock: str) -> None:
             case = case_of(name, day * 1440 + int(hours) * 60 + int(minutes))
             prompt = kind.prompt(case)
             model, deadline = Model(name="default", model="m"), time.monotonic() + 30
-            answer = client.ask(prompt, model=model, max_output_tokens=kind.output_cap, deadline=deadline)
+            answer = client.of("default").ask(prompt, model=model, max_output_tokens=kind.output_cap, deadline=deadline)
             assert answer.value is not None
             assert effects_of(kind, case, answer.value, prompt)
         client.close()

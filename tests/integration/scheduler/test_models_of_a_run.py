@@ -23,7 +23,7 @@ from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Moment
-from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.client import ModelClient
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob", traits=("hero",))}
 
@@ -190,7 +190,7 @@ def test_a_fault_while_asking_ends_the_job_and_counts_as_its_reservation_if_it_m
 
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
-        monkeypatch.setattr(ModelClients, step, faulty)
+        monkeypatch.setattr(ModelClient, step, faulty)
         loop = lived(settings_of(tmp_path, near, far), client)
     found = lines(client, loop.tick)
     reserved = {note.key: note.reserved for line in found for note in line.notes.opened if note.key.kind == "plan"}

@@ -52,7 +52,7 @@ def client_of(url: str, concurrency: int = 8) -> Iterator[ModelClients]:
 
 
 def ask(client: ModelClients, seconds: float = 20.0, prompt: Prompt = PROMPT) -> ModelAnswer:
-    return client.ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + seconds)
+    return client.of("default").ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + seconds)
 
 
 def completion(content: object, **message: object) -> dict[str, Any]:

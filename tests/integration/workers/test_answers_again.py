@@ -15,8 +15,8 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
+import cogitate.workers.jobs.call_layers
 import cogitate.workers.jobs.inline
-import cogitate.workers.jobs.shared_calls
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Location, Profile
 from cogitate.ops.cli import main
@@ -125,8 +125,8 @@ class Invents:
     def __init__(self, *args: Any) -> None:
         pass
 
-    def prepare(self, endpoint: str) -> None:
-        """There is nothing to prepare."""
+    def of(self, endpoint: str) -> Invents:
+        return self
 
     def context_of(self, model: Any) -> int:
         return 0
@@ -200,7 +200,7 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pyt
             waiting.set()
             return super().result(timeout)
 
-    monkeypatch.setattr(cogitate.workers.jobs.shared_calls, "Future", Awaited)
+    monkeypatch.setattr(cogitate.workers.jobs.call_layers, "Future", Awaited)
     monkeypatch.setattr(cogitate.workers.jobs.inline, "InlinePublisher", Together)
     client = FakeRedis()
     with FakeEndpoint() as endpoint, ThreadPoolExecutor(1) as pool:

@@ -15,8 +15,7 @@ from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Job, JobKey
 from cogitate.workers.gate.gate import Gate
-from cogitate.workers.jobs.calls import Calls
-from cogitate.workers.jobs.shared_calls import CallResult
+from cogitate.workers.jobs.call_layers import CallResult, Calls
 from cogitate.workers.llm import client as llm
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.connections.http import PooledRequest

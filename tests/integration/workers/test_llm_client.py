@@ -175,7 +175,7 @@ def test_parameters_of_a_model_are_sent_with_each_request(monkeypatch: pytest.Mo
     monkeypatch.setattr(PooledRequest, "send", noted)
     model = msgspec.structs.replace(MODEL, parameters='{"temperature": 0.7, "extra": {"top_k": 3}}')
     with FakeEndpoint() as endpoint, client_of(endpoint.url) as client:
-        answer = client.ask(PROMPT, model=model, max_output_tokens=CAP, deadline=time.monotonic() + 20)
+        answer = client.of("default").ask(PROMPT, model=model, max_output_tokens=CAP, deadline=time.monotonic() + 20)
     assert isinstance(answer.value, Mood)
     (body,) = sent
     assert (body["temperature"], body["extra"], body["model"]) == (0.7, {"top_k": 3}, MODEL.model)

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fakeredis import FakeRedis
-from msgspec.structs import replace
 from pydantic import SecretStr
 from redis import Redis
 
@@ -47,9 +46,9 @@ def test_an_endpoint_that_hangs_holds_up_no_other() -> None:
     with FakeEndpoint() as hung, FakeEndpoint() as well, ThreadPoolExecutor(8) as pool:
         client = ModelClients({"default": at(well), "hung": at(hung)}, 2)
         hung.hold()
-        model = replace(MODEL, endpoint="hung")
+        of_hung = client.of("hung")
         waiting = [
-            pool.submit(client.ask, PROMPT, model=model, max_output_tokens=300, deadline=time.monotonic() + 60)
+            pool.submit(of_hung.ask, PROMPT, model=MODEL, max_output_tokens=300, deadline=time.monotonic() + 60)
             for _ in range(4)  # two of them wait for a connection
         ]
         hung.wait_for_request(2)

@@ -49,8 +49,9 @@ class SimulatedModel:
     def __init__(self, *args: Any, **options: Any) -> None:
         pass
 
-    def prepare(self, name: str) -> None:
-        """There is nothing to prepare."""
+    def of(self, endpoint: str) -> SimulatedModel:
+        """Return the client of an endpoint: this one."""
+        return self
 
     def context_of(self, model: Any) -> int:
         return 0

@@ -12,7 +12,7 @@ import contextlib
 import gc
 import secrets
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -33,7 +33,7 @@ import cogitate.scheduler.ledger.ledger
 import cogitate.scheduler.tick.loop
 import cogitate.workers.gate.gate
 import cogitate.workers.jobs.attempt
-import cogitate.workers.jobs.calls
+import cogitate.workers.jobs.call_layers
 import cogitate.workers.jobs.inline
 import cogitate.workers.jobs.kept_texts
 import cogitate.workers.jobs.runner
@@ -41,10 +41,9 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.scripts import _PRELUDES, script, source
 from cogitate.tasks.job import Job
 from cogitate.workers.gate.endpoint_reports import Report, Reports
+from cogitate.workers.jobs.call_layers import Ask, Call, CallRefused, CallResult, Sharing
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.inline import InlinePublisher
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.simulation.seeded.actors import SimulatedEvent, SimulatedTime, current
 from tests.simulation.seeded.model import SimulatedModel
@@ -131,7 +130,7 @@ def simulating() -> Iterator[Server]:
             )
         undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
         undo.enter_context(patch.object(cogitate.workers.jobs.runner, "ModelClients", SimulatedModel))
-        undo.enter_context(patch.object(cogitate.workers.jobs.calls, "SharedCalls", _Alone))
+        undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "Sharing", _Alone))
         undo.enter_context(patch.object(cogitate.workers.jobs.inline, "Heartbeat", _Still))
         undo.enter_context(patch.object(cogitate.workers.jobs.inline, "InlinePublisher", _publisher))
         undo.enter_context(patch.object(cogitate.hosting.tick_loop, "check_model", lambda settings: None))
@@ -200,14 +199,11 @@ class _Untold(Reports):
     tell = add
 
 
-class _Alone(SharedCalls):
+class _Alone(Sharing):
     """Every call is made: simulated threads wait for the simulation, not for one another."""
 
-    def ask(
-        self, question: Hashable, deadline: float, call: Callable[[], ModelAnswer | CallRefused]
-    ) -> CallResult | CallRefused:
-        answer = call()
-        return CallResult(answer, saved=False) if isinstance(answer, ModelAnswer) else answer
+    def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
+        return following(call)
 
 
 class _Silent(structlog.stdlib.BoundLogger):

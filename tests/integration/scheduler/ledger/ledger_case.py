@@ -12,6 +12,7 @@ from redis import Redis
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
+from cogitate.memory.routing.routing import Routing
 from cogitate.scheduler.budget.rules import Rules, view_of
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.kept_settings import keep_settings
@@ -136,6 +137,7 @@ class Host:
             ),
             view=view_of(settings),
             publish=self._publish,
+            routing=Routing(),
             apply=apply,
             wait=0.0,
             lease=1e9,

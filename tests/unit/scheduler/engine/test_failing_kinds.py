@@ -225,8 +225,8 @@ class Dreams:
     def get_ready(self, prompt: Prompt, **options: Any) -> None:
         """Nothing has to be loaded."""
 
-    def prepare(self, endpoint: str) -> None:
-        """Likewise."""
+    def of(self, endpoint: str) -> Dreams:
+        return self
 
     def ask(self, prompt: Prompt, **options: Any) -> ModelAnswer:
         text = "A tune." if "importance 77 is not from 1 to 10" in prompt.user and self.learns else "A dream."

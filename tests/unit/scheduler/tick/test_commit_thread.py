@@ -182,8 +182,8 @@ def test_who_reports_a_turn_by_message_is_told_at_once(cogitate_loop: Loops, thr
 
 
 def test_watchers_hear_of_no_tick_whose_reply_is_unread(cogitate_loop: Loops, thread: CommitThread) -> None:
-    loop, heard = paced(cogitate_loop, thread), list[int]()
-    loop._loop.watchers.append(lambda tick, finished, seconds: heard.append(tick))
+    heard: list[int] = []
+    loop = paced(cogitate_loop, thread, watchers=[lambda tick, finished, seconds: heard.append(tick)])
     fail_at(loop, 3)
     with pytest.raises(Fenced):
         live_on(loop, [])

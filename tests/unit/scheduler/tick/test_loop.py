@@ -373,8 +373,12 @@ def test_windows_that_the_ledger_has_deleted_are_named_no_more(cogitate_loop: Lo
 
 
 def test_watchers_are_called_with_each_tick_once_it_is_committed(cogitate_loop: Loops) -> None:
-    loop, seen = opened(cogitate_loop, ticks=3), list[tuple[int, int, bool]]()
-    loop._loop.watchers.append(lambda tick, finished, seconds: seen.append((tick, loop.tick, seconds >= 0)))
+    seen: list[tuple[int, int, bool]] = []
+
+    def watch(tick: int, finished: Any, seconds: float) -> None:
+        seen.append((tick, loop.tick, seconds >= 0))
+
+    loop = opened(cogitate_loop, ticks=3, watchers=[watch])
     for _ in loop:
         pass
     assert seen == [(1, 1, True), (2, 2, True), (3, 3, True)]

@@ -13,7 +13,7 @@ from cogitate.memory.effects import SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, UsageError
 from cogitate.memory.profile import Profile
-from cogitate.memory.routing.routing import Event
+from cogitate.memory.routing.routing import Event, Routing
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.rules import Rules
@@ -48,7 +48,7 @@ def calls(turn: int | None = TICK) -> WorldCalls:
     for owner, name in NAMES.items():
         state.streams[owner], state.profiles[owner] = Stream(owner), Profile(name=name)
     state.retired.add(GONE)
-    found = WorldCalls(state)
+    found = WorldCalls(state, Routing())
     if turn is not None:
         found.open(turn)
     return found

@@ -23,7 +23,7 @@ from cogitate.tasks.kind import Case, Prompt
 from cogitate.tasks.registry import register
 from cogitate.tasks.shown import within
 from cogitate.workers.jobs.attempt import Adjustment, AttemptOutcome
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.jobs.call_layers import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from cogitate.workers.llm.requests.tokens import prompt_parts, prompt_tokens

@@ -8,8 +8,8 @@ from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import register
 from cogitate.workers.jobs import attempt as module
 from cogitate.workers.jobs.attempt import AttemptOutcome, Attempts
+from cogitate.workers.jobs.call_layers import CallRefused, CallResult
 from cogitate.workers.jobs.capture import Capture
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
 from tests.unit.workers.attempts_case import (

@@ -17,9 +17,7 @@ from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.call_layers import ASKING_FAILED
-from cogitate.workers.jobs.calls import PROBE_WITHIN, Calls
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.jobs.call_layers import ASKING_FAILED, PROBE_WITHIN, CallRefused, CallResult, Calls
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
@@ -52,16 +50,17 @@ class Models:
         self.probed: list[tuple[str, float]] = []
         self.context = 0
 
-    def prepare(self, endpoint: str) -> None:
+    def of(self, endpoint: str) -> Models:
         if self.unready is not None:
             raise self.unready
+        self.endpoint = endpoint
+        return self
 
     def context_of(self, model: Model) -> int:
-        self.prepare(model.endpoint)
         return self.context
 
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:
-        self.prepare(model.endpoint)
+        """Nothing has to be loaded."""
 
     def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
         self.asked.append((prompt.user, model.name, max_output_tokens, deadline))
@@ -70,8 +69,8 @@ class Models:
             raise answer
         return answer
 
-    def probe(self, endpoint: str, deadline: float) -> Failure | None:
-        self.probed.append((endpoint, deadline - time.monotonic()))
+    def probe(self, deadline: float) -> Failure | None:
+        self.probed.append((self.endpoint, deadline - time.monotonic()))
         return self.found
 
 

@@ -14,8 +14,8 @@ from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
+from cogitate.workers.jobs.call_layers import CallRefused, CallResult
 from cogitate.workers.jobs.capture import MOST_ATTEMPTS, Capture, Captured, captured_of
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
 from tests.integration.workers.llm_case import PROMPT
 

@@ -21,8 +21,8 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, Prompt, WorldFacts
 from cogitate.tasks.registry import register
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
+from cogitate.workers.jobs.call_layers import CallRefused, CallResult
 from cogitate.workers.jobs.failover import Candidate, candidates_of, within_context
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from tests.unit.tasks.own_kind_case import Own, Said

@@ -15,9 +15,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.gate.gate import Entered, Refused
-from cogitate.workers.jobs.call_layers import Gating, RealDayLimit
-from cogitate.workers.jobs.calls import Calls
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult
+from cogitate.workers.jobs.call_layers import CallRefused, CallResult, Calls, Gating, RealDayLimit
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
@@ -42,6 +40,9 @@ class Models:
     def __init__(self, gives: ModelAnswer | Exception) -> None:
         self.gives = gives
         self.asked: list[dict[str, Any]] = []
+
+    def of(self, endpoint: str) -> Models:
+        return self
 
     def context_of(self, model: Any) -> int:
         return 0

@@ -151,10 +151,11 @@ class Clients:
         self.prepared: list[str] = []
         self.closed = False
 
-    def prepare(self, endpoint: str) -> None:
+    def of(self, endpoint: str) -> Clients:
         self.prepared.append(endpoint)
         if self.unusable:
             raise ConfigurationError("no key")
+        return self
 
     def close(self) -> None:
         self.closed = True

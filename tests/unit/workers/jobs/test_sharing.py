@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import cogitate.workers.jobs.shared_calls
+import cogitate.workers.jobs.call_layers
 from cogitate.tasks.job import Cost
-from cogitate.workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
+from cogitate.workers.jobs.call_layers import Ask, Call, CallRefused, CallResult, Sharing
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 
@@ -31,7 +32,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
             begun.release()
             return super().result(timeout)
 
-    monkeypatch.setattr(cogitate.workers.jobs.shared_calls, "Future", Awaited)
+    monkeypatch.setattr(cogitate.workers.jobs.call_layers, "Future", Awaited)
     return begun
 
 
@@ -41,25 +42,32 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
-def all_asking(
-    pool: ThreadPoolExecutor,
-    waiting: threading.Semaphore,
-    call: Callable[[], ModelAnswer | CallRefused],
-    sharers: int = 2,
-) -> tuple[CallResult | CallRefused | BaseException, list[CallResult | CallRefused]]:
-    """What the first gets whose call ends as `call` does, and what those get who ask meanwhile; their own calls go
-    well."""
-    shared, begun = SharedCalls(), threading.Event()
+def call_of(question: Any = "q", seconds: float = FAR) -> Call:
+    claim: Any = SimpleNamespace(job=SimpleNamespace(run="town"), incarnation="now")
+    unused: Any = None
+    return Call(claim, unused, unused, 50, time.monotonic() + seconds, question)
 
-    def first() -> ModelAnswer | CallRefused:
+
+def gives(answer: ModelAnswer) -> CallResult:
+    return CallResult(answer, saved=False)
+
+
+def all_asking(
+    pool: ThreadPoolExecutor, waiting: threading.Semaphore, following: Ask, sharers: int = 2
+) -> tuple[CallResult | CallRefused | BaseException, list[CallResult | CallRefused]]:
+    """What the first gets whose call ends as `following` does, and what those get who ask meanwhile; their own calls go
+    well."""
+    sharing, begun = Sharing(), threading.Event()
+
+    def first(call: Call) -> CallResult | CallRefused:
         begun.set()
         for _ in range(sharers):
             assert waiting.acquire(timeout=FAR)
-        return call()
+        return following(call)
 
-    leading = pool.submit(shared.ask, "q", time.monotonic() + FAR, first)
+    leading = pool.submit(sharing.ask, call_of(), first)
     assert begun.wait(FAR)
-    others = [pool.submit(shared.ask, "q", time.monotonic() + FAR, lambda: GOOD) for _ in range(sharers)]
+    others = [pool.submit(sharing.ask, call_of(), lambda _: gives(GOOD)) for _ in range(sharers)]
     return leading.exception() or leading.result(), [other.result() for other in others]
 
 
@@ -68,24 +76,28 @@ def test_an_answer_is_everybodys_and_so_is_a_failure(
     pool: ThreadPoolExecutor, waiting: threading.Semaphore, failure: Failure | None
 ) -> None:
     answer = ModelAnswer(usage=Cost(calls=1), failure=failure)
-    mine, others = all_asking(pool, waiting, lambda: answer)
+    mine, others = all_asking(pool, waiting, lambda _: gives(answer))
     assert mine == CallResult(answer, saved=False)
     assert others == [CallResult(answer, saved=True)] * 2
 
 
-def away() -> ModelAnswer:
+def away(call: Call) -> CallResult:
     raise RuntimeError("closed")
 
 
 @pytest.mark.parametrize(
-    "call",
-    [lambda: CallRefused("no_slot"), lambda: ModelAnswer(usage=Cost(), failure=Failure(kind="timeout")), away],
+    "following",
+    [
+        lambda _: CallRefused("no_slot"),
+        lambda _: gives(ModelAnswer(usage=Cost(), failure=Failure(kind="timeout"))),
+        away,
+    ],
     ids=["refused", "its deadline", "raised"],
 )
 def test_what_stands_in_anothers_way_stands_in_nobody_elses(
-    pool: ThreadPoolExecutor, waiting: threading.Semaphore, call: Callable[[], ModelAnswer | CallRefused]
+    pool: ThreadPoolExecutor, waiting: threading.Semaphore, following: Ask
 ) -> None:
-    mine, others = all_asking(pool, waiting, call, sharers=1)
+    mine, others = all_asking(pool, waiting, following, sharers=1)
     assert isinstance(mine, RuntimeError | CallRefused) or (
         isinstance(mine, CallResult) and mine.answer.failure is not None
     )
@@ -93,27 +105,26 @@ def test_what_stands_in_anothers_way_stands_in_nobody_elses(
 
 
 def test_nobody_waits_beyond_its_deadline(pool: ThreadPoolExecutor) -> None:
-    shared, begun, end = SharedCalls(), threading.Event(), threading.Event()
+    sharing, begun, end = Sharing(), threading.Event(), threading.Event()
 
-    def first() -> ModelAnswer:
+    def first(call: Call) -> CallResult:
         begun.set()
         assert end.wait(FAR)
-        return GOOD
+        return gives(GOOD)
 
-    leading = pool.submit(shared.ask, "q", time.monotonic() + FAR, first)
+    leading = pool.submit(sharing.ask, call_of(), first)
     assert begun.wait(FAR)
-    assert shared.ask("q", time.monotonic(), lambda: LATE) == LATE
+    assert sharing.ask(call_of(seconds=0.0), lambda _: LATE) == LATE
     end.set()
     assert leading.result() == CallResult(GOOD, saved=False)
 
 
 def test_different_questions_do_not_wait_for_each_other(pool: ThreadPoolExecutor) -> None:
-    shared = SharedCalls()
-    meeting = threading.Barrier(3)
+    sharing, meeting = Sharing(), threading.Barrier(3)
 
-    def call() -> ModelAnswer:
+    def meet(call: Call) -> CallResult:
         meeting.wait(FAR)
-        return GOOD
+        return gives(GOOD)
 
-    asked = [pool.submit(shared.ask, question, time.monotonic() + FAR, call) for question in "abc"]
+    asked = [pool.submit(sharing.ask, call_of(question), meet) for question in "abc"]
     assert [one.result() for one in asked] == [CallResult(GOOD, saved=False)] * 3
