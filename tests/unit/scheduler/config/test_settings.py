@@ -161,7 +161,7 @@ def test_without_a_server_the_message_says_what_to_do() -> None:
 
 
 def test_a_model_needs_a_limit_for_the_whole_run() -> None:
-    with pytest.raises(ConfigurationError, match="set limit_usd or limit_tokens"):
+    with pytest.raises(ConfigurationError, match="set limit_usd, limit_tokens"):
         check_spending(Settings(llm="openai", limits={"day.run.tokens": 1000}))
     check_spending(Settings(llm="openai", limit_tokens=1000))
     check_spending(Settings(llm="openai", limits={"run.tokens": 1000}))
