@@ -121,10 +121,10 @@ def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
         ({"policies": {"npc:": "cells"}}, "'npc:' is not an owner"),
         (
             {"latency": {"plan": -4}},
-            '-4 is no latency: give ticks, such as 5, game minutes, such as "5m", or seconds, such as "5s"',
+            '-4 is not a latency: give ticks, such as 5, game minutes, such as "5m", or seconds, such as "5s"',
         ),
-        ({"latency": {"plan": "soon"}}, "'soon' is no latency"),
-        ({"latency": {"plan": "0s"}}, "'0s' is no latency"),
+        ({"latency": {"plan": "soon"}}, "'soon' is not a latency"),
+        ({"latency": {"plan": "0s"}}, "'0s' is not a latency"),
         ({"latency": {"plan": 0}}, "latency.plan: 0"),
         ({"guarantees": {"plan": float("nan")}}, "finite"),
         ({"data_dir": "a\0b"}, "names no folder"),
