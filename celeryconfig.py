@@ -21,7 +21,7 @@ def __getattr__(name: str) -> object:
     """Return a value that depends on the host's own settings and kinds, at the time of access.
 
     One queue per kind, so that no kind waits behind another and no priority is needed (the transport's priority steps
-    would put 5 before 3). Every queue has a name here: a misspelt one is an error instead of a queue nobody reads.
+    would put 5 before 3). Every queue has a name here: a misspelt one is an error instead of a queue without workers.
     """
     if name == "task_queues":
         return [Queue(kind.name, Exchange(kind.name, type="direct"), routing_key=kind.name) for kind in kinds()]

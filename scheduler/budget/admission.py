@@ -1,8 +1,8 @@
-"""Admission: it decides which of a tick's requests become jobs, and degrades those that the budget refuses.
+"""Admission: decide which of a tick's requests become jobs, and degrade those that the budget refuses.
 
-The ladder goes down model by model, then to the heuristic, and from there by kind: later, or not at all. Scarce budget
-goes by kind, then by priority, then to the owner that was served longest ago, then by owner: never by order of arrival.
-A model whose answer would come too late is not asked: see `cogitate.scheduler.latency.due_ticks`.
+Admission tries each model of the ladder, then degrades as the kind says: heuristic, deferred or dropped. It serves
+requests by kind, then priority, then least recently served owner, then owner name; order of arrival never counts. It
+skips a model whose answer would miss its due tick: see `cogitate.scheduler.latency.due_ticks`.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from cogitate.tasks.kind import Kind, OnDenied
 
 Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
 
-DEFER_TICKS = 10  # a deferred request is tried again after this many ticks
-MAX_TRIALS = 3  # a request deferred this often is not deferred again: its heuristic applies
+DEFER_TICKS = 10  # ticks before a deferred request is tried again
+MAX_TRIALS = 3  # trials of a request; after the last refusal its heuristic applies
 
 
 class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The decision on one request, as the journal's line holds it and its digest covers it.
+    """The decision on one request, as recorded in the journal line and covered by its digest.
 
-    It stays apart from `Grant`, which the digest does not cover, and from `Job`, which is what a worker reads.
+    Kept apart from `Grant`, which the digest does not cover, and from `Job`, which workers read.
     """
 
     key: JobKey
     decision: Decision
-    model: str = ""  # that was given to an admitted job; empty: it asks none
-    due: int = 0  # the tick whose boundary applies it; 0: it is deferred or dropped
-    refused: str = ""  # the cell that had no room, or "too_slow", "draining", "away" or "left"
-    successor: JobKey | None = None  # of a deferred request: its next trial, unless its owner leaves before
+    model: str = ""  # assigned to an admitted job; empty: it calls no model
+    due: int = 0  # tick whose boundary applies it; 0: deferred or dropped
+    refused: str = ""  # the cell without room, or "too_slow", "draining", "away" or "left"
+    successor: JobKey | None = None  # next trial of a deferred request, unless its owner leaves first
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The grant of admission to a job: the reservation of its first attempt, and the cells that it is charged to."""
+    """What admission grants a job: the reservation for its first attempt, and the cells to charge."""
 
     key: JobKey
     reserved: Cost
@@ -48,13 +48,13 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Decided(NamedTuple):
-    """A decided request, until its tick has opened its job or deferred it."""
+    """A decided request, held until its tick opens or defers the job."""
 
     line: DecidedLine
     request: Request
-    offer: ModelOption  # that the job gets; of a refused request the last one that was tried
-    grant: Grant | None = None  # of an admitted one
-    ahead: int = 0  # jobs of its kind and model that were in flight
+    offer: ModelOption  # the job's option; for a refused request, the last one tried
+    grant: Grant | None = None  # None: not admitted
+    ahead: int = 0  # jobs of its kind and model in flight at admission
 
 
 def admit(
@@ -70,14 +70,14 @@ def admit(
     closed: str = "",
     called: Sequence[Request] = (),
 ) -> list[Decided]:
-    """Decide a tick's requests in canonical order, and hold the cost of admitted ones in `view`.
+    """Decide a tick's requests in canonical order, and hold the cost of admitted requests in `view`.
 
     Args:
-        offers_of: the options of a request, the best first.
-        last_served: the tick at which (kind, owner) was last admitted, -1 if never.
+        offers_of: returns the options of a request, best first.
+        last_served: returns the tick at which (kind, owner) was last admitted; -1 if never.
         due: the run's due ticks.
-        closed: why the run admits nothing at all, given as the reason of each refusal.
-        called: those of `requests` that the host made, in the order of its calls, by which it knows their ids.
+        closed: why the run admits no requests; the reason of each refusal.
+        called: the host's own requests among `requests`, in call order, which determines their ids.
     """
     ordered = sorted(
         requests,
@@ -92,7 +92,7 @@ def admit(
         ),
     )
     ordinals: Counter[tuple[str, str, int]] = Counter()
-    known: dict[int, int] = {}  # the ordinals of the host's own requests, by identity
+    known: dict[int, int] = {}  # ordinals of the host's own requests, by identity
     for request in called:
         slot = (request.kind, request.owner, request.trial)
         known[id(request)] = ordinals[slot]
@@ -114,7 +114,7 @@ def admit(
         else:
             decision, successor = degrade(kind.on_denied, request, fit.refused), None
             if decision == "deferred":
-                # The ordinal at that tick: requests of one slot are tried again together, in the same order.
+                # The ordinal at the later tick: deferred requests of one slot keep their order.
                 successor = JobKey(tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
                 deferred[slot] += 1
             due_tick = due.fallback_due(request, tick, fit.refused) if decision == "heuristic" else 0
@@ -124,18 +124,18 @@ def admit(
 
 
 class Fit(NamedTuple):
-    """The option that a request gets."""
+    """The option chosen for a request."""
 
     offer: ModelOption
     due: int  # tick
-    refused: str  # why the option is not possible after all; "" if it is
-    cells: tuple[Cell, ...] = ()  # that the job is charged to, if it is possible
+    refused: str  # why the option does not fit; "" if it fits
+    cells: tuple[Cell, ...] = ()  # to charge, if it fits
 
 
 def first_fitting(
     view: BudgetView, key: JobKey, minute: int, request: Request, offers: Sequence[ModelOption], due: DueTicks
 ) -> Fit:
-    """Return the first option that is in time and has room; if none does, the last one with what refused it."""
+    """Return the first option that is in time and has room, or else the last one with the reason for its refusal."""
     refused, cells = "", tuple(view.cells(key, minute))
     for offer in offers:
         tick = due.due_of(request, key.tick, offer)
@@ -150,7 +150,7 @@ def first_fitting(
 
 
 def hold(view: BudgetView, key: JobKey, request: Request, fit: Fit, due: DueTicks) -> Decided:
-    """Admit a request with an option that fits, and hold its cost."""
+    """Admit a request with the option of `fit`, and hold its cost."""
     offer, cells = fit.offer, fit.cells
     view.count(cells)
     view.move(cells, Cost(), offer.cost)
@@ -161,7 +161,7 @@ def hold(view: BudgetView, key: JobKey, request: Request, fit: Fit, due: DueTick
 
 
 def degrade(policy: OnDenied, request: Request, refused: str) -> Decision:
-    """Return the decision on a refused request; a request that would now come too late is not deferred."""
+    """Return the decision on a refused request. Never defer past the tick by which it is needed."""
     if policy == "drop":
         return "dropped"
     in_time = not request.within or request.within > DEFER_TICKS

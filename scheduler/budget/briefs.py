@@ -1,4 +1,4 @@
-"""Checks of two functions of the host: its brief of an owner, and its rule for the tier of a request."""
+"""Validate what two host callbacks return: `brief(owner)` and `tier_of(request, moment)`."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ log = structlog.get_logger()
 
 Brief = Callable[[str], Mapping[str, object]]
 
-MAX_WORD = 100  # characters of what a meter's end means
-MAX_WARNED = 20  # meters that are warned of
+MAX_WORD = 100  # characters of a meter's `low` or `high`
+MAX_WARNED = 20  # meters to warn about
 MAX_METER = 1e15  # larger numbers are not exact in JSON
-#: Keys that built-in kinds and worlds read. A kind of the host's own names further ones in `brief_keys`.
+#: Keys that built-in kinds and worlds read. A custom kind names further keys in `brief_keys`.
 KEYS = ("location", "activity", "condition", "status", "free", "near", "actions")
 
 
 def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
-    """Return the host's `brief` with its answers checked.
+    """Wrap the host's `brief` so that each result is validated.
 
     Raises:
-        InputError: when the function is called, naming the owner and the fault, or the failure of the function itself.
+        InputError: from the returned function, naming the owner and what is invalid or what `brief` raised.
     """
     if brief is no_brief:
         return brief
@@ -51,21 +51,21 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
 
 
 def brief_keys(kinds: Iterable[Kind]) -> tuple[str, ...]:
-    """Return the keys of a brief that worlds and these kinds read."""
+    """Return the brief keys that worlds and these kinds read."""
     further = [key for kind in kinds for key in kind.brief_keys]
     return tuple(dict.fromkeys((*KEYS, *further)))
 
 
 def no_brief(owner: str) -> Mapping[str, object]:
-    """Return nothing: the brief of a host that gives none."""
+    """Return an empty brief, for a host without one."""
     return {}
 
 
 def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mapping[str, object]:
-    """Return a host's brief of an owner, checked.
+    """Return a host's brief of an owner after validating it.
 
     Raises:
-        InputError: naming the owner, the key and what would be right.
+        InputError: naming the owner, the key and a valid value.
     """
     what, keys = f"brief({owner!a})", list(known)
     if not isinstance(said, Mapping):
@@ -73,7 +73,7 @@ def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mappin
     for key in said:
         if key not in keys:
             near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(str(key)[:MAX_LABEL], keys, 1))
-            raise InputError(f"{what} has the key {quoted(key)}, which nobody reads; known are {', '.join(keys)}{near}")
+            raise InputError(f"{what} has the unknown key {quoted(key)}; known keys: {', '.join(keys)}{near}")
     for key, most in (("location", MAX_LABEL), ("activity", MAX_TEXT), ("condition", MAX_LABEL)):
         if said.get(key) is not None:
             check_text(f"{what}: {key}", said[key], most, blank=True)
@@ -88,10 +88,10 @@ def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mappin
 
 
 def checked_tier(tier_of: TierRule) -> TierRule:
-    """Return the host's `tier_of` with its answers checked.
+    """Wrap the host's `tier_of` so that each result is validated.
 
     Raises:
-        InputError: when the rule is called, naming its answer or its failure.
+        InputError: from the returned function, naming the result or what `tier_of` raised.
     """
 
     def tier(request: Request, moment: Moment) -> Tier:
@@ -100,7 +100,7 @@ def checked_tier(tier_of: TierRule) -> TierRule:
         if type(said) is Raised:
             raise InputError(_failed(what, said.error)) from said.error
         if not isinstance(said, str) or said not in TIERS:
-            raise InputError(f"{what} said {quoted(said)}: return 'routine' or 'strong'")
+            raise InputError(f"{what} returned {quoted(said)}: return 'routine' or 'strong'")
         return said
 
     return tier
@@ -114,15 +114,15 @@ def _check_status(what: str, status: object) -> None:
     if not isinstance(status, Mapping) or len(status) > MAX_NAMES:
         raise InputError(f"{what} is {quoted(status)}: give a dict of meters such as {{'energy': 80}}")
     for name, value in status.items():
-        check_text(f"{what}: one of its names", name, MAX_LABEL)
+        check_text(f"{what}: a meter's name", name, MAX_LABEL)
         check_meter(f"{what}: {name}", value)
 
 
 def check_meter(what: str, value: object) -> None:
-    """Check a meter of a brief: a number, a `Meter`, or its fields as JSON has them.
+    """Check a meter of a brief: a number, a `Meter`, or a mapping of its fields.
 
     Raises:
-        InputError: naming the meter and what would be right.
+        InputError: naming the meter and a valid value.
     """
     if isinstance(value, Mapping):
         try:
@@ -139,9 +139,9 @@ def check_meter(what: str, value: object) -> None:
     for number in numbers:
         if (
             isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= MAX_METER
-        ):  # nor is NaN
+        ):  # false for NaN too
             raise InputError(
-                f"{what} is {quoted(number)}: give a number, or a Meter that says what it means, such as "
+                f"{what} is {quoted(number)}: give a number, or a Meter that explains it, such as "
                 "Meter(95, low='sated', high='starving', need='high')"
             )
     if isinstance(value, Meter):
@@ -152,7 +152,7 @@ def check_meter(what: str, value: object) -> None:
 
 
 class _Meanings:
-    """Warns once of each meter of which a host does not say what it means."""
+    """Warns once about each meter whose `low` and `high` are empty."""
 
     def __init__(self) -> None:
         self._warned: set[str] = set()

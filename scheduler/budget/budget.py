@@ -1,10 +1,10 @@
 """Budget windows, and admission's view of them.
 
-A window is a period and its index ("tick:420", "day:3", "run:0"); it is part of every key, so nothing is ever reset. A
-cell is (window, scope). Only the host changes the view, at boundaries, by the facts of the journal: an open job counts
-its reservation, an applied one its winning attempt's usage, one that ended without a result its full reservation, until
-a boundary learns its usage. So admission never depends on the order in which jobs finish, or on crashes, beyond the
-facts of the journal. Each admitted job counts once in the unit "jobs" of its cells, for good; only the view holds that.
+A window is a period and its index ("tick:420", "day:3", "run:0"); it is part of every key, so counters are never reset.
+A cell is (window, scope). Only the host updates the view, at boundaries, from journal facts. An open job counts its
+reservation. An applied job counts its winning attempt's usage. A job that ended without a result counts its full
+reservation until a boundary learns its usage. So admission depends only on the journal, never on crashes or the order
+in which jobs finish. Each admitted job counts permanently as one of the unit "jobs"; only the view tracks that unit.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from cogitate.tasks.job import Cost, JobKey
 NOTHING = Cost()
 
 
-_REPORTED: Mapping[Period, int] = {"tick": 0, "day": 2, "run": 1}  # how many of run, kind and owner reports show
+_REPORTED: Mapping[Period, int] = {"tick": 0, "day": 2, "run": 1}  # number of scopes in reports, of run, kind and owner
 
 
 class Cell(NamedTuple):
-    """The account that a job is charged to."""
+    """An account to which jobs are charged."""
 
     window: str  # "tick:420", "day:3", "run:0"
     scope: str  # "run", "kind:plan", "owner:agent:isabella"
 
     @property
     def period(self) -> Period:
-        return self.window.partition(":")[0]  # type: ignore[return-value]  # windows are only made by window_of
+        return self.window.partition(":")[0]  # type: ignore[return-value]  # only window_of makes windows
 
 
 class Pool(NamedTuple):
-    """The part of one limit that only further attempts may use."""
+    """The part of one limit reserved for retries."""
 
     window: str
     scope: str
@@ -45,19 +45,19 @@ class Pool(NamedTuple):
 class Guarantee(NamedTuple):
     """A kind's guaranteed share of a day's limit, until its last call."""
 
-    share: float  # of what admission may give out
-    last_call: int  # minute of the day from which it is 0
+    share: float  # of the room for first attempts
+    last_call: int  # minute of the day at which the guarantee ends
 
 
 class Release(NamedTuple):
-    """How the limits of a day are given out over it: a part from its first minute, the rest evenly."""
+    """How a day's limits are released: a part at 00:00, the rest evenly over the day."""
 
-    start: int  # millionths of what admission may give out, from 00:00
-    begins: int  # minute of the day after which the rest is released
-    ends: int  # minute of the day from which all of it is
+    start: int  # millionths of the room for first attempts, released at 00:00
+    begins: int  # minute of the day at which the release of the rest begins
+    ends: int  # minute of the day at which everything is released
 
     def of(self, room: int, minute: int) -> int:
-        """Return how much of a day's room is released at a minute of game time."""
+        """Return the part of a day's room released by a minute of game time."""
         first = room * self.start // MILLION
         passed = min(max(0, minute % DAY - self.begins), self.ends - self.begins)
         return first + (room - first) * passed // (self.ends - self.begins)
@@ -68,18 +68,18 @@ AT_ONCE = Release(MILLION, 0, 1)
 
 
 def amounts(cost: Cost) -> tuple[int, int, int]:
-    """Return a cost in the order of `UNITS`."""
+    """Return a cost's amounts in the order of `UNITS`."""
     return cost.calls, cost.tokens, cost.usd_micros
 
 
 def window_of(period: Period, tick: int, minute: int) -> str:
-    """Return the window of a period that a tick belongs to."""
+    """Return the window of a period that contains a tick."""
     index = {"tick": tick, "day": day_of(minute), "run": 0}[period]
     return f"{period}:{index}"
 
 
 def window_order(window: str) -> tuple[str, int]:
-    """Return what windows are sorted by: their period, then their index as a number."""
+    """Return the sort key of a window: its period, then its numeric index."""
     period, _, index = window.partition(":")
     return period, int(index)
 
@@ -93,32 +93,32 @@ def format_window(window: str) -> str:
 
 
 def format_cell(cell: str) -> str:
-    """Return a text that begins with a window, such as "day:0 kind:plan calls", with that window in words."""
+    """Return a cell such as "day:0 kind:plan calls" with its window in words."""
     window, space, rest = cell.partition(" ")
     return format_window(window) + space + rest
 
 
 def format_limited_cell(cell: str) -> str:
-    """Return a cell such as "day:0 kind:plan" as the owner of a limit: "day 1 (kind:plan)", "the whole run"."""
+    """Return the subject of a limit: "day 1 (kind:plan)" for "day:0 kind:plan", or "the whole run"."""
     window, _, scope = cell.partition(" ")
     named = "the whole run" if window.partition(":")[0] == "run" else format_window(window)
     return named if scope == "run" else f"{named} ({scope})"
 
 
 def format_empty_pool(cell: str) -> str:
-    """Return the refusal of a retry by a cell, such as "tick:5 run calls", in words."""
+    """Return in words that a cell such as "tick:5 run calls" refused a retry."""
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
     return f"retry refused: {window.partition(':')[0]}.{scope}.{unit} retry pool is empty"
 
 
 def retry_pool(unit: LimitUnit, limit: int, share: float) -> int:
-    """Return how much of a limit is kept for further attempts; none of jobs, as attempts belong to a job."""
+    """Return the part of a limit reserved for retries; 0 for jobs, because retries belong to their job."""
     return 0 if unit == "jobs" or limit < 2 else int(limit * share)
 
 
 def figure_of(unit: LimitUnit) -> Callable[[int], str]:
-    """Return how people read an amount of a unit: money in dollars, such as "$0.0044", all else as a number."""
+    """Return the formatter of a unit: dollars such as "$0.0044" for money, plain numbers otherwise."""
     return _dollars if unit == "usd_micros" else "{:,}".format
 
 
@@ -127,7 +127,7 @@ def _dollars(micros: int) -> str:
 
 
 def format_limit(limit: int, for_retries: int, figure: Callable[[int], str] = "{:,}".format) -> str:
-    """Return a limit in words: "10", or "8 + 2 for retries" if a part is only for further attempts.
+    """Return a limit in words: "10", or "8 + 2 for retries" if a part is reserved for retries.
 
     Args:
         figure: formats an amount.
@@ -140,15 +140,15 @@ def format_refusal(
     limit_of: Callable[[str, str, LimitUnit], int | None],
     pool_of: Callable[[LimitUnit, int], int],
 ) -> str:
-    """Return the cell that refused a request, such as "day:0 run tokens", in words and with its limit.
+    """Return a refusing cell such as "day:0 run tokens" in words, with its limit.
 
     Args:
         limit_of: returns the limit of a window, scope and unit.
-        pool_of: returns how much of a limit is kept for retries.
+        pool_of: returns the part of a limit reserved for retries.
     """
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
-    unit_name = cast(LimitUnit, unit)  # what is no unit has no limit
+    unit_name = cast(LimitUnit, unit)  # limit_of returns None for an unknown unit
     limit = limit_of(window, scope, unit_name)
     return (
         format_cell(cell)
@@ -158,7 +158,7 @@ def format_refusal(
 
 
 class BudgetView:
-    """Admission's view of the amount held of each limit."""
+    """Admission's view of the amount held in each cell."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class BudgetView:
         self._changed: set[str] = set()
 
     def cells(self, key: JobKey, minute: int) -> list[Cell]:
-        """Return the cells that a job of `key.tick` is charged to: those with a limit, and those of reports."""
+        """Return the cells to charge for a job of `key.tick`: those with a limit, and those in reports."""
         found, limited = [], self.table.limited
         scopes = ("run", f"kind:{key.kind}", f"owner:{key.owner}")
         for period in PERIODS:
@@ -188,7 +188,7 @@ class BudgetView:
         return found
 
     def pools(self, cells: Iterable[Cell]) -> list[Pool]:
-        """Return the retry pools of those cells that have limits."""
+        """Return the retry pools of the cells that have limits."""
         return [
             Pool(cell.window, cell.scope, index, self._pool(unit, limit))
             for cell in cells
@@ -198,7 +198,7 @@ class BudgetView:
         ]
 
     def room(self, period: Period, scope: str, unit: LimitUnit) -> int | None:
-        """Return what admission may give out of a limit, which is all but its retry pool; None without a limit."""
+        """Return the room for first attempts: a limit minus its retry pool; None without a limit."""
         limit = self.table.of(period, scope, unit)
         return None if limit is None else limit - self._pool(unit, limit)
 
@@ -209,7 +209,7 @@ class BudgetView:
         """Return the first cell without room for a first attempt of this cost, as "window scope unit", or None.
 
         Args:
-            cells: those that the job is charged to, where they are known.
+            cells: the cells to charge, if already computed.
         """
         for cell in self.cells(key, minute) if cells is None else cells:
             if not self.table.limited(cell.period, cell.scope):
@@ -223,17 +223,17 @@ class BudgetView:
         return None
 
     def describe_limit(self, cell: str) -> str:
-        """Return a refusing cell in words, with its limit."""
+        """Return a refusing cell in words with its limit."""
         return format_refusal(cell, self.table.limit_of, self._pool)
 
     def _demand(self, cell: Cell, unit: LimitUnit, kind: str, minute: int, amount: int, room: int) -> int:
-        """Return the amount that would be held or promised of a limit if `amount` were added for `kind`.
+        """Return the amount of a limit held or guaranteed if `amount` were added for `kind`.
 
-        In a day's window of the whole run this is the sum over kinds of max(held, guarantee), so that others borrow
-        only the share that a kind no longer needs; elsewhere it is the amount held.
+        In a day window of the whole run this is the sum over kinds of max(held, guarantee), so that kinds borrow only
+        guarantees that have ended; elsewhere it is the amount held.
 
         Args:
-            room: what admission may give out by now.
+            room: amount released so far.
         """
         held = self.get(cell, unit)
         if cell.scope != "run" or cell.period != "day":
@@ -258,7 +258,7 @@ class BudgetView:
             self._changed.add(field)
 
     def move(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
-        """Count a job as `after` instead of `before` from now on."""
+        """Replace a job's amount `before` by `after`."""
         for cell in cells:
             for unit, old, new in zip(UNITS, amounts(before), amounts(after), strict=True):
                 if new != old:
@@ -267,12 +267,12 @@ class BudgetView:
                     self._changed.add(field)
 
     def correct(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
-        """Move an ended job from `before` to `after`, in those of its cells that are still kept."""
+        """Replace an ended job's amount `before` by `after`, in cells that are not yet forgotten."""
         kept = [c for c in cells if any(f"{c.window}|{c.scope}|{unit}" in self.held for unit in UNITS)]
         self.move(kept, before, after)
 
     def forget(self, window: str) -> list[str]:
-        """Drop a closed window and return the dropped fields."""
+        """Drop a closed window, and return the dropped fields."""
         fields = sorted(field for field in self.held if field.startswith(window + "|"))
         for field in fields:
             del self.held[field]
@@ -280,7 +280,7 @@ class BudgetView:
         return fields
 
     def take_changes(self) -> list[tuple[str, int]]:
-        """Return the fields changed since the last call with their values, sorted."""
+        """Return the fields changed since the last call, with their values, sorted."""
         changed = [(field, self.held[field]) for field in sorted(self._changed)]
         self._changed.clear()
         return changed

@@ -1,4 +1,4 @@
-"""A run's budget as people and machines read it: a line for each cell of the accounts, and the limits in force."""
+"""A run's budget as reports show it: one line for each cell of the accounts, and the current limits."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     unit: LimitUnit
     limit: int | None
-    reserved: int  # in flight: by jobs that are open, and attempts whose usage has not arrived
+    reserved: int  # in flight: open jobs, and attempts without reported usage
     spent: int
     overrun: int
-    for_retries: int = 0  # part of the limit that only further attempts may use
-    retried: int = 0  # part of reserved and spent: by attempts before the newest, out of the retry pool
-    held: int = 0  # admission counts it, but it is neither reserved nor spent: see `budget_lines`
+    for_retries: int = 0  # part of the limit reserved for retries
+    retried: int = 0  # part of reserved and spent: attempts before the newest, charged to the retry pool
+    held: int = 0  # counted by admission, neither reserved nor spent: see `budget_lines`
 
     @property
     def counted(self) -> int:
-        """Return what admission counts against the limit without its retry pool."""
+        """Return the amount that admission counts against `room`."""
         return self.reserved + self.spent - self.retried + self.held
 
     @property
     def room(self) -> int:
-        """Return what admission may give out of the limit."""
+        """Return the room for first attempts: the limit minus its retry pool."""
         return (self.limit or 0) - self.for_retries
 
 
 class LimitInForce(msgspec.Struct, frozen=True, kw_only=True):
-    """One limit, by its name in the settings."""
+    """One current limit, by its name in the settings."""
 
     name: str
     limit: int
-    for_retries: int  # of it
+    for_retries: int  # part of the limit reserved for retries
 
 
 class Pools(NamedTuple):
-    """The parts of its limits that a run keeps for retries."""
+    """A run's retry pools."""
 
     share: float
 
     def of(self, unit: LimitUnit, limit: int | None) -> int:
-        """Return the part of a limit that only further attempts may use."""
+        """Return the part of a limit reserved for retries."""
         return 0 if limit is None else retry_pool(unit, limit, self.share)
 
 
@@ -66,24 +66,24 @@ NO_POOLS = Pools(0.0)
 
 
 class Limits(Protocol):
-    """The source of the limit of a cell: a table, or a history of tables."""
+    """A source of limits: a table, or a history of tables."""
 
     def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """Return the limit of a cell of the accounts; None without one."""
+        """Return the limit of a cell; None without a limit."""
 
 
 def pools_of(store: RunStore) -> Pools:
-    """Return the parts of its limits that a run keeps for retries."""
+    """Return a run's retry pools."""
     return Pools(_kept_share(store.state_field("settings")))
 
 
-@lru_cache(maxsize=8)  # a watcher reads it at every tick, and settings take milliseconds to create
+@lru_cache(maxsize=8)  # watchers call it each tick, and creating settings takes milliseconds
 def _kept_share(settings: bytes) -> float:
     return kept_settings(settings).tuning.retry_share
 
 
 def spent_of(lines: Iterable[BudgetLine]) -> Cost:
-    """Return what all jobs of a run have spent."""
+    """Return the total cost of a run's jobs."""
     own = [line for line in lines if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
     return Cost(**{line.unit: line.spent for line in own})
 
@@ -96,10 +96,10 @@ def limits_in_force(table: LimitTable, pools: Pools) -> list[LimitInForce]:
 
 
 def budget_lines(store: RunStore, limits: Limits) -> list[BudgetLine]:
-    """Return the accounts of every kept window, and how many jobs admission has given out of it.
+    """Return the accounts of every kept window, with the number of jobs admitted in it.
 
-    `held` are the reservations of jobs whose results wait for their due ticks, or that ended before their usage was
-    known, until a boundary learns it; and the cost of calls that an identical one has saved.
+    `held` includes reservations of jobs whose results wait for their due ticks, or whose usage no boundary has learnt
+    yet, and the cost of calls saved by identical calls.
     """
     listed = store.members("windows")
     kept = store.mapping("view")
@@ -110,7 +110,7 @@ def budget_lines(store: RunStore, limits: Limits) -> list[BudgetLine]:
 
 
 def jobs_of(view: Mapping[str, int]) -> Accounts:
-    """Return the jobs that admission has given out, by its view, in the form of accounts."""
+    """Return the numbers of admitted jobs in admission's view, as accounts."""
     found: Accounts = {}
     for field, count in view.items():
         window, scope, unit = field.split("|", 1)[0], *field.split("|", 1)[1].rsplit("|", 1)
@@ -120,7 +120,7 @@ def jobs_of(view: Mapping[str, int]) -> Accounts:
 
 
 def accounts_of(windows: Mapping[str, Mapping[bytes, bytes]]) -> Accounts:
-    """Return the accounts in the hashes of some windows."""
+    """Parse the accounts in the hashes of windows."""
     accounts: Accounts = {}
     for window, fields in windows.items():
         for field, value in fields.items():
@@ -132,10 +132,10 @@ def accounts_of(windows: Mapping[str, Mapping[bytes, bytes]]) -> Accounts:
 def lines_of(
     accounts: Accounts, limits: Limits, pools: Pools = NO_POOLS, view: Mapping[str, int] | None = None
 ) -> list[BudgetLine]:
-    """Return accounts as lines, sorted.
+    """Return accounts as sorted lines.
 
     Args:
-        view: the amounts that admission counts, by field; without it `held` is 0.
+        view: admission's amounts by field; without it `held` is 0.
     """
     order: dict[str, int] = {unit: index for index, unit in enumerate(LIMIT_UNITS)}
     lines: list[BudgetLine] = []

@@ -1,8 +1,8 @@
-"""Forecasts of when a budget window runs out, if spending goes on as so far.
+"""Forecast when a budget window runs out at the current rate of spending.
 
-Everything is in game time: a window's pace compares the used share of its room with the passed share of its time, so a
-pace of 1.0 lasts exactly to its end. Room is the limit without its retry pool, and used is the amount that admission
-counts: at the end of the room admission begins to refuse jobs, which an operator wants to see coming.
+Times are game time. A window's pace is the used share of its room divided by the elapsed share of its time: at 1.0 the
+room lasts exactly to the window's end. Room is the limit minus its retry pool, and used is the amount that admission
+counts: admission refuses jobs once the room is used up.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Outlook = Literal["full", "runs out", "lasts"]
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """The forecast of one limit."""
 
-    room: int  # part of the limit that first attempts may take
-    share: float  # of the limit that is reserved and spent; above 1 by overruns
-    rate: float  # amount that admission counts in an hour of game time
-    pace: float | None  # None: the window is a tick, or the run, whose end is not known
-    out_at: int | None  # game time in total minutes at which the room is used up; None: not within the window
+    room: int  # part of the limit for first attempts
+    share: float  # of the limit, reserved or spent; above 1 after overruns
+    rate: float  # amount counted by admission per hour of game time
+    pace: float | None  # None: a tick, or a run, whose end is unknown
+    out_at: int | None  # game time, total minutes, at which the room runs out; None: not within the window
     outlook: Outlook
 
 
 def forecast(line: BudgetLine, *, minute: int, start: int) -> Forecast | None:
-    """Return the forecast of one cell of the accounts; None where it has no limit.
+    """Return the forecast of one cell; None without a limit.
 
     Args:
-        minute: game time now, total minutes.
-        start: game time at which the run began.
+        minute: current game time, total minutes.
+        start: game time at the start of the run, total minutes.
     """
     if line.limit is None:
         return None

@@ -1,4 +1,4 @@
-"""The history of a run's limits, which status shows, admission reads and the auditor checks."""
+"""The history of a run's limits, for admission, status and audit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cogitate.scheduler.config.limits import LimitName, LimitTable, LimitUnit, p
 
 
 class LimitChange(msgspec.Struct, frozen=True):
-    """All limits from one tick's admission on."""
+    """The complete limits from one tick's admission on."""
 
     tick: int
     minute: int  # game time, total minutes
@@ -17,7 +17,7 @@ class LimitChange(msgspec.Struct, frozen=True):
 
 
 class LimitHistory:
-    """The table that a run began with, and the tables that operators have set since."""
+    """A run's initial table of limits, and the tables that operators have set since."""
 
     def __init__(self, first: LimitTable, changes: tuple[LimitChange, ...] = ()) -> None:
         self.first = first
@@ -26,11 +26,11 @@ class LimitHistory:
 
     @property
     def now(self) -> LimitTable:
-        """Return the limits in force."""
+        """Return the current limits."""
         return self._tables[-1] if self._tables else self.first
 
     def with_limit(self, name: str, value: int | None, *, tick: int, minute: int) -> LimitHistory:
-        """Return the history with one limit set, or removed by None, from the admission of `tick` on."""
+        """Return a history with one limit set, or removed by None, from the admission of `tick` on."""
         limits = {limit.text(): amount for limit, amount in self.now}
         if value is None:
             limits.pop(name, None)
@@ -40,10 +40,10 @@ class LimitHistory:
         return LimitHistory(self.first, (*earlier, LimitChange(tick, minute, limits)))
 
     def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """Return the highest limit that a window was ever under; None if at some time there was none.
+        """Return the highest limit ever in force for a window; None if the window was ever unlimited.
 
-        A lowered limit takes nothing back: earlier spending and reservations stay, so a window can never hold more than
-        this. "day:3" was under the tables in force from its first minute on, "tick:7" under that of its own tick.
+        Lowering a limit keeps earlier spending and reservations, so a window may hold up to this amount. For "day:3"
+        the tables in force from its first minute on count, for "tick:7" the table of its tick.
         """
         values = [table.limit_of(window, scope, unit) for table in self._tables_over(window)]
         limits = [value for value in values if value is not None]
@@ -51,16 +51,16 @@ class LimitHistory:
 
     @property
     def last(self) -> LastLimits:
-        """Return the limits that windows were under last: those of a past day are not changed by later tables."""
+        """Return the last limits of each window: later tables do not change those of a past day."""
         return LastLimits(self)
 
     def last_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """Return the limit that a window was under at its end, or is under now; None if it had none then."""
+        """Return the limit of a window at its end, or now if it is open; None without a limit."""
         return self._tables_over(window)[-1].limit_of(window, scope, unit)
 
     @property
     def ever(self) -> LimitTable:
-        """Return every limit that was ever set, at its latest value."""
+        """Return each limit ever set, with its latest value."""
         return LimitTable({name.text(): value for table in (self.first, *self._tables) for name, value in table})
 
     def _tables_over(self, window: str) -> list[LimitTable]:
@@ -77,13 +77,13 @@ class LimitHistory:
 
 
 class LastLimits:
-    """The limits of windows as each was under them last."""
+    """The last limits of each window of a history."""
 
     def __init__(self, history: LimitHistory) -> None:
         self._history = history
 
     def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """Return the limit of a cell of the accounts; None without one."""
+        """Return the last limit of a cell; None without a limit."""
         return self._history.last_of(window, scope, unit)
 
 
@@ -91,13 +91,13 @@ def normal_name(name: str) -> str:
     """Return a limit's full name: "day.tokens" is "day.run.tokens".
 
     Raises:
-        LimitError: naming the part that is not known.
+        LimitError: naming the unknown part.
     """
     return parse_limit_name(name).text()
 
 
 def kind_of_limit(name: str) -> str | None:
-    """Return the kind that a limit is for, if it is for one."""
+    """Return the kind that a limit names; None if its scope is not one kind."""
     limit: LimitName = parse_limit_name(name)
     kind = limit.scope.removeprefix("kind:")
     return kind if limit.scope.startswith("kind:") and kind != "*" else None

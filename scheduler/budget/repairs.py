@@ -1,13 +1,12 @@
-"""Repairs: the rest of a day's budget near its end goes to the most valuable provisional entries of that day.
+"""Repairs: spend the budget left near the end of a day on the most valuable provisional entries of that day.
 
-A provisional entry was made by a heuristic because budget, time or the model ran out. Its repair is a new job of the
-same kind, charged to the windows of its own tick, admitted only after everything else and only where it fits; its
-result replaces the entry (and is stale if that is gone). A repair without a model's result changes nothing, and its
-owner is left alone until the next day. Without a model there is nothing to repair: a denied heuristic writes the same
-as an admitted one.
+A heuristic writes a provisional entry when budget, time or the model fails. Its repair is a new job of the same kind,
+charged to the windows of its own tick. Admission considers repairs last, and only where they fit. The result replaces
+the entry, and is stale if the entry is gone. A repair without a model's result changes nothing, and its owner gets no
+further repair until the next day. Runs without a model have no repairs: the heuristic would write the same again.
 
-The most important goes first, then the oldest. A plan is repaired only while half a day of it is left. Summaries are
-repaired where they stand for a conversation whose lines are still kept and fit into one prompt.
+The most important entry goes first, then the oldest. A plan is repaired only while half a day of it is left, a summary
+only while the lines of its conversation are kept and fit into one prompt.
 """
 
 from __future__ import annotations
@@ -27,31 +26,31 @@ from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW, DueTicks
 from cogitate.tasks.job import JobKey, Request
 
-EVERY = 10  # game minutes between two rounds of repairs
-AT_ONCE = 2  # repairs in one round, so that later requests of the day find budget too
-FAILED = "repair.failed"  # counter of a head: the game day after the one on which a repair of the owner failed
+EVERY = 10  # game minutes between rounds of repairs
+AT_ONCE = 2  # repairs in one round, to leave budget for later requests of the day
+FAILED = "repair.failed"  # counter of an owner: the game day after its last failed repair
 WORTH_PLANNING = 12 * 60  # game minutes
-ENOUGH = 3  # observations; fewer leave a model nothing to add
-MOST = 300  # observations that a reflection's repair may read
-MOST_TOLD = 4_000  # characters of the lines that a summary's repair tells anew
+ENOUGH = 3  # observations needed for a useful reflection
+MOST = 300  # observations in the repair of a reflection
+MOST_TOLD = 4_000  # characters of conversation in the repair of a summary
 _PRIORITY = -1
 
 
 class RepairRefused(CogitateError, ValueError):
-    """An operator's retry cannot be admitted; the message says why, and the operator gets it as the answer."""
+    """An operator's retry cannot be admitted; the operator receives the message."""
 
 
 def is_time(minute: int, before: int, start: int) -> bool:
-    """Return whether repairs are due at game time `minute`, the previous tick being at `before`.
+    """Return whether repairs are due at game time `minute`, with the previous tick at `before`.
 
     Args:
-        start: minutes after 00:00 from which repairs are due.
+        start: minutes after 00:00 at which repairs begin.
     """
     return minute % DAY >= start and minute // EVERY != before // EVERY
 
 
 def repairs(streams: Mapping[str, Stream], minute: int) -> list[Request]:
-    """Return the repairs that are possible now, the most valuable first."""
+    """Return the possible repairs, most valuable first."""
     found: list[tuple[tuple[int, int, str, int], Request]] = []
     for owner, stream in streams.items():
         if stream.head.counters.get(FAILED, 0) > day_of(minute):
@@ -74,11 +73,11 @@ def admit_repairs(
     busy: Callable[[str, str], bool],
     due: DueTicks,
 ) -> list[Decided]:
-    """Return the repairs of this tick, held in `view`: at most `AT_ONCE`, and only those that fit.
+    """Admit at most `AT_ONCE` repairs that fit, and hold their cost in `view`.
 
     Args:
-        offers_of: the options of a request, the best first.
-        busy: whether a job of (kind, owner) is open, waits for another trial, or was decided in this tick.
+        offers_of: returns the options of a request, best first.
+        busy: returns whether a job of (kind, owner) is open, deferred, or decided in this tick.
         due: the run's due ticks.
     """
     found: list[Decided] = []
@@ -108,10 +107,10 @@ def admit_retry(
     busy: Callable[[str, str], bool],
     due: DueTicks,
 ) -> Decided:
-    """Return the repair that an operator requested of one of these entries. Arguments as in `admit_repairs`.
+    """Admit the repair of one of these entries that an operator requested. Arguments as in `admit_repairs`.
 
     Raises:
-        RepairRefused: saying why no repair is possible.
+        RepairRefused: if no repair is possible.
     """
     if owner not in streams:
         raise RepairRefused(f"{owner} has left the run")
@@ -119,26 +118,26 @@ def admit_retry(
     waiting = {entry.number: entry for entry in stream.provisional()}
     found = [waiting[number] for number in numbers if number in waiting]
     if not found:
-        raise RepairRefused("nothing that it made is provisional any more: it was repaired or archived meanwhile")
+        raise RepairRefused("the job has no provisional entries left: all were repaired or archived")
     request = _repair(stream, found[0], minute)
     if request is None:
-        raise RepairRefused(f"there is too little left for a repair of the {found[0].type} {found[0].number}")
+        raise RepairRefused(f"too little input is left to repair {found[0].type} {found[0].number}")
     kind = rules.kind_of(request.kind)
     if not rules.model_of(kind):
-        raise RepairRefused(f"no model makes a {kind.name} in this run: the heuristic would write the same again")
+        raise RepairRefused(f"this run has no model for {kind.name}: the heuristic would write the same result again")
     if busy(request.kind, owner):
-        raise RepairRefused(f"another {request.kind} of {owner} is open: try again once it has ended")
+        raise RepairRefused(f"another {request.kind} of {owner} is open: try again after it ends")
     key = JobKey(tick, request.kind, owner, 0, 0)
     fit = first_fitting(view, key, minute, request, offers_of(request), due)
     if fit.refused == TOO_SLOW:
-        raise RepairRefused(f"the model takes too long for a {request.kind} at present: try again when it is faster")
+        raise RepairRefused(f"the model is currently too slow for {request.kind}: try again later")
     if fit.refused:
-        raise RepairRefused(f"the limit {view.describe_limit(fit.refused)} has no room for it")
+        raise RepairRefused(f"the limit {view.describe_limit(fit.refused)} has no room for the repair")
     return hold(view, key, request, fit, due)
 
 
 def failed_repair(owner: str, minute: int) -> SetCounter:
-    """Return the effect of a failed repair."""
+    """Return the effect that records a failed repair."""
     return SetCounter(owner=owner, name=FAILED, value=day_of(minute) + 1)
 
 
@@ -171,7 +170,7 @@ def _reflected(stream: Stream, reflection: Entry) -> tuple[int, ...]:
 
 
 def _fit_one_prompt(stream: Stream, numbers: Iterable[int]) -> bool:
-    """Return whether all these entries are kept, and short enough to be shown together in full."""
+    """Return whether all these entries are kept and fit into one prompt untruncated."""
     found = [stream.entries.get(number) for number in numbers]
     kept = [entry for entry in found if entry is not None]
     return bool(kept) and len(kept) == len(found) and sum(len(entry.text) for entry in kept) <= MOST_TOLD

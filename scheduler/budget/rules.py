@@ -1,4 +1,4 @@
-"""The rules of a run, from its settings: which model a kind asks, what an attempt may cost, when its result is due."""
+"""The rules of a run, from its settings: the models of each kind, the cost of an attempt, when a result is due."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from cogitate.tasks.registry import UnknownKind, register_builtin
 
 @dataclass(frozen=True, kw_only=True)
 class ThrottleRules:
-    """The rules by which a run throttles."""
+    """The rules of throttling."""
 
     auto: bool = True  # the controller sets the cadence; otherwise only operators do
-    interval: int = 60  # game minutes between two steps of the controller
-    least: int = FULL // 8  # the slowest cadence that it sets, in thousandths
+    interval: int = 60  # game minutes between steps of the controller
+    least: int = FULL // 8  # the controller's slowest cadence, in thousandths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +42,11 @@ class Rules:
     """The rules by which a run turns requests into jobs."""
 
     kinds: Sequence[Kind]
-    offers_of: Callable[[Kind, Tier], Sequence[ModelOption]]  # at least one, the tier's own first, then down the ladder
+    offers_of: Callable[[Kind, Tier], Sequence[ModelOption]]  # at least one: the tier's model, then down the ladder
     latency_of: Callable[[Kind], int]  # fixed ticks from admission to due
     brief: Callable[[str], Mapping[str, object]]
-    briefed: bool = True  # the host gives a brief; without one, kinds that need one are never due
-    bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that follow the model's latency
+    briefed: bool = True  # the host gives a brief; kinds that need one are never due without it
+    bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that adapt to the model's latency
     tier_of: TierRule = usual_tier
     disabled: frozenset[str] = frozenset()  # kinds that are never due and refused on request
     rate_share: float = 0.0  # share of unrated entries that a model rates
@@ -54,35 +54,35 @@ class Rules:
     throttle: ThrottleRules = ThrottleRules()
     coalesce: bool = True  # count a repeated observation on the first entry instead of storing it
     max_text: int = MAX_TEXT  # characters of an observation
-    unpriced: tuple[str, ...] = ()  # models that the run may ask and whose price is not known
-    waits: bool = True  # boundaries wait for due results, so nothing depends on a worker's progress
+    unpriced: tuple[str, ...] = ()  # models of the run without a known price
+    waits: bool = True  # boundaries wait for due results, so outcomes never depend on worker speed
 
     def kind_of(self, name: str) -> Kind:
         """Return the kind of that name.
 
         Raises:
-            UnknownKind: when this process has not registered it, although the run has jobs of it.
+            UnknownKind: if the run has jobs of a kind that this process has not registered.
         """
         for kind in self.kinds:
             if kind.name == name:
                 return kind
-        raise UnknownKind(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
+        raise UnknownKind(f"this run has jobs of kind {name!r}: register it before you open the run")
 
     def kinds_due(self) -> list[Kind]:
-        """Return the kinds that may be due by their own cadence."""
+        """Return the kinds whose cadence may make them due."""
         return [
             kind for kind in self.kinds if kind.name not in self.disabled and (self.briefed or not kind.needs_brief)
         ]
 
     def model_of(self, kind: Kind) -> str:
-        """Return the model that a kind usually asks; empty: it uses its heuristic."""
+        """Return the routine model of a kind; empty: it uses its heuristic."""
         return self.offers_of(kind, "routine")[0].model
 
     def offers(self, request: Request, moment_of: Callable[[str], Moment]) -> Sequence[ModelOption]:
-        """Return the options of a request, the best first.
+        """Return the options of a request, best first.
 
         Args:
-            moment_of: returns an owner's present state.
+            moment_of: returns an owner's current state.
         """
         kind = self.kind_of(request.kind)
         if len(strong := self.offers_of(kind, "strong")) == 1:
@@ -91,16 +91,16 @@ class Rules:
         return strong if tier == "strong" else self.offers_of(kind, "routine")
 
     def models_of(self, name: str) -> Sequence[str]:
-        """Return the models that the kind of that name may ask; an empty name stands for the heuristic."""
+        """Return the models that a kind may use; an empty name is the heuristic."""
         kind = self.kind_of(name)
         return tuple(dict.fromkeys(offer.model for tier in TIERS for offer in self.offers_of(kind, tier)))
 
     def latency(self, name: str) -> int:
-        """Return the fixed ticks from enqueue to due of the kind of that name."""
+        """Return a kind's fixed ticks from enqueue to due."""
         return max(1, self.latency_of(self.kind_of(name)))
 
 
-ASKED_AHEAD = ("plan",)  # kinds requested on the evening before, if due ticks follow the models
+ASKED_AHEAD = ("plan",)  # kinds requested the evening before, if due ticks adapt
 LEAST_PROMPT = 1_000  # tokens; about the longest built-in template without memories
 
 
@@ -122,7 +122,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         ticks = ticks_of(latency, tick_rate=settings.tick_rate, minutes_per_tick=settings.minutes_per_tick)
         given = kind.name in settings.latency
         if kind.name == "summarise" and not given and "cells" in {settings.policy, *settings.policies.values()}:
-            return min(ticks, settings.cells)  # as many memories can wait, at one a tick, before a cell is needed
+            return min(ticks, settings.cells)  # at one memory a tick, the cells fill up in so many ticks
         return ticks
 
     table_of_bounds = {kind.name: _bounds(kind, settings) for kind in kinds}
@@ -147,12 +147,12 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
 
 
 def _bounds(kind: Kind, settings: Settings) -> Bounds | None:
-    """Return the ticks between which a kind's results may be due; None: they are due after a fixed number."""
+    """Return the bounds of a kind's due ticks; None: its latency is fixed."""
     return adaptive_bounds(kind, settings) if settings.adapts() else None
 
 
 def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
-    """Return a kind's bounds in a run whose due ticks follow its models; None: this kind's are fixed all the same."""
+    """Return a kind's bounds in a run whose due ticks adapt; None: this kind's latency is fixed."""
     if not kind.output_cap or kind.name in settings.latency:
         return None
     least, most = (minutes / settings.minutes_per_tick for minutes in (kind.latency_least, kind.latency_most))
@@ -163,7 +163,7 @@ def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
 
 
 def _offer(kind: Kind, model: Model) -> ModelOption:
-    """Return a kind's option of a model: the usual prompt, or the rest of the model's context after the answer."""
+    """Return a kind's option for a model, with the prompt reduced to what the answer leaves of the model's context."""
     headroom = model.headroom_of(kind.name)
     output_cap = kind.output_cap + headroom
     prompt_cap = min(kind.prompt_cap, model.context - output_cap) if model.context else kind.prompt_cap
@@ -171,8 +171,8 @@ def _offer(kind: Kind, model: Model) -> ModelOption:
 
 
 def view_of(settings: Settings) -> BudgetView:
-    """Return an empty view of the limits in force."""
-    # Requests on the evening before use that evening's budget: no last call leaves its share to others.
+    """Return an empty view of the configured limits."""
+    # Requests made the evening before use that evening's budget, so their guarantee lasts all day.
     ahead = ASKED_AHEAD if settings.adapts() else ()
     guarantees = {
         kind: Guarantee(share, DAY if kind in ahead else settings.tuning.last_call.get(kind, DAY))
@@ -187,7 +187,7 @@ def view_of(settings: Settings) -> BudgetView:
 
 
 def release_of(settings: Settings) -> Release:
-    """Return how the limits of a day are released: from the morning until repairs begin, or the day's last tick."""
+    """Return how a day's limits are released: from the morning until repairs begin or the last tick of the day."""
     last = DAY - settings.minutes_per_tick
     return Release(
         start=round(settings.day_start * MILLION),
@@ -205,15 +205,15 @@ def throttle_rules(settings: Settings) -> ThrottleRules:
     )
 
 
-CROWD = 50  # agents that plan in one game minute, where `spread` is not set
-LONGEST_SPREAD = 120  # game minutes, in that case
+CROWD = 50  # agents that plan in one game minute, unless `spread` is set
+LONGEST_SPREAD = 120  # game minutes, unless `spread` is set
 
 
 def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int, owners: Iterable[str] = ()) -> Facts:
     """Return the constants of a run with these settings.
 
     Args:
-        owners: who is there at its start.
+        owners: the owners at the start of the run.
     """
     agents = sum(owner.startswith("agent:") for owner in owners)
     spread = min(agents // CROWD, LONGEST_SPREAD) if settings.tuning.spread is None else settings.tuning.spread
@@ -234,20 +234,20 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
 
 
 def use_prompts(settings: Settings) -> None:
-    """Have the built-in kinds of this process read the settings' own templates first, if there are any.
+    """Register the templates of `settings.prompts`, which override the built-in ones in this process.
 
     Raises:
-        TemplateError: when the folder is missing, or a template is broken.
+        TemplateError: if the folder is missing, or a template is invalid.
     """
     if settings.prompts is not None:
         register_builtin(settings.prompts)
 
 
 def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Check that limits, guarantees and due ticks are for existing kinds; others would have no effect, unnoticed.
+    """Check that limits, guarantees and latencies name existing kinds; otherwise they would silently have no effect.
 
     Raises:
-        ConfigurationError: naming the setting, the kind and the existing kinds.
+        ConfigurationError: naming the setting, the unknown kind and the known kinds.
     """
     known = {kind.name for kind in kinds}
     limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
@@ -263,26 +263,25 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
         for unknown in sorted(set(named) - known):
             near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unknown, known, 1))
             raise ConfigurationError(
-                f"{name} names the kind {quoted(unknown)}, which is not known; there are "
-                f"{', '.join(sorted(known))}{near}"
+                f"{name} names the unknown kind {quoted(unknown)}; known kinds: {', '.join(sorted(known))}{near}"
             )
     recalling = [kind.name for kind in kinds if kind.recalls]
     for named in settings.tuning.kind_retrieval:
         if named not in recalling:
             raise ConfigurationError(
-                f"kind_retrieval names the kind {quoted(named)}, which chooses no memories by their scores; these do: "
+                f"kind_retrieval names the kind {quoted(named)}, which does not retrieve memories; these kinds do: "
                 f"{', '.join(recalling)}"
             )
     windows = sorted({settings.policy, *settings.policies.values()} & {"cells", "tokens"})
     if "summarise" in settings.disable and windows:
         raise ConfigurationError(
-            f"disable names summarise, without which nothing is ever compressed by policy {windows[0]!r}: "
-            'use the policy "stream", or leave summarise on'
+            f"disable names summarise, but policy {windows[0]!r} needs summarise to compress memories: "
+            'use the policy "stream", or enable summarise'
         )
 
 
 def strangers(settings: Settings, owners: Container[str]) -> list[str]:
-    """Return the owners that limits and policies name and that are not among `owners`, each with its setting."""
+    """Return the owners missing from `owners` that limits and policies name, each with its setting."""
     limited = (name.owner for name, _ in settings.limit_table() if name.owner)
     own = (name for name in settings.policies if ":" in name)
     named = [*(("limits", owner) for owner in limited), *(("policies", owner) for owner in own)]
@@ -290,7 +289,7 @@ def strangers(settings: Settings, owners: Container[str]) -> list[str]:
 
 
 def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Check that tiers name kinds that exist, and that models are large enough for their kinds.
+    """Check that tiers name existing kinds, and that each model's context is large enough for its kinds.
 
     Raises:
         ConfigurationError: naming the kind and the model.
@@ -298,22 +297,21 @@ def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
     known = {kind.name for kind in kinds}
     for unknown in sorted(settings.kind_tiers.keys() - known):
         raise ConfigurationError(
-            f"kind_tiers names the kind {unknown!r}, which is not known; there are {', '.join(sorted(known))}"
+            f"kind_tiers names the unknown kind {unknown!r}; known kinds: {', '.join(sorted(known))}"
         )
     models = settings.model_table()
     for name, kind_name in sorted((name, kind) for name, model in models.items() for kind in model.kinds):
         if kind_name not in known:
             raise ConfigurationError(
-                f"models.{name}.kinds names the kind {kind_name!r}, which is not known; there are "
-                f"{', '.join(sorted(known))}"
+                f"models.{name}.kinds names the unknown kind {kind_name!r}; known kinds: {', '.join(sorted(known))}"
             )
     for kind in kinds if settings.llm == "openai" else ():
         for name in sorted({*settings.tier_models(kind.name).values()}):
             context, answer = models[name].context, kind.output_cap + models[name].headroom_of(kind.name)
             if kind.output_cap and context and context < answer + LEAST_PROMPT:
                 raise ConfigurationError(
-                    f"model {name!r} has a context of {context} tokens: a {kind.name} may take {answer} for "
-                    f"its answer and needs {LEAST_PROMPT} for its prompt; give it another model in kind_tiers"
+                    f"model {name!r} has a context of {context} tokens, but {kind.name} needs {answer} for its answer "
+                    f"and {LEAST_PROMPT} for its prompt; give {kind.name} another model in kind_tiers"
                 )
 
 
@@ -321,21 +319,21 @@ def check_spending(settings: Settings) -> None:
     """Check that a run that calls a model has a limit for the whole run.
 
     Raises:
-        ConfigurationError: when there is none.
+        ConfigurationError: if the run has no such limit.
     """
     table = settings.limit_table()
     if settings.llm == "openai" and not table.limited("run", "run"):
         raise ConfigurationError(
-            "llm = 'openai' needs a limit for the whole run: set limit_usd or limit_tokens, or limits with one such as "
+            "llm = 'openai' needs a limit for the whole run: set limit_usd, limit_tokens, or a limit such as "
             "'run.tokens'"
         )
 
 
 def check_prices(settings: Settings) -> None:
-    """Check that each model which a run may ask has a price, if anything limits money: others would be free.
+    """Check that each model of a run has a price, if a limit is in money: an unpriced model would count as free.
 
     Raises:
-        ConfigurationError: naming the limits, each such model, and the settings of its price.
+        ConfigurationError: naming the limits, each unpriced model, and the settings of its price.
     """
     limits = sorted({name.text() for name, _ in settings.limit_table() if name.unit == "usd_micros"})
     if settings.limit_usd is not None:
@@ -345,13 +343,13 @@ def check_prices(settings: Settings) -> None:
     unpriced = [price for price in settings.prices() if price.origin == "unknown"]
     if limits and unpriced:
         raise ConfigurationError(
-            f"{', '.join(limits)} cannot limit models whose price is not known: "
+            f"{', '.join(limits)} cannot limit models without a known price: "
             f"{'; '.join(map(_price_settings, unpriced))} (micro-dollars per million tokens; 0 if it costs nothing)"
         )
 
 
 def _price_settings(price: ModelPrice) -> str:
-    """Return which settings state a model's price."""
+    """Return the settings to set for a model's price."""
     fields = [name for name, one in (("input_price", price.input), ("output_price", price.output)) if one is None]
     variables = [f"COGITATE_{field.upper()}" for field in fields] if price.name == OF_SHORT_SETTINGS else []
     named = " and ".join(variables or [f"models.{price.name}.{field}" for field in fields])

@@ -1,9 +1,8 @@
-"""The controls that operators send to a run while it goes on, as the ledger and the journal hold them.
+"""Operators' control requests to a run, as stored in the ledger and the journal.
 
-A request lies in the list `controls` of the run until a host takes it: the host receives the list with its ordinary
-steps, validates each request, and applies it with the tick that it commits next, in the order of the list. The same
-step removes it from the list and writes the answer and the journal's line. So each request is applied exactly once,
-whatever crashes, and without a host it waits for the next one.
+A request waits in the run's list `controls` until a host takes it. The host reads the list with its ordinary steps,
+validates each request in order, and applies it with the next commit. The same step removes the request and writes the
+answer and the journal line, so each request is applied exactly once, even after a crash.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ Control = SetLimit | SetCadence | SetMode | Retry
 
 
 class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One request of an operator, as it lies in the list."""
+    """One operator request, as stored in the list."""
 
     id: str
     control: Control
-    by: str = ""  # who asks, for those who read the history; it decides nothing
+    by: str = ""  # name of the operator, for the history only
 
 
 class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -70,7 +69,7 @@ class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     control: Control
     refused: str = ""  # why it was not applied
     job: str = ""  # for a retry: the key of the new job
-    by: str = ""  # who asked
+    by: str = ""  # name of the operator
 
 
 _ASKED = typed_json.decoder(ControlRequest)

@@ -1,4 +1,4 @@
-"""Endpoints and models as they are configured, and a model as a run keeps it.
+"""Endpoints and models: their settings, and the form in which a run stores a model.
 
 An endpoint is a server that takes calls, with its key and its limits. It belongs to this machine's configuration and
 never enters the ledger. A job names a model: it has prices, and the run keeps it, so that every worker charges the same
@@ -53,7 +53,7 @@ Parameters = Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)
 
 
 class EmbeddingSettings(BaseModel):
-    """The model of embeddings that searches of a host use."""
+    """The embedding model for a host's searches."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -68,7 +68,7 @@ class KindOfModelSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     headroom: int | None = Field(None, ge=0, le=_MOST_HEADROOM)  # None: that of the model
-    parameters: Parameters = {}  # beside those of the model, and before them
+    parameters: Parameters = {}  # merged over those of the model
 
 
 class ModelSettings(BaseModel):
@@ -204,7 +204,7 @@ def check_name(name: str) -> str:
     """Return the name of an endpoint or a model, checked.
 
     Raises:
-        ValueError: when it is no valid name.
+        ValueError: if the name is invalid.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name[:80]!r} names no endpoint or model: use lower-case letters, digits, '.', '_' or '-'")

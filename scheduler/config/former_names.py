@@ -1,4 +1,4 @@
-"""Names that were settings once, each with what to write instead."""
+"""Former settings, each with its replacement."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def load_kinds(settings: Settings) -> None:
             ) from error
         except KindError as error:
             raise ConfigurationError(f"kinds: {module!r} registers an unusable kind: {error}") from error
-        except (Exception, SystemExit) as error:  # a script that ends with sys.exit() is no module of kinds
+        except (Exception, SystemExit) as error:  # the module may call sys.exit()
             raise ConfigurationError(
                 f"kinds: {quoted(module)} cannot be imported: {type(error).__name__} {_raised(error)}"
             ) from error

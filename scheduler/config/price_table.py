@@ -1,4 +1,4 @@
-"""The table of prices that the package brings, and where the price of a run's model comes from.
+"""The built-in table of prices, and how a run's model gets its price.
 
 A vendor's endpoint has the vendor's prices. Behind another URL, such as a proxy's, a model has the price of the vendor
 that lists its name, the dearest of several; an operator whose endpoint charges otherwise states its prices.

@@ -13,7 +13,7 @@ def read_retrieval(value: object) -> ProfileChoice:
     """Return the profile of a run.
 
     Raises:
-        InputError: when it is none.
+        InputError: if the value is not a profile.
     """
     return check_choice("the profile", _with_numbers(value))
 

@@ -1,4 +1,4 @@
-"""URLs as they may be shown, and the secrets in them: passwords, keys in a query, and whatever may be either."""
+"""Redact URLs for display, and find the secrets in them: passwords, keys in queries, and possible secrets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ENCODED_USER = re.compile(r"%(?:40|3a)", re.IGNORECASE)  # "@" or ":" in the pl
 
 
 def redact_url(url: str) -> str:
-    """Return a URL without its secrets: one that cannot be taken apart for certain is hidden where they may stand."""
+    """Return a URL without its secrets; hide every part that may be secret if the URL is ambiguous."""
     if "://" not in url:
         before, at, rest = url.rpartition("@")
         rest = re.split(r"[?#;]", rest, maxsplit=1)[0]
@@ -53,7 +53,7 @@ def redact_url(url: str) -> str:
 
 
 def secrets_of(url: str) -> Iterator[str]:
-    """Yield the secrets of a URL, as they are written and as they are read."""
+    """Yield the secrets of a URL, encoded and decoded."""
     parts = _split(url)
     if parts is None:
         yield url

@@ -20,7 +20,7 @@ from cogitate.scheduler.config.former_names import FORMER, former_variables
 from cogitate.scheduler.config.tables import TABLE_OF, TABLES
 
 TOML = "cogitate.toml"
-#: Exceptions that reading settings may raise, besides those of our checks.
+#: Exceptions that reading settings may raise, besides validation errors.
 UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSError)
 SECRET = ("redis_url", "broker_url", "api_key", "gateway_token", "endpoints")  # no message shows their values
 
@@ -124,7 +124,7 @@ def called(fault: Fault) -> str:
 
 
 def misspelt_variables(known: Collection[str]) -> list[tuple[str, str]]:
-    """Return the variables that set nothing but are nearly the name of a setting, each with the variable of that."""
+    """Return the misspelt `COGITATE_*` variables, each with the variable that it resembles."""
     found = []
     for variable in sorted(name for name in os.environ if name.startswith("COGITATE_")):
         field = variable.removeprefix("COGITATE_").partition("__")[0].lower()

@@ -17,7 +17,7 @@ from cogitate.scheduler.config.tiers import Tier
 
 
 class ServerTable(BaseModel):
-    """The server of runs and the folder of their files."""
+    """The Redis server and the data folder."""
 
     data_dir: Path = Path(".cogitate")
     redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
@@ -77,7 +77,7 @@ class TimeTable(BaseModel):
 
 
 class BudgetTable(BaseModel):
-    """Limits. The default limits each owner, so that it grows with a town; it binds nobody without a model."""
+    """Limits. The default limits each owner, so that it grows with a town; it has no effect without a model."""
 
     limits: dict[str, int] = Field(default_factory=lambda: {"day.owner:*.calls": 40})
     limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
@@ -91,7 +91,7 @@ class BudgetTable(BaseModel):
 
 
 class JobsTable(BaseModel):
-    """Which jobs there are, and when."""
+    """Kinds of job, and when they are due."""
 
     disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused on request
     act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: no choices
@@ -99,21 +99,21 @@ class JobsTable(BaseModel):
 
 
 class OutageTable(BaseModel):
-    """When Redis is away."""
+    """Behaviour while Redis is unavailable."""
 
     on_outage: Literal["pause", "carry_on"] = "pause"
     outage_wait: float = Field(60.0, ge=0)  # seconds that a host waits for it; with "carry_on" it waits only at the end
 
 
 class JournalTable(BaseModel):
-    """What is kept of the journal."""
+    """Retention of the journal."""
 
     journal_keep: int | None = Field(None, ge=1)  # full game days kept in Redis; None: all
     journal_export: bool = True  # write removed lines to files in the data folder first
 
 
 class MemoryTable(BaseModel):
-    """What owners remember."""
+    """Limits and policies of memory."""
 
     max_observations: int = Field(200, ge=1)
     max_reflections: int = Field(50, ge=1)
@@ -130,7 +130,7 @@ class MemoryTable(BaseModel):
 
 
 class EventsTable(BaseModel):
-    """How events are told."""
+    """Wording of events."""
 
     guidance_style: Style = "narrative"
 

@@ -19,11 +19,11 @@ Tier = Literal["routine", "strong"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 TierRule = Callable[[Request, Moment], Tier]
 
-DECISIVE = 8  # importance from which one memory makes a thought about it important
-URGENT = 5  # the highest priority of our own kinds; a host that requests more means it
+DECISIVE = 8  # minimum importance of a memory that selects the strong tier
+URGENT = 5  # highest priority of built-in kinds; more selects the strong tier
 LOOKED_AT = 20  # newest entries, if a request names none
 _ALWAYS_STRONG = frozenset({"plan"})  # steers a whole day
-_ALWAYS_ROUTINE = frozenset({"act", "rate"})  # many, and each of small consequence
+_ALWAYS_ROUTINE = frozenset({"act", "rate"})  # frequent, and each of little consequence
 
 
 class ModelOption(NamedTuple):

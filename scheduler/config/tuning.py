@@ -102,5 +102,5 @@ KEPT_TUNING = TUNED - {
 
 
 def tuning_of_host() -> Tuning:
-    """Return the values that the host of this process handed to it; the usual ones where no host did."""
+    """Return the values passed by the host of this worker process; the defaults without a host."""
     return typed_json.decode(os.environ.get(VARIABLE, "{}"), Tuning)

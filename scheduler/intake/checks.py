@@ -50,10 +50,10 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def as_read(what: str, value: object, wanted: type[T]) -> T:
-    """Return a value as the journal and the workers will read it, so that nobody holds anything else.
+    """Return a value as the journal and the workers decode it, so that all processes hold the same value.
 
     Raises:
-        InputError: when they cannot read it: a wrong type, a number out of range, half a character.
+        InputError: for a wrong type, a number out of range or a lone surrogate.
     """
     try:
         found: T = typed_json.decode(encode(value), wanted)

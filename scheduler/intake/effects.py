@@ -58,7 +58,7 @@ _UNREADABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, Recur
 
 
 def check_effects(effects: object) -> tuple[Effect, ...]:
-    """Return effects as the journal and the workers will read them, so that nobody holds anything else.
+    """Return effects as the journal and the workers decode them, so that all processes hold the same values.
 
     Raises:
         InputError: naming the first that cannot be used, and why.

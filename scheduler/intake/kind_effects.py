@@ -20,7 +20,7 @@ _SAID = 300  # characters of a reason
 
 
 class KindEffects(NamedTuple):
-    """Effects that can be committed, or the reason why there are none."""
+    """Effects that can be committed, or the reason for their refusal."""
 
     effects: tuple[Effect, ...]
     refusal: str = ""

@@ -254,7 +254,7 @@ class Latencies:
         return tuple(known.samples) if known is not None else ()
 
     def _line(self, kind: str, model: str) -> tuple[float, float] | None:
-        """Return the ticks that a job needs with nobody ahead of it, and the ticks that each job ahead adds."""
+        """Return the ticks that a job needs in an empty queue, and the ticks that each job ahead adds."""
         samples = self._samples(kind, model)
         queue = self._queue(model)
         if not samples:

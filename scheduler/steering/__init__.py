@@ -1,1 +1,5 @@
-"""Steering: cadence, throttling under pressure, and what operators ask of a run."""
+"""Steering: the cadence of kinds, throttling under pressure, and operators' requests.
+
+The cadence and the controller depend only on their arguments. Only `operators` waits on the real clock; it and `load`
+functions use Redis. Code here may import every room of the scheduler but `inspection`, `tick` and `engine`.
+"""

@@ -1,8 +1,8 @@
 """Cadence: when each kind of job is due for each owner.
 
-The host does not ask at every tick, and at none about everybody. It asks a kind about an owner whose stream changed in
-a way that the kind heeds, and at the tick that the kind itself named; never while a job of that kind and owner is open
-or waits for another trial.
+The host does not ask every kind about every owner at each tick. It asks a kind about an owner whose stream changed in a
+way that the kind heeds, and at the tick that the kind named; never while a job of that kind and owner is open or
+deferred.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SAID = 300  # characters of a fault
 
 
 class KindFault(NamedTuple):
-    """A fault of a kind that was asked about an owner: it raised, or returned what cannot be used."""
+    """A kind's failure for one owner: it raised, or returned an invalid value."""
 
     kind: str
     owner: str
@@ -34,14 +34,14 @@ class KindFault(NamedTuple):
 
 
 class _Unusable(InputError):
-    """A kind returned what cannot be used; the message says what and where, in our own words."""
+    """A kind returned an invalid value; the message never quotes a foreign error."""
 
 
 class Cadence:
     """The record of when each kind is asked about each owner. It is derived: on resume `rewake` rebuilds it.
 
-    A kind that raises, or returns what cannot be used, fails for the owner that it was asked about alone: the owner has
-    no job of this kind at this tick, and `take_faults` tells why.
+    A kind that raises, or returns an invalid value, fails for that owner only: the owner gets no job of this kind at
+    this tick, and `take_faults` returns the reason.
     """
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
@@ -150,22 +150,22 @@ def _due(kind: Kind, moment: Moment) -> list[Request]:
         raise _Unusable(f"due returned {_what(found)}: return Requests, or () where nothing is due")
     requests: list[object] = list(islice(found, MOST + 1))
     if len(requests) > MOST:
-        raise _Unusable(f"due says more than {MOST} Requests")
+        raise _Unusable(f"due returned more than {MOST} Requests")
     return [_checked(kind, moment, request) for request in requests]
 
 
 def _checked(kind: Kind, moment: Moment, request: object) -> Request:
     if not issubclass(type(request), Request):
-        raise _Unusable(f"due says {_what(request)}, which is no Request")
+        raise _Unusable(f"due returned {_what(request)}: return Requests")
     assert isinstance(request, Request)
     if request.kind != kind.name:
-        raise _Unusable(f"due asks for the kind {request.kind!a}: a kind asks for jobs of its own")
+        raise _Unusable(f"due requested the kind {request.kind!a}: a kind may request only itself")
     if request.owner != moment.owner:
-        raise _Unusable(f"due asks for the owner {request.owner!a}: it is asked about one owner at a time")
+        raise _Unusable(f"due requested the owner {request.owner!a}: request only the given owner")
     try:
         return check_request(request, (kind.name,), MAX_PARAMS)
     except InputError as error:
-        raise _Unusable(f"due asks for what cannot be: {error}") from error
+        raise _Unusable(f"due returned an invalid request: {error}") from error
 
 
 def _next_look(kind: Kind, moment: Moment) -> int | None:

@@ -17,7 +17,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.scripts import script
 
 MOST_WAITING = 100  # requests to one run that no host has taken yet
-MOST_NAME = 100  # characters of who asks
+MOST_NAME = 100  # characters of an operator's name
 _POLL = 0.05  # seconds between two reads of the answers
 _ANSWER = typed_json.decoder(ControlAnswer)
 
@@ -45,10 +45,10 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float, by
     A request without an answer by then is not lost: it waits for the next host, and `detail` says so.
 
     Args:
-        by: who asks, for the history of the run's steering.
+        by: name of the operator, for the history.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
         RunCancelled: when it is cancelled.
         TooManyRequests: when too many requests wait already.
     """

@@ -1,4 +1,4 @@
-"""The arguments of a tick loop: each is checked before anything is started."""
+"""Check the arguments of a tick loop before it starts anything."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def check_settings(settings: object) -> Settings:
     """Return the settings; None: those of the environment.
 
     Raises:
-        ConfigurationError: when they are none.
+        ConfigurationError: if the value is not a `Settings`.
     """
     if settings is None:
         return Settings()
@@ -99,7 +99,7 @@ def check_settings(settings: object) -> Settings:
 
 
 def check_present(owners: object) -> dict[str, Profile]:
-    """Check the owners that are there at the start, and return them.
+    """Check the owners at the start, and return them.
 
     Raises:
         InputError: naming the first whose name or profile cannot be used.

@@ -42,7 +42,7 @@ class Carried(Generic[T]):
 
 
 class _Sent(Generic[T]):
-    """A commit for the thread, and where its reply is read, as often as anybody asks."""
+    """A commit for the thread, with its reply."""
 
     def __init__(self, commit: Callable[[], T]) -> None:
         self._commit = commit

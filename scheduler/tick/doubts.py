@@ -56,7 +56,7 @@ class Doubts:
                 self._tell("observation.unknown_subject", subject, what=subject, then=_meant(called))
 
     def look_at_names(self, names: Iterable[str]) -> None:
-        """Look at names in an event that no owner has, so that nobody of that name hears of it."""
+        """Check the names in an event, and warn about unknown ones."""
         for name in names:
             if not name.startswith(_OWNERS):  # others are looked at with each observation
                 called = self._called(name) or near_owners(name, self._state.streams)

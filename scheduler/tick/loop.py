@@ -83,9 +83,9 @@ class _OpenTick(NamedTuple):
     """The tick that is the world's turn."""
 
     number: int
-    controls: Sequence[ControlRequest | None]  # of operators, to be applied when the turn is over
+    controls: Sequence[ControlRequest | None]  # operators' requests, applied when the turn ends
     seconds: float  # of the host's own work on it so far
-    handling: BaseException | None  # the error that whoever iterates was handling when it began
+    handling: BaseException | None  # the error being handled when the tick began
 
 
 class _Standing(NamedTuple):
@@ -108,9 +108,9 @@ class _Sent(NamedTuple):
 class RunLoop:
     """Driver of one run, which takes each tick through its boundary, the world's turn and its commit.
 
-    All iterators share the ticks: whoever breaks off and iterates again goes on where that was. The loop cannot know
-    that the body of its last tick has ended: after `break`, a last `next` or the end of a `zip` nobody requests another
-    one. So `finish` says that it has ended, and commits the tick; `abandon` says that it has not: it never happened.
+    All iterators share the ticks: a new `for` continues after the last tick. The loop cannot know that the body of its
+    last tick has ended, because nothing requests another tick after `break`, a last `next` or the end of a `zip`. So
+    `finish` commits the open tick, and `abandon` discards it.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class RunLoop:
         self._posted = ""
         self.ends: tuple[JobEnd, ...] = ()  # of the jobs that the newest tick has ended
         self._ends: tuple[JobEnd, ...] = ()  # those of them that it decided after the world's turn
-        self.changing = threading.RLock()  # held while memories change, for who reads them from another thread
+        self.changing = threading.RLock()  # held while memories change, for readers in other threads
         self.stopping = False  # the present tick is the last one of this host
         self._interrupted = threading.Event()  # no further tick is to begin
         self.ended = EndedJobs(ledger.run)
@@ -198,7 +198,7 @@ class RunLoop:
     # -- the ticks -----------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Tick]:
-        """Return the iterator of the ticks. Whoever breaks off and iterates again goes on with the next one.
+        """Return the iterator of the ticks. A new `for` continues after the last tick.
 
         Raises:
             LedgerError: when an error has ended this loop, or it is closed.
@@ -379,10 +379,10 @@ class RunLoop:
         self.calls.redelivering = False
 
     def _ends_before(self, tick: int) -> tuple[JobEnd, ...]:
-        """Return the ends that the tick before decided after the world's turn, of which no tick has told yet."""
+        """Return the ends that the tick before decided after the world's turn, which no tick has reported yet."""
         if self._ends or tick == 1:
             return self._ends
-        with suppress(JournalError):  # trimmed: whoever hosted it then has had a game day to hear of them
+        with suppress(JournalError):  # trimmed: an earlier host reported them
             for line in read_journal(self.ledger.store, tick - 1, tick - 1):
                 return tuple(ends_after_turn(self.ledger.run, line.core, line.notes.ended))
         return ()
@@ -406,7 +406,7 @@ class RunLoop:
 
     @property
     def done(self) -> bool:
-        """Return whether no further tick comes, whoever hosts it: the last has, or an operator ended the run."""
+        """Return whether the run has ended for every host: at its last tick, or by an operator."""
         return self.state.steering.over or (self._last is not None and self.tick >= self._last)
 
     @property

@@ -39,7 +39,7 @@ def restore(ledger: HostLedger, state: RunState, parts: Sequence[Part]) -> Resto
     """Fill `state` from the ledger, and return where the run stands; a new run is empty.
 
     Raises:
-        RunUnreadable: when somebody has damaged it; RunAltered, when it can be read and is not what its host wrote.
+        RunUnreadable, RunAltered: if the stored run is damaged, or differs from what its host wrote.
     """
     try:
         restored = _restore(ledger, state)

@@ -5,10 +5,10 @@ that is long because workers are slow must not be flooded with duplicates.
 
 Only the host expires a lease: when for `lease` seconds of its own monotonic clock it has seen the same token
 and the same heartbeat of that worker. A resumed host starts every lease anew. No TTL, no wall clock and no
-clock of Redis decides anything. While the ledger is away nobody can beat and nothing is seen, so no lease runs on.
+clock of Redis decides anything. While the ledger is away, workers cannot send heartbeats, so no lease runs on.
 
-Nobody may be there to wait for. A boundary that has waited as long as it may without one sign of life (a claim, a
-heartbeat, a result) is the last that waits: until there is one, those after it look and go on.
+There may be no workers. After a boundary has waited its full time without a sign of life (a claim, a heartbeat, a
+result), later boundaries do not wait until a sign arrives.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class ResultCollector:
 
     Args:
         workers_left: whether a worker of this host's own lives or will be started again; otherwise those of others are
-            waited for no longer than a lease. None: nobody knows of workers.
+            waited for no longer than a lease. None: unknown.
         pace: of the host; None: its ticks have no real duration.
         awaited: returns the jobs that ended late and count as slow until their answers come.
     """
@@ -144,7 +144,7 @@ class ResultCollector:
         self._times = ModelTimes(lease=lease, interval=hint_interval, pace=pace, awaited=awaited)
         self._hints = Hints(hint_interval)
         self._looked = clock()
-        self.interrupted = False  # set by another thread: wait no longer, since nobody asks for the tick any more
+        self.interrupted = False  # set by another thread: wait no longer, since the tick is no longer needed
 
     def hint(self, jobs: Sequence[Job]) -> None:
         """Publish messages for jobs that were just admitted."""

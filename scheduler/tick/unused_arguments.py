@@ -1,4 +1,4 @@
-"""Arguments of a host that its run does not use: the log and the run's warnings name them."""
+"""Warn about arguments of a host that its run does not use."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class NoSuchOwner(InputError):
     """A host names an owner that its run does not have."""
 
     def __init__(self, owner: object, near: str = "") -> None:
-        self.missing = no_such_owner(owner)  # for a host that calls nothing of ours
+        self.missing = no_such_owner(owner)  # for hosts in other languages
         meant = f"; did you mean {quoted(near)}?" if near else ""
         super().__init__(f"{self.missing}{meant}; owners join with loop.join(owner, profile)")
 
@@ -202,7 +202,7 @@ class WorldCalls:
         return routed.strategy
 
     def broadcast(self, event: Event | Mapping[str, object], also: Iterable[str] = ()) -> dict[str, Strategy]:
-        """Note an event for its speaker, its group and everybody it names; return what will become of it for each."""
+        """Note an event for its speaker, its group and the owners it names; return the strategy of each."""
         self._check_turn()
         what = self._with_owners(check_event("everybody concerned", event))
         further = check_texts("also", also, most=MAX_OWNER)
@@ -301,7 +301,7 @@ class WorldCalls:
         """Return the name of an owner of this run.
 
         Raises:
-            NoSuchOwner: when there is none of that name.
+            NoSuchOwner: if the run has no owner of that name.
         """
         there = isinstance(owner, str) and self._is_here(owner)
         if not there and not (self.redelivering and isinstance(owner, str)):

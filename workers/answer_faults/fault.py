@@ -1,4 +1,4 @@
-"""The fault of an answer that is well-formed and still no thought: nothing of it belongs into a memory.
+"""The fault of an answer that is valid JSON, but useless, and must not reach a memory.
 
 Small models, and large ones that decline in prose, fill a schema with placeholders, the prompt's own words, one thing
 over and over, or words about something else. Each rule looks at the answer and its prompt alone, so an answer is judged

@@ -1,4 +1,4 @@
-"""Answers that say one thing over and over: within a text, in two fields, or in the items of a list."""
+"""Repetition in answers: within a text, between two fields, or among the items of a list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cogitate.workers.answer_faults.prompt_content import bare
 
 _SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
 _ONE_WORD = 4  # times that a text may not say a word and nothing else
-_SAID_TWICE = 6  # words of a sentence that nobody says twice
+_SAID_TWICE = 6  # words of a sentence whose repetition is a fault
 _LONG = 16  # words from which on a text is looked at for loops
 _VARIED = 0.7  # share of different groups of three words among all: prose is above 0.9
 _FEW = 4  # equal items that a day may have: "Work" before lunch, after it, after tea, …

@@ -1,4 +1,4 @@
-"""Faults of a summary: one that tells of something else than what was shown."""
+"""Faults of a summary: it is unrelated to the memories in the prompt."""
 
 from __future__ import annotations
 

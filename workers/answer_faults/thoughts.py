@@ -52,7 +52,7 @@ def fault_of_plan(plan: DailyPlan) -> str | None:
 
 
 def fault_of_reasons(answer: BaseModel) -> str | None:
-    """Return why a reason in an answer is none of the character's own, or None."""
+    """Return why a reason in an answer is not the character's, or None."""
     if any(YOU.search(QUOTED.sub("", reason)) for reason in _reasons(answer)):
         return "a reason speaks to 'you'; say why the character does it"
     return None

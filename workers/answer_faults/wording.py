@@ -46,7 +46,7 @@ _TAG = re.compile(r"</?[^<>]{1,40}>")
 _STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}")
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # whose letters are no words
 _WHEN = re.compile(r"(?:on )?day \d+,?(?: (?:at )?\d{1,2}:\d\d ?(?:[ap]\.?m\.?)?)?", re.IGNORECASE)
-_RUN = 6  # words in a row that nobody writes twice by chance
+_RUN = 6  # consecutive words that do not recur by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
 
 

@@ -1,1 +1,5 @@
-"""Processes around a host: the embedded server, worker processes, and how none outlives its host."""
+"""Start, watch and stop the processes around a host: the embedded server and the workers, which never outlive it.
+
+Code here spawns processes, takes file locks and reads the real clock, but decides no effect of a run. It may import
+`cogitate.scheduler` and the folders below, but no other room of `cogitate.workers`.
+"""

@@ -44,7 +44,7 @@ class Readiness:
     Args:
         kinds: the kinds that its workers must know.
         endpoints: the endpoints whose breaker is open.
-        pool: the workers that the host has started; None: somebody starts them by hand.
+        pool: the workers that the host has started; None: an operator starts them.
     """
 
     def __init__(

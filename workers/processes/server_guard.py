@@ -1,4 +1,4 @@
-"""A process that stops a folder's embedded server once nobody uses it, even if its last user was killed.
+"""A process that stops a folder's embedded server when it has no users, even if its last user was killed.
 
 It loads nothing of the product: `python -I -S server_guard.py`, with a pipe as its standard input. The process that
 started the server, and its forks without exec, hold the other end. When they are gone, however they ended, the guard

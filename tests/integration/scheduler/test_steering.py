@@ -143,7 +143,7 @@ def test_a_resumed_run_goes_on_with_what_operators_asked(tmp_path: Path, stopped
         (SetLimit("day.run.calls", -1), "-1 is not between"),
         (SetCadence("plan", 500), "only reflect can be throttled"),
         (Retry("1/plan/agent:zoe/0/0", "agent:zoe", (3,)), "agent:zoe has left the run"),
-        (Retry("1/plan/agent:ann/0/0", "agent:ann", (3,)), "nothing that it made is provisional"),
+        (Retry("1/plan/agent:ann/0/0", "agent:ann", (3,)), "no provisional entries left"),
     ],
 )
 def test_what_cannot_be_applied_is_refused_with_the_reason_and_changes_nothing(
@@ -268,7 +268,7 @@ def test_a_retry_asks_again_about_what_was_denied(tmp_path: Path, model: dict[st
     told = {answer.control: answer for answer in answers(client, loop)}
     assert [told[retry].refused for retry in retries] == [
         "",
-        *["the limit tick 56 run calls = 1 has no room for it"] * 2,
+        *["the limit tick 56 run calls = 1 has no room for the repair"] * 2,
     ]
     (line,) = [line for line in journal(client, loop) if line.core.tick == 56]
     assert [decided.key.text() for decided in line.core.decided] == [told[retries[0]].job]

@@ -1,4 +1,4 @@
-"""Admission: the order in which scarce budget is given out, and what becomes of what is refused."""
+"""Admission: the order of requests, and the decisions on refused ones."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ requests = st.lists(
 
 
 @given(requests, st.integers(0, 12), st.randoms(use_true_random=False))
-def test_the_order_of_arrival_does_not_matter(requests: list[Request], calls: int, chance: random.Random) -> None:
+def test_order_of_arrival_does_not_matter(requests: list[Request], calls: int, chance: random.Random) -> None:
     shuffled = list(requests)
     chance.shuffle(shuffled)
     assert decide(shuffled, calls) == decide(requests, calls)
 
 
-def test_the_order_in_which_parameters_were_given_does_not_matter() -> None:
+def test_order_of_parameters_does_not_matter() -> None:
     for turned in (False, True):
         params = [{"x": 0, "y": 1}, {"y": 0, "x": 1}] if turned else [{"y": 1, "x": 0}, {"x": 1, "y": 0}]
         asked = [Request(kind="plan", owner="agent:a", params=one) for one in params]
         assert [d.request.params["x"] for d in decide(asked, 1)] == [0, 1]
 
 
-def test_a_run_that_is_closed_admits_nothing_whatever_there_is_room_for() -> None:
+def test_closed_run_admits_nothing() -> None:
     asked = [Request(kind=kind, owner="agent:a") for kind in KINDS]
     decided = decide(asked, 99, closed="draining")
     assert [(d.line.decision, d.line.refused) for d in decided] == [
@@ -83,7 +83,7 @@ def test_a_run_that_is_closed_admits_nothing_whatever_there_is_room_for() -> Non
     assert [(d.grant, d.ahead, d.line.model) for d in decided] == [(None, 0, "")] * 3
 
 
-def test_what_is_admitted_counts_as_a_job_and_names_its_model() -> None:
+def test_admitted_request_counts_as_a_job_and_names_its_model() -> None:
     view = BudgetView(LimitTable({"run.run.jobs": 1}), retry_share=0.0, guarantees={})
     asked = [Request(kind="plan", owner=owner) for owner in ("agent:a", "agent:b")]
     first, second = decide(asked, 0, view=view, models=("small",))
@@ -136,13 +136,13 @@ def test_each_kind_has_its_own_ladder() -> None:
     assert [degrade("drop", one, "run") for one in tries] == ["dropped"] * MAX_TRIALS
 
 
-def test_what_would_be_too_late_after_a_delay_is_not_put_off() -> None:
+def test_request_that_would_miss_its_deadline_is_not_deferred() -> None:
     soon, later = (Request(kind="muse", owner="agent:a", within=DEFER_TICKS + more) for more in (0, 1))
     assert [degrade("defer", one, "run") for one in (soon, later)] == ["heuristic", "deferred"]
     assert degrade("defer", later, TOO_SLOW) == "heuristic"
 
 
-def test_what_is_deferred_is_tried_again_ten_ticks_later_and_twice_at_most() -> None:
+def test_deferred_request_is_tried_again_at_most_twice() -> None:
     trials, tick = [Request(kind="muse", owner="agent:a")], 7
     for trial in (1, 2):
         (deferred,) = decide(trials, 0)
@@ -151,20 +151,20 @@ def test_what_is_deferred_is_tried_again_ten_ticks_later_and_twice_at_most() -> 
         trials = [Request(kind="muse", owner="agent:a", trial=trial)]
     (last,) = decide(trials, 0)
     assert (last.line.decision, last.line.successor) == ("heuristic", None)
-    assert last.line.due > tick, "a heuristic has a tick at which it applies"
+    assert last.line.due > tick, "a heuristic has a due tick"
 
 
-def test_of_requests_that_are_otherwise_alike_the_one_about_earlier_entries_is_first() -> None:
+def test_entry_numbers_break_ties() -> None:
     asked = [Request(kind="plan", owner="agent:a", numbers=numbers) for numbers in ((10,), (9, 11), (9,))]
     assert [d.request.numbers for d in decide(asked, 9)] == [(9,), (9, 11), (10,)]
 
 
-def test_who_asks_no_model_waits_behind_nobody() -> None:
+def test_heuristic_job_has_no_queue_ahead() -> None:
     decided = decide([Request(kind="plan", owner=f"agent:{n}") for n in range(3)], calls=3)
     assert [(one.line.decision, one.offer.model, one.ahead) for one in decided] == [("admitted", "", 0)] * 3
 
 
-def test_what_is_refused_holds_nothing_and_names_the_cell() -> None:
+def test_refused_request_holds_nothing_and_names_the_cell() -> None:
     (refused,) = decide([Request(kind="plan", owner="agent:a")], 0)
     assert (refused.grant, refused.line.refused) == (None, "run:0 run calls")
     (admitted,) = decide([Request(kind="plan", owner="agent:a")], 5)
@@ -173,7 +173,7 @@ def test_what_is_refused_holds_nothing_and_names_the_cell() -> None:
     assert Cell("run:0", "run") in admitted.grant.cells
 
 
-def test_successors_are_named_as_they_will_be_decided() -> None:
+def test_successor_keys_match_the_later_decisions() -> None:
     asked = [Request(kind="muse", owner="agent:a", priority=p, params={"p": p}) for p in (3, 2, 1)]
     first = decide(asked, 1)
     assert [d.line.decision for d in first] == ["admitted", "deferred", "deferred"]
@@ -184,7 +184,7 @@ def test_successors_are_named_as_they_will_be_decided() -> None:
     assert decided == [(0, 1, 2), (1, 1, 1)]
 
 
-def test_who_is_admitted_to_a_model_waits_behind_those_of_its_kind_that_are_in_flight() -> None:
+def test_ahead_counts_jobs_in_flight_of_the_kind_and_model() -> None:
     known = Latencies()
     known.prior = LatencyPrior(usual={"small": 4.0, "large": 4.0}, queue={"small": 2.0, "large": 2.0})
     due = DueTicks(
@@ -211,7 +211,7 @@ def test_who_is_admitted_to_a_model_waits_behind_those_of_its_kind_that_are_in_f
     assert known.since("plan", "small") == 7
 
 
-def test_an_offer_that_would_come_too_late_is_passed_over_for_one_that_does_not() -> None:
+def test_slow_model_is_skipped() -> None:
     known = Latencies()
     known.prior = LatencyPrior(usual={"slow": 900.0, "quick": 1.0})
     due = DueTicks(
@@ -238,4 +238,4 @@ def test_an_offer_that_would_come_too_late_is_passed_over_for_one_that_does_not(
     assert slow.offer.model == "slow"
     quick = decided("slow", "quick")
     assert (quick.line.decision, quick.line.refused, quick.offer.model) == ("admitted", "", "quick")
-    assert decided("slow", "").line.decision == "admitted", "who asks no model is never too slow"
+    assert decided("slow", "").line.decision == "admitted", "the heuristic is never too slow"

@@ -1,4 +1,4 @@
-"""What a host says of an owner, and which tier it wants: used as it is, or refused with what would be right."""
+"""Validation of the host's `brief` and `tier_of` callbacks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.unit.scheduler.scheduler_case import ANN, Thinker
         {"status": {f"m{n}": n for n in range(MAX_NAMES)}},
     ],
 )
-def test_a_brief_of_known_keys_is_used_as_it_is(said: Any) -> None:
+def test_valid_brief_is_returned_unchanged(said: Any) -> None:
     assert check_brief(ANN, said) is said
     assert checked_brief(lambda owner: said, [])(ANN) is said
 
@@ -49,9 +49,9 @@ def test_a_brief_of_known_keys_is_used_as_it_is(said: Any) -> None:
         (None, r"brief\('agent:ann'\) is None: give a dict"),
         ([("location", "inn")], "give a dict"),
         ("location", "give a dict"),
-        ({"locatoin": "inn"}, f"known are {', '.join(KEYS)}; did you mean 'location'?"),
-        ({"weather": "rain"}, "'weather', which nobody reads; known are [a-z, ]*[a-z]$"),
-        ({5: "inn"}, "the key 5, which nobody reads"),
+        ({"locatoin": "inn"}, f"known keys: {', '.join(KEYS)}; did you mean 'location'?"),
+        ({"weather": "rain"}, "unknown key 'weather'; known keys: [a-z, ]*[a-z]$"),
+        ({5: "inn"}, "unknown key 5"),
         ({"location": 5}, "location is 5"),
         ({"location": "x" * (MAX_LABEL + 1)}, f"location.*{MAX_LABEL}"),
         ({"condition": "x" * (MAX_LABEL + 1)}, f"condition.*{MAX_LABEL}"),
@@ -64,9 +64,9 @@ def test_a_brief_of_known_keys_is_used_as_it_is(said: Any) -> None:
         ({"status": 5}, "status is 5: give a dict of meters"),
         ({"status": [("energy", 5)]}, "give a dict of meters"),
         ({"status": {f"m{n}": n for n in range(MAX_NAMES + 1)}}, "give a dict of meters"),
-        ({"status": {"": 5}}, "one of its names"),
-        ({"status": {3: 5}}, "one of its names is 3"),
-        ({"status": {"x" * (MAX_LABEL + 1): 5}}, "one of its names"),
+        ({"status": {"": 5}}, "a meter's name"),
+        ({"status": {3: 5}}, "a meter's name is 3"),
+        ({"status": {"x" * (MAX_LABEL + 1): 5}}, "a meter's name"),
         ({"status": {"energy": True}}, "energy is True: give a number"),
         ({"status": {"energy": "80"}}, "energy is '80'"),
         ({"status": {"energy": None}}, "energy is None"),
@@ -83,12 +83,12 @@ def test_a_brief_of_known_keys_is_used_as_it_is(said: Any) -> None:
         ({"status": {"energy": Meter(3, need="both")}}, "energy is"),  # type: ignore[arg-type]
     ],
 )
-def test_a_brief_that_nobody_could_use_is_refused(said: Any, says: str) -> None:
+def test_invalid_brief_is_refused(said: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         checked_brief(lambda owner: said, [])(ANN)
 
 
-def test_a_meter_whose_meaning_is_not_stated_is_warned_of_once() -> None:
+def test_meter_without_meaning_warns_once() -> None:
     stated = Meter(5, low="sated", high="starving")
     brief = checked_brief(lambda owner: {"status": {"hunger": 95, "thirst": stated}}, [])
     with structlog.testing.capture_logs() as logs:
@@ -97,7 +97,7 @@ def test_a_meter_whose_meaning_is_not_stated_is_warned_of_once() -> None:
     assert [(line["event"], line["meter"]) for line in logs] == [("brief.meter_without_meaning", "'hunger'")]
 
 
-def test_one_name_is_proposed_and_a_key_of_any_length_is_compared_by_its_beginning() -> None:
+def test_error_suggests_one_key_even_for_long_input() -> None:
     with pytest.raises(InputError) as refused:
         check_brief(ANN, {"locations": 1}, ["location", "location2"])
     assert str(refused.value).count("did you mean") == 1
@@ -105,17 +105,17 @@ def test_one_name_is_proposed_and_a_key_of_any_length_is_compared_by_its_beginni
         check_brief(ANN, {"x" * 100_000: 1}, ["x" * MAX_LABEL])
 
 
-def test_a_kind_of_the_hosts_own_names_further_keys() -> None:
+def test_custom_kind_adds_brief_keys() -> None:
     kind: Any = Thinker("muse")
     kind.brief_keys = ("weather", "location")
     brief = checked_brief(lambda owner: {"weather": "rain", "zz": owner}, [Thinker("think"), kind])
-    with pytest.raises(InputError, match=f"'zz', .*known are {', '.join(KEYS)}, weather$"):
+    with pytest.raises(InputError, match=f"'zz'; known keys: {', '.join(KEYS)}, weather$"):
         brief(ANN)
     assert checked_brief(lambda owner: {"weather": owner}, [kind])(ANN) == {"weather": ANN}
 
 
 class Interrupted:
-    """A function of the host in which something is raised."""
+    """A host callback that raises."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -125,7 +125,7 @@ class Interrupted:
 
 
 @pytest.mark.parametrize("error", [KeyError("ann"), GeneratorExit(), RecursionError("deep")])
-def test_a_function_that_fails_is_named_with_its_failure(error: BaseException) -> None:
+def test_callback_error_names_the_callback(error: BaseException) -> None:
     failure = f"{type(error).__name__}: "
     with pytest.raises(InputError, match=rf"the host's brief\('agent:ann'\) failed: {failure}") as refused:
         checked_brief(Interrupted(error), [])(ANN)
@@ -134,7 +134,7 @@ def test_a_function_that_fails_is_named_with_its_failure(error: BaseException) -
         checked_tier(Interrupted(error))(Request(kind="plan", owner=ANN), moment())
 
 
-def test_ctrl_c_in_a_function_of_the_host_goes_through() -> None:
+def test_keyboard_interrupt_propagates() -> None:
     with pytest.raises(KeyboardInterrupt):
         checked_brief(Interrupted(KeyboardInterrupt()), [])(ANN)
     with pytest.raises(KeyboardInterrupt):
@@ -147,7 +147,7 @@ def moment() -> Moment:
     )
 
 
-def test_a_rule_for_tiers_is_given_the_request_and_the_moment() -> None:
+def test_tier_rule_receives_request_and_moment() -> None:
     request, now = Request(kind="plan", owner=ANN), moment()
     given: list[tuple[object, object]] = []
 
@@ -160,6 +160,6 @@ def test_a_rule_for_tiers_is_given_the_request_and_the_moment() -> None:
 
 
 @pytest.mark.parametrize("said", ["weak", "", None, ["strong"], 1])
-def test_a_tier_that_does_not_exist_is_refused(said: Any) -> None:
+def test_unknown_tier_is_refused(said: Any) -> None:
     with pytest.raises(InputError, match="return 'routine' or 'strong'"):
         checked_tier(lambda request, moment: said)(Request(kind="plan", owner=ANN), moment())

@@ -46,7 +46,7 @@ def test_the_window_is_part_of_the_key() -> None:
     assert [window_of("day", 0, minute) for minute in (0, 1439, 1440)] == ["day:0", "day:0", "day:1"]
 
 
-def test_a_job_is_charged_where_there_are_limits_and_where_reports_look() -> None:
+def test_cells_have_limits_or_appear_in_reports() -> None:
     view = view_of({"tick.run.calls": 1, "day.owner:agent:a.tokens": 1, "run.kind:plan.calls": 1})
     assert view.cells(key(), 1440) == [
         Cell("tick:7", "run"),
@@ -61,17 +61,17 @@ def test_a_job_is_charged_where_there_are_limits_and_where_reports_look() -> Non
     assert Cell("tick:7", "run") not in view_of({"tick.kind:*.calls": 1}).cells(key(), 1440)
 
 
-def test_a_view_goes_on_from_what_it_held() -> None:
+def test_view_continues_from_stored_amounts() -> None:
     held = {"day:0|run|calls": 2, "day:0|run|jobs": 2}
     view = BudgetView(LimitTable({"day.run.calls": 3}), retry_share=0.0, guarantees={}, held=held)
     assert view.take_changes() == []
     assert view.refusal(key(), 0, Cost(calls=1)) is None
     hold(view, key(), 0, Cost(calls=1))
     assert view.refusal(key(), 0, Cost(calls=1)) == "day:0 run calls"
-    assert held == {"day:0|run|calls": 2, "day:0|run|jobs": 2}, "the mapping itself is the caller's"
+    assert held == {"day:0|run|calls": 2, "day:0|run|jobs": 2}, "the view does not change the caller's mapping"
 
 
-def test_each_limit_has_a_pool_of_its_own() -> None:
+def test_each_limit_has_a_separate_retry_pool() -> None:
     view = view_of({"day.run.calls": 100, "day.kind:*.tokens": 9}, retry_share=0.2)
     cells = view.cells(key(), 0)
     assert view.pools(cells) == [Pool("day:0", "run", 1, 20), Pool("day:0", "kind:plan", 2, 1)]
@@ -99,14 +99,14 @@ def test_a_pool_is_a_part_of_its_limit(limit: int, share: float) -> None:
     ],
 )
 def test_a_limit_of_three_admits_three(unit: str, limit: int, admitted: int) -> None:
-    """With the usual share for further attempts, of which three calls have no whole one."""
+    """The default retry share of three calls rounds down to 0."""
     view = view_of({f"day.run.{unit}": limit}, retry_share=0.2)
     while view.refusal(key(), 0, Cost(calls=1)) is None:
         hold(view, key(), 0, Cost(calls=1))
     assert view.get(Cell("day:0", "run"), "jobs") == admitted
 
 
-def test_what_asks_no_model_counts_as_a_job_and_nothing_else() -> None:
+def test_heuristic_job_counts_only_as_a_job() -> None:
     view = view_of({"day.run.calls": 0, "day.run.tokens": 0, "tick.kind:*.jobs": 2}, retry_share=0.9)
     for _ in range(2):
         assert view.refusal(key(), 0, NOTHING) is None
@@ -116,7 +116,7 @@ def test_what_asks_no_model_counts_as_a_job_and_nothing_else() -> None:
     assert view.pools(view.cells(key(), 0)) == [Pool("day:0", "run", 1, 0), Pool("day:0", "run", 2, 0)]
 
 
-def test_a_job_stays_counted_whatever_it_comes_to() -> None:
+def test_job_count_is_permanent() -> None:
     view = view_of({"day.run.jobs": 1})
     hold(view, key(), 0, Cost(calls=1))
     view.move(view.cells(key(), 0), Cost(calls=1), NOTHING)
@@ -153,22 +153,22 @@ def test_a_limit_of_zero_forbids_and_one_that_is_not_used_does_not() -> None:
     assert view.refusal(key(), 0, Cost(calls=1, tokens=1)) == "day:0 run tokens"
 
 
-def test_what_is_borrowed_comes_back_after_the_last_call() -> None:
+def test_guarantee_is_released_after_the_last_call() -> None:
     view = view_of({"day.run.calls": 100}, plan=(0.3, 720), reflect=(0.3, 1440))
     while view.refusal(key("prune"), 0, Cost(calls=1)) is None:
         hold(view, key("prune"), 0, Cost(calls=1))
-    assert view.get(Cell("day:0", "kind:prune"), "calls") == 40, "others leave the guarantees alone"
+    assert view.get(Cell("day:0", "kind:prune"), "calls") == 40, "other kinds cannot use guarantees"
     assert view.refusal(key("prune"), 719, Cost(calls=1)) == "day:0 run calls"
     assert view.refusal(key("prune"), 720, Cost(calls=1)) is None, "after the last call plan's share is free"
     assert view.refusal(key("plan"), 719, Cost(calls=30)) is None
     assert view.refusal(key("plan"), 719, Cost(calls=31)) == "day:0 run calls"
     assert view.refusal(key("plan"), 720, Cost(calls=30)) is None, "it may still take what is free"
-    assert view.refusal(key("plan"), 1440 + 5, Cost(calls=31)) is None, "a new day's guarantee is a new one"
-    assert view.refusal(key("prune"), 1440 + 720, Cost(calls=70)) is None, "nothing is kept of what has ended"
+    assert view.refusal(key("plan"), 1440 + 5, Cost(calls=31)) is None, "each day has a new guarantee"
+    assert view.refusal(key("prune"), 1440 + 720, Cost(calls=70)) is None, "guarantees have ended"
     assert view.refusal(key("prune"), 1440 + 720, Cost(calls=71)) == "day:1 run calls"
 
 
-def test_guarantees_are_kept_free_in_the_days_window_of_the_whole_run_and_nowhere_else() -> None:
+def test_guarantees_apply_to_the_day_window_of_the_run_only() -> None:
     limits = {"day.kind:plan.calls": 10, "tick.run.calls": 10, "run.run.calls": 10, "day.owner:*.calls": 10}
     for name in limits:
         view = view_of({name: 10}, plan=(0.5, 1440), act=(0.5, 1440))
@@ -178,7 +178,7 @@ def test_guarantees_are_kept_free_in_the_days_window_of_the_whole_run_and_nowher
         assert view.refusal(key(), 0, Cost(calls=1)) is not None, name
 
 
-def test_a_correction_reaches_the_windows_that_are_still_open() -> None:
+def test_correction_updates_open_windows_only() -> None:
     view = view_of({"tick.run.calls": 10, "day.run.calls": 10})
     cells, reserved, used = view.cells(key(), 0), Cost(calls=2, tokens=9), Cost(calls=1, tokens=4)
     hold(view, key(), 0, reserved)
@@ -224,7 +224,7 @@ def test_no_kind_is_refused_inside_its_guarantee(
         assert view.get(Cell("day:0", "run"), "calls") <= room
 
 
-def test_what_changed_is_told_once() -> None:
+def test_take_changes_returns_each_change_once() -> None:
     view = view_of({"tick.run.calls": 5})
     hold(view, key(), 0, Cost(calls=1))
     told = view.take_changes()
@@ -235,7 +235,7 @@ def test_what_changed_is_told_once() -> None:
     assert view.take_changes() == []
 
 
-def test_a_closed_window_is_forgotten_whole() -> None:
+def test_forget_drops_the_whole_window() -> None:
     view = view_of({"tick.run.calls": 5, "tick.owner:*.calls": 5})
     hold(view, key(tick=7), 0, Cost(calls=1))
     hold(view, key(tick=70), 0, Cost(calls=1))
@@ -256,7 +256,7 @@ def test_a_closed_window_is_forgotten_whole() -> None:
         ("draining", "draining"),
     ],
 )
-def test_what_refused_is_told_with_its_limit_where_there_is_one(cell: str, words: str) -> None:
+def test_format_refusal_includes_the_limit(cell: str, words: str) -> None:
     limits = {("day:0", "run", "tokens"): 10}
     said = format_refusal(cell, lambda *of: limits.get(of), lambda unit, limit: limit // 5)
     assert said == words
@@ -266,13 +266,13 @@ def test_what_refused_is_told_with_its_limit_where_there_is_one(cell: str, words
     ("window", "words"),
     [("day:0", "day 1"), ("day:9", "day 10"), ("run:0", "whole run"), ("tick:5", "tick 5"), ("x", "x")],
 )
-def test_a_window_is_told_as_people_count(window: str, words: str) -> None:
+def test_format_window_counts_days_from_one(window: str, words: str) -> None:
     assert format_window(window) == words
     assert format_cell(f"{window} kind:plan calls") == f"{words} kind:plan calls"
     assert format_cell(window) == words
 
 
-def test_a_limit_is_told_with_the_part_that_is_for_retries() -> None:
+def test_format_limit_shows_the_retry_pool() -> None:
     assert [format_limit(1_000, part) for part in (0, 1, 200)] == [
         "1,000",
         "999 + 1 for retries",
@@ -282,7 +282,7 @@ def test_a_limit_is_told_with_the_part_that_is_for_retries() -> None:
     assert format_limit(10, 0, lambda amount: f"${amount}") == "$10"
 
 
-def test_an_empty_pool_is_told_by_its_limits_name() -> None:
+def test_format_empty_pool_names_the_limit() -> None:
     assert format_empty_pool("tick:5 run calls") == "retry refused: tick.run.calls retry pool is empty"
     assert format_empty_pool("day:0 owner:agent:a b tokens").startswith("retry refused: day.owner:agent:a b.tokens ")
     view = view_of({"day.run.tokens": 10}, retry_share=0.2)
@@ -290,7 +290,7 @@ def test_an_empty_pool_is_told_by_its_limits_name() -> None:
     assert view.describe_limit("draining") == "draining"
 
 
-def test_room_is_what_first_attempts_may_take() -> None:
+def test_room_excludes_the_retry_pool() -> None:
     view = view_of({"day.run.calls": 10, "day.run.jobs": 10, "run.run.tokens": 1}, retry_share=0.25)
     rooms = [view.room("day", "run", "calls"), view.room("day", "run", "jobs"), view.room("run", "run", "tokens")]
     assert rooms == [8, 10, 1]
@@ -308,6 +308,6 @@ def test_room_is_what_first_attempts_may_take() -> None:
         (1_234_567_000, "$1,234.5670"),
     ],
 )
-def test_money_is_shown_in_dollars_and_all_else_as_a_number(micros: int, shown: str) -> None:
+def test_money_is_formatted_in_dollars(micros: int, shown: str) -> None:
     assert figure_of("usd_micros")(micros) == shown
     assert [figure_of(unit)(1_234_567) for unit in ("calls", "tokens", "jobs")] == ["1,234,567"] * 3

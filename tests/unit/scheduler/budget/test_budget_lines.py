@@ -1,4 +1,4 @@
-"""A run's budget as people read it: what is reserved, spent, held and kept for retries, of which limit."""
+"""Budget lines: reserved, spent, held and retry amounts of each cell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.ledger.run_store import RunStore
 
-OWNER = "owner:agent:a|b"  # a name may hold what separates
+OWNER = "owner:agent:a|b"  # contains the separator
 
 
 def store() -> RunStore:
@@ -44,7 +44,7 @@ def test_limits_in_force_are_listed_by_name() -> None:
     ]
 
 
-def test_every_account_of_every_window_has_its_line_with_what_admission_counts() -> None:
+def test_each_account_has_a_line_with_the_held_amount() -> None:
     run = store()
     for window, accounts in {
         "day:0": {
@@ -88,7 +88,7 @@ def test_every_account_of_every_window_has_its_line_with_what_admission_counts()
     ]
 
 
-def test_a_line_says_what_admission_counts_and_may_give_out() -> None:
+def test_line_computes_counted_and_room() -> None:
     accounts = {("day:0", "run", "calls"): {"reserved": 2, "spent": 5, "pool": 1}}
     (found,) = lines_of(accounts, LimitTable({"day.run.calls": 20}), Pools(0.2), {"day:0|run|calls": 10})
     assert (found.counted, found.room, found.held) == (2 + 5 - 1 + 4, 16, 4)
@@ -96,7 +96,7 @@ def test_a_line_says_what_admission_counts_and_may_give_out() -> None:
     assert (bare.limit, bare.room, bare.for_retries, bare.held) == (None, 0, 0, 0)
 
 
-def test_windows_are_in_the_order_of_time() -> None:
+def test_windows_are_sorted_by_time() -> None:
     accounts = {
         (f"{period}:{index}", "run", "calls"): {"spent": 1} for period in ("day", "tick") for index in (16, 9, 8)
     }

@@ -1,4 +1,4 @@
-"""Game time in words: days are counted from 1 wherever anybody reads them, and read so where they are read back."""
+"""Game time in words: days count from 1 in output and in input."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.scheduler.budget.budget import format_cell, format_window
 
 
-def test_the_first_day_is_told_as_1() -> None:
+def test_first_day_is_day_1() -> None:
     assert [(day_of(minute), day_number(minute)) for minute in (0, DAY - 1, DAY)] == [(0, 1), (0, 1), (1, 2)]
     assert day_and_time(DAY + 425) == "day 2, 7:05 AM"
 
 
-def test_a_day_that_is_told_by_its_number_is_understood_as_that_day() -> None:
+def test_day_numbers_round_trip() -> None:
     for today in range(4):
         said = anchor_days("We meet for the concert tomorrow at 5 PM.", today * DAY + 600)
         assert said == f"We meet for the concert on day {today + 2} at 5 PM."
@@ -27,7 +27,7 @@ def test_a_day_that_is_told_by_its_number_is_understood_as_that_day() -> None:
         assert appointments([entry], (), tomorrow + DAY + 360, tomorrow + 2 * DAY) == []
 
 
-def test_there_is_no_day_before_the_first() -> None:
+def test_yesterday_on_day_1_stays_unchanged() -> None:
     assert anchor_days("I saw him yesterday.", 600) == "I saw him yesterday."
     assert anchor_days("I saw him yesterday.", DAY + 600) == "I saw him on day 1."
 

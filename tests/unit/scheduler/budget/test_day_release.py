@@ -1,4 +1,4 @@
-"""A day's limits that are released over the day: never more than that is given out, and all of it by the last tick."""
+"""Day limits released over the day: admission stays within the released part, which is complete at the last tick."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS = ("plan", "reflect", "act")
 
 
 @given(SETTINGS, st.integers(0, 10**12), st.integers(0, 9))
-def test_it_grows_over_each_day_and_is_whole_at_the_last_tick(settings: PinnedSettings, room: int, day: int) -> None:
+def test_release_grows_and_is_complete_at_the_last_tick(settings: PinnedSettings, room: int, day: int) -> None:
     release, step = release_of(settings), settings.minutes_per_tick
     found = [release.of(room, day * DAY + minute) for minute in range(0, DAY, step)]
     assert found == sorted(found)
@@ -45,7 +45,7 @@ def test_it_grows_over_each_day_and_is_whole_at_the_last_tick(settings: PinnedSe
     shares=st.dictionaries(st.sampled_from(KINDS), st.floats(0, 0.3)),
     wanted=st.lists(st.tuples(st.integers(0, DAY - 1), st.sampled_from(KINDS), st.integers(1, 20)), max_size=60),
 )
-def test_admission_never_gives_out_more_than_is_released(
+def test_admission_stays_within_the_released_part(
     release: Release, limit: int, shares: dict[str, float], wanted: list[tuple[int, str, int]]
 ) -> None:
     guarantees = {kind: Guarantee(share, 720) for kind, share in shares.items()}
@@ -62,7 +62,7 @@ def test_admission_never_gives_out_more_than_is_released(
 
 
 @pytest.mark.parametrize("start", [0.1, 0.5, 1.0])
-def test_a_run_spends_its_day_over_the_day(
+def test_run_spreads_its_spending_over_the_day(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, start: float
 ) -> None:
     limit, owners = 60, {f"agent:{name}": Profile(name=name.title()) for name in ("ada", "ben", "eve")}

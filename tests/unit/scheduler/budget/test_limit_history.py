@@ -1,4 +1,4 @@
-"""Limits that operators change: what is in force, and what a window could ever hold."""
+"""Limits changed by operators: the current ones, and the highest of each window."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def test_a_change_is_in_force_from_its_tick_on() -> None:
     assert history.now.of("run", "run", "tokens") == 1000
     assert LimitHistory(FIRST, history.changes).now.of("day", "run", "calls") == 10, "as it is kept"
     again = history.with_limit("day.run.calls", 20, tick=700, minute=DAY + 10)
-    assert len(again.changes) == 1, "of one tick the last counts"
+    assert len(again.changes) == 1, "the last change of a tick wins"
 
 
-def test_a_window_may_hold_what_the_highest_limit_allowed_that_it_was_under() -> None:
+def test_limit_of_is_the_highest_limit_of_the_window() -> None:
     lowered = LimitHistory(FIRST).with_limit("day.run.calls", 10, tick=700, minute=DAY + 10)
     limits = {day: lowered.limit_of(f"day:{day}", "run", "calls") for day in range(4)}
     assert limits == {0: 100, 1: 100, 2: 10, 3: 10}
@@ -28,7 +28,7 @@ def test_a_window_may_hold_what_the_highest_limit_allowed_that_it_was_under() ->
     assert [raised.limit_of(f"day:{day}", "run", "calls") for day in range(4)] == [100, 100, 10, 50]
 
 
-def test_a_window_that_was_ever_free_may_hold_anything() -> None:
+def test_window_once_unlimited_has_no_limit() -> None:
     history = LimitHistory(FIRST).with_limit("day.run.calls", None, tick=10, minute=10)
     history = history.with_limit("day.run.calls", 1, tick=20, minute=20)
     assert history.limit_of("day:0", "run", "calls") is None
@@ -36,12 +36,12 @@ def test_a_window_that_was_ever_free_may_hold_anything() -> None:
     assert history.limit_of("run:0", "run", "tokens") == 1000
 
 
-def test_a_tick_is_under_the_limit_of_its_own_admission() -> None:
+def test_tick_window_uses_the_limits_of_its_tick() -> None:
     history = LimitHistory(FIRST).with_limit("tick.run.calls", 1, tick=10, minute=10)
     assert [history.limit_of(f"tick:{tick}", "run", "calls") for tick in (9, 10, 11)] == [5, 1, 1]
 
 
-def test_a_window_is_shown_with_the_limit_that_it_was_under_last() -> None:
+def test_last_limit_of_a_window() -> None:
     history = LimitHistory(FIRST).with_limit("day.run.calls", 10, tick=700, minute=DAY + 10)
     history = history.with_limit("day.run.calls", 20, tick=710, minute=DAY + 20)
     history = history.with_limit("day.run.calls", None, tick=2000, minute=3 * DAY)
@@ -51,7 +51,7 @@ def test_a_window_is_shown_with_the_limit_that_it_was_under_last() -> None:
     assert [history.last.limit_of(f"tick:{tick}", "run", "calls") for tick in (7, 2002)] == [5, 5]
 
 
-def test_names_are_known_although_they_are_not_in_force_any_more() -> None:
+def test_ever_includes_removed_limits() -> None:
     history = LimitHistory(FIRST).with_limit("day.run.calls", None, tick=1, minute=1)
     assert {name.text() for name, _ in history.ever} == {"day.run.calls", "tick.run.calls", "run.run.tokens"}
     assert history.now.of("day", "run", "calls") is None

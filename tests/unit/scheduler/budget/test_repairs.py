@@ -54,7 +54,7 @@ def wanted(*streams: Stream, minute: int = EVENING) -> list[Request]:
     return repairs({stream.owner: stream for stream in streams}, minute)
 
 
-def test_a_reflection_is_repaired_from_what_it_was_made_of() -> None:
+def test_reflection_is_repaired_from_its_observations() -> None:
     stream = day()
     stream.archive(5, 2)
     (request,) = wanted(stream)
@@ -63,7 +63,7 @@ def test_a_reflection_is_repaired_from_what_it_was_made_of() -> None:
     assert request.priority < 0
 
 
-def test_what_is_deleted_of_it_leaves_the_rest() -> None:
+def test_repair_skips_deleted_observations() -> None:
     stream = stream_of(*(observation(f"Saw {i}.", 600 + i) for i in range(5)), reflection(1100), owner=KLAUS)
     stream.archive(3, 2)
     stream.delete([3])
@@ -71,19 +71,19 @@ def test_what_is_deleted_of_it_leaves_the_rest() -> None:
     assert request.numbers == (1, 2, 4, 5)
 
 
-def test_the_most_important_goes_first_then_the_oldest_then_by_owner() -> None:
+def test_repair_order_is_importance_age_owner() -> None:
     streams = [day("agent:b", 6), day("agent:a", 6), day("agent:c", 8)]
-    streams[0].append(reflection(1000, 6), 3)  # too little to reflect on: stays as it is
+    streams[0].append(reflection(1000, 6), 3)  # too few observations to repair
     assert [request.owner for request in wanted(*streams)] == ["agent:c", "agent:a", "agent:b"]
 
 
-def test_what_is_not_provisional_or_gone_is_left_alone() -> None:
+def test_final_and_deleted_entries_are_not_repaired() -> None:
     stream = day()
     stream.archive(7, 5)
     assert wanted(stream, stream_of(reflection(500, provisional=False), owner="agent:x")) == []
 
 
-def test_a_summary_is_repaired_while_its_lines_are_kept() -> None:
+def test_summary_repair_needs_its_messages() -> None:
     stream = stream_of(message("Hello.", 600), message("See you at five.", 601))
     summary = Entry(
         type="summary", text="They met.", minute=601, importance=4, source="dialogue", evidence=(1, 2), provisional=True
@@ -99,7 +99,7 @@ def test_a_summary_is_repaired_while_its_lines_are_kept() -> None:
 
 
 @pytest.mark.parametrize(("size", "count"), [(MOST_TOLD // 2, 1), (MOST_TOLD // 2 + 1, 0)])
-def test_a_summary_is_repaired_where_all_its_lines_fit_into_one_prompt(size: int, count: int) -> None:
+def test_summary_repair_needs_messages_that_fit_one_prompt(size: int, count: int) -> None:
     stream = stream_of(message("x" * size, 600), message("x" * (MOST_TOLD // 2), 601))
     summary = Entry(
         type="summary", text="They met.", minute=601, importance=4, source="dialogue", evidence=(1, 2), provisional=True
@@ -109,7 +109,7 @@ def test_a_summary_is_repaired_where_all_its_lines_fit_into_one_prompt(size: int
 
 
 @pytest.mark.parametrize(("minute", "count"), [(360 + 12 * 60, 1), (361 + 12 * 60, 0), (EVENING, 0)])
-def test_a_plan_is_repaired_while_half_a_day_of_it_is_left(minute: int, count: int) -> None:
+def test_plan_repair_needs_half_a_day(minute: int, count: int) -> None:
     plan = Entry(type="plan", text="Plan.", minute=360, importance=6, valid_until=360 + 1440, provisional=True)
     found = wanted(stream_of(plan), minute=minute)
     assert [(one.kind, one.priority, one.params) for one in found] == [
@@ -117,7 +117,7 @@ def test_a_plan_is_repaired_while_half_a_day_of_it_is_left(minute: int, count: i
     ] * count
 
 
-def test_an_owner_whose_repair_failed_is_left_alone_until_the_next_day() -> None:
+def test_failed_repair_pauses_repairs_of_the_owner_for_the_day() -> None:
     stream = day()
     effect = failed_repair(KLAUS, EVENING)
     apply({KLAUS: stream}, (effect,), 20)
@@ -130,12 +130,12 @@ def test_an_owner_whose_repair_failed_is_left_alone_until_the_next_day() -> None
     ("minute", "before", "time"),
     [(1200, 1199, True), (1201, 1200, False), (1190, 1189, False), (1260, 1200, True), (1440, 1430, False)],
 )
-def test_when_to_look(minute: int, before: int, time: bool) -> None:
+def test_repair_times(minute: int, before: int, time: bool) -> None:
     assert is_time(minute, before, 1200) is time
     assert not is_time(minute, before, 1440)
 
 
-def test_a_reflections_repair_reads_the_newest_of_what_it_was_made_of() -> None:
+def test_reflection_repair_reads_the_newest_observations() -> None:
     seen = [observation(f"Saw {i}.", 600) for i in range(MOST + 2)]
     (request,) = wanted(stream_of(*seen, reflection(1100), owner=KLAUS))
     assert request.numbers == (*range(3, MOST + 3),)
@@ -159,7 +159,7 @@ def view(calls: int = 99) -> BudgetView:
 
 
 def too_slow() -> DueTicks:
-    """Due ticks of a model that takes longer than any thought is worth."""
+    """Return due ticks for a model slower than every deadline."""
     known = Latencies()
     known.prior = LatencyPrior(usual={"default": 900.0})
     known.record_request("reflect", "default", 6)
@@ -179,7 +179,7 @@ def owners(decided: list[Decided]) -> list[str]:
     return [one.line.key.owner for one in decided]
 
 
-def test_the_two_most_valuable_are_repaired_at_a_time_and_hold_their_cost() -> None:
+def test_one_round_admits_the_two_most_valuable_repairs() -> None:
     budget = view()
     found = admitted(budget=budget)
     assert [one.line.key.text() for one in found] == ["9/reflect/agent:a/0/0", "9/reflect/agent:b/0/0"]
@@ -187,11 +187,11 @@ def test_the_two_most_valuable_are_repaired_at_a_time_and_hold_their_cost() -> N
     assert budget.held["run:0|run|calls"] == 2
 
 
-def test_who_is_busy_is_passed_over() -> None:
+def test_busy_owner_is_skipped() -> None:
     assert owners(admitted(busy=lambda kind, owner: (kind, owner) == ("reflect", "agent:a"))) == ["agent:b", "agent:c"]
 
 
-def test_what_has_no_room_leaves_it_to_what_has() -> None:
+def test_repair_without_room_leaves_it_to_cheaper_repairs() -> None:
     costs = {"agent:a": 5, "agent:b": 1, "agent:c": 1}
 
     def dear(request: Request) -> list[ModelOption]:
@@ -202,11 +202,11 @@ def test_what_has_no_room_leaves_it_to_what_has() -> None:
     assert owners(admitted(due=too_slow())) == []
 
 
-def test_without_a_model_there_is_nothing_to_repair() -> None:
+def test_run_without_model_has_no_repairs() -> None:
     assert admitted(rules=rules(NONE), offers_of=lambda request: [NONE]) == []
 
 
-def test_one_kind_of_one_owner_is_repaired_once_in_a_round() -> None:
+def test_one_repair_per_kind_and_owner_in_a_round() -> None:
     stream = stream_of(
         *(observation(f"Saw {i}.", 500 + i) for i in range(3)),
         reflection(510, 9),
@@ -235,7 +235,7 @@ def retried(owner: str = "agent:a", numbers: tuple[int, ...] = (7,), **changed: 
     )
 
 
-def test_a_retry_is_the_repair_of_the_first_entry_that_still_waits() -> None:
+def test_retry_repairs_the_first_provisional_entry() -> None:
     budget = view()
     decided = retried(numbers=(3, 99, 7), budget=budget)
     assert (decided.line.key.text(), decided.request.params["replaces"]) == ("9/reflect/agent:a/0/0", 7)
@@ -247,16 +247,16 @@ def test_a_retry_is_the_repair_of_the_first_entry_that_still_waits() -> None:
     ("changed", "why"),
     [
         ({"owner": "agent:z"}, "agent:z has left"),
-        ({"numbers": (3,)}, "repaired or archived meanwhile"),
-        ({"numbers": ()}, "repaired or archived meanwhile"),
-        ({"streams": {"agent:a": stream_of(reflection(1100), owner="agent:a")}, "numbers": (1,)}, "too little left"),
-        ({"rules": rules(NONE)}, "no model makes a reflect"),
+        ({"numbers": (3,)}, "repaired or archived"),
+        ({"numbers": ()}, "repaired or archived"),
+        ({"streams": {"agent:a": stream_of(reflection(1100), owner="agent:a")}, "numbers": (1,)}, "too little input"),
+        ({"rules": rules(NONE)}, "no model for reflect"),
         ({"busy": lambda kind, owner: (kind, owner) == ("reflect", "agent:a")}, "another reflect of agent:a is open"),
         ({"budget": view(0)}, "has no room"),
-        ({"due": too_slow()}, "takes too long"),
+        ({"due": too_slow()}, "too slow"),
     ],
 )
-def test_a_retry_that_is_not_possible_says_why_and_holds_nothing(changed: dict[str, Any], why: str) -> None:
+def test_impossible_retry_gives_a_reason_and_holds_nothing(changed: dict[str, Any], why: str) -> None:
     budget = changed.get("budget") or view()
     with pytest.raises(RepairRefused, match=why):
         retried(**({"budget": budget} | changed))

@@ -1,4 +1,4 @@
-"""What a run is made of its settings: constants, rules and admission's view. Each setting arrives where it decides."""
+"""A run's facts, rules and admission view, derived from its settings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def latency(kind: str, **settings: Any) -> int:
     return rules(**settings).latency(kind)
 
 
-def test_each_constant_of_a_run_is_what_its_settings_say() -> None:
+def test_facts_follow_the_settings() -> None:
     usual = facts_of(Settings(), (), 0)
     assert usual == Facts(
         locations=(),
@@ -72,14 +72,12 @@ def test_each_constant_of_a_run_is_what_its_settings_say() -> None:
         ({"spread": 30, "morning": 1_430}, 1, 10),
     ],
 )
-def test_mornings_are_spread_by_the_size_of_the_crowd_unless_a_setting_says_otherwise(
-    settings: dict[str, Any], agents: int, spread: int
-) -> None:
+def test_spread_follows_the_number_of_agents_unless_set(settings: dict[str, Any], agents: int, spread: int) -> None:
     owners = [f"agent:{number}" for number in range(agents)] + [f"npc:{number}" for number in range(500)]
     assert facts_of(Settings.tuned(**settings), (), 0, owners).spread == spread
 
 
-def test_a_run_of_a_version_without_it_spreads_nothing() -> None:
+def test_facts_without_spread_default_to_zero() -> None:
     assert typed_json.decode(b'{"minutes_per_tick":1,"morning":360}', Facts).spread == 0
 
 
@@ -97,31 +95,31 @@ def test_a_run_of_a_version_without_it_spreads_nothing() -> None:
         ({"latency": {"plan": 9}}, lambda rules: rules.latency("plan"), 5, 9),
     ],
 )
-def test_each_rule_of_a_run_is_what_its_settings_say(
+def test_rules_follow_the_settings(
     settings: dict[str, Any], of: Callable[[Rules], object], usual: object, other: object
 ) -> None:
     assert (of(rules()), of(rules(**settings))) == (usual, other)
 
 
-def test_repairs_and_ratings_by_a_model_are_for_runs_that_ask_one() -> None:
+def test_heuristic_run_has_no_model_ratings_or_repairs() -> None:
     asking, not_asking = rules(**MODEL, repair_from=1100, rate_share=0.5), rules(repair_from=1100, rate_share=0.5)
     assert (asking.repair_from, asking.rate_share) == (1100, 0.5)
     assert (not_asking.repair_from, not_asking.rate_share) == (1440, 0.0)
     assert rules(**MODEL, rate_share=0.5, disable=["rate"]).rate_share == 0.0
 
 
-def test_a_summary_is_due_before_the_cells_run_out_wherever_somebody_has_cells() -> None:
+def test_summarise_latency_is_bounded_by_cells() -> None:
     usual = latency("summarise")
     assert usual > 2
     assert latency("summarise", policy="cells", cells=2) == 2
     assert latency("summarise", policies={"npc:smith": "cells"}, cells=2) == 2
-    assert latency("summarise", cells=2) == usual, "nobody has any"
+    assert latency("summarise", cells=2) == usual, "no policy uses cells"
     assert latency("summarise", policy="cells", cells=99) == usual
-    assert latency("plan", policy="cells", cells=2) == latency("plan"), "the other kinds fill none"
+    assert latency("plan", policy="cells", cells=2) == latency("plan"), "only summarise frees cells"
     assert latency("summarise", policy="cells", cells=2, latency={"summarise": 4}) == 4
 
 
-def test_a_kind_asks_the_models_of_its_tier_the_strong_one_first() -> None:
+def test_offers_start_with_the_strong_model() -> None:
     models = {name: {"model": name, "endpoint": "default"} for name in ("big", "small")}
     settings = Settings.tuned(**MODEL, models=models, tiers={"routine": "small", "strong": "big"})
     made = rules_of(settings, kinds(), {})
@@ -132,10 +130,10 @@ def test_a_kind_asks_the_models_of_its_tier_the_strong_one_first() -> None:
     assert (offer.cost.calls, offer.cost.tokens >= plan.output_cap) == (1, True)
     prune = next(kind for kind in kinds() if kind.name == "prune")
     assert [(offer.model, offer.cost.calls) for offer in made.offers_of(prune, "strong")] == [("", 0)]
-    assert [offer.model for offer in rules().offers_of(plan, "strong")] == [""], "without a model none is asked"
+    assert [offer.model for offer in rules().offers_of(plan, "strong")] == [""], "a heuristic run calls no model"
 
 
-def test_admission_begins_with_the_limits_and_shares_of_the_settings() -> None:
+def test_view_uses_the_configured_limits_and_shares() -> None:
     settings = Settings.tuned(
         limits={"day.run.calls": 100},
         retry_share=0.1,
@@ -150,14 +148,14 @@ def test_admission_begins_with_the_limits_and_shares_of_the_settings() -> None:
 
 
 @pytest.mark.parametrize("kind", ["dream", "Plan"])
-def test_tiers_are_for_kinds_that_there_are(kind: str) -> None:
+def test_tiers_of_an_unknown_kind_are_refused(kind: str) -> None:
     check_models(Settings(kind_tiers={"plan": {"routine": "default"}}), kinds())
     with pytest.raises(ConfigurationError, match=kind):
         check_models(Settings(kind_tiers={kind: {"routine": "default"}}), kinds())
 
 
 @pytest.mark.parametrize(("spare", "fits"), [(999, False), (1_000, True)])
-def test_a_model_must_leave_a_kind_a_thousand_tokens_for_its_prompt(spare: int, fits: bool) -> None:
+def test_context_must_leave_room_for_the_prompt(spare: int, fits: bool) -> None:
     most = max(kind.output_cap for kind in kinds())
     models = {"small": {"model": "small", "context": most + spare}}
     settings = Settings.tuned(**MODEL, models=models, tiers={"routine": "small", "strong": "small"})
@@ -169,7 +167,7 @@ def test_a_model_must_leave_a_kind_a_thousand_tokens_for_its_prompt(spare: int, 
     check_models(settings.model_copy(update={"llm": "heuristic"}), kinds())
 
 
-def test_where_plans_are_asked_for_in_the_evening_their_share_is_kept_till_then() -> None:
+def test_plans_requested_ahead_keep_their_guarantee_all_day() -> None:
     paced = Settings.tuned(
         llm="openai",
         limit_tokens=1_000,
@@ -192,7 +190,7 @@ def test_where_plans_are_asked_for_in_the_evening_their_share_is_kept_till_then(
         ({"adaptive_latency": False}, None),
     ],
 )
-def test_a_result_is_due_within_the_game_time_that_its_kind_allows(changed: dict[str, Any], bounds: Any) -> None:
+def test_bounds_follow_the_latency_of_the_kind(changed: dict[str, Any], bounds: Any) -> None:
     kind: Any = Thinker("think")
     kind.latency_least, kind.latency_most = 3, 30
     settings = Settings.tuned(**MODEL, tick_rate=5.0, **changed)
@@ -202,7 +200,7 @@ def test_a_result_is_due_within_the_game_time_that_its_kind_allows(changed: dict
 
 
 @pytest.mark.parametrize(("interval", "most"), [(0, 30), (5, 2), (60, 30), (59, 29), (1, 3)])
-def test_an_action_is_of_use_for_half_the_time_until_the_next(interval: int, most: int) -> None:
+def test_act_is_due_within_half_its_interval(interval: int, most: int) -> None:
     kinds: list[Any] = [Thinker("act"), Thinker("think")]
     for kind in kinds:
         kind.latency_least, kind.latency_most = (0 if interval == 5 else 3), 30
@@ -211,19 +209,19 @@ def test_an_action_is_of_use_for_half_the_time_until_the_next(interval: int, mos
     assert [made.bounds_of(kind) for kind in kinds] == [(least, most), (least, 30)]
 
 
-def test_a_kind_that_nobody_has_registered_is_named() -> None:
+def test_unregistered_kind_is_named() -> None:
     made = rules()
     assert made.kind_of("plan").name == "plan"
-    with pytest.raises(UnknownKind, match="jobs of kind 'brood': register that kind before"):
+    with pytest.raises(UnknownKind, match="kind 'brood': register it"):
         made.kind_of("brood")
 
 
-def test_a_result_is_due_at_the_next_tick_at_the_soonest() -> None:
+def test_minimum_latency_is_one_tick() -> None:
     kind: Any = Thinker("think", latency=0)
     assert rules_of(Settings(), [kind], lambda owner: {}).latency("think") == 1
 
 
-def test_the_models_of_a_kind_are_those_of_its_tiers_each_once() -> None:
+def test_models_of_a_kind_are_distinct() -> None:
     models = {name: {"model": name} for name in ("big", "small")}
     made = rules_of(
         Settings.tuned(**MODEL, models=models, tiers={"routine": "small", "strong": "big"}), kinds(), lambda owner: {}
@@ -234,7 +232,7 @@ def test_the_models_of_a_kind_are_those_of_its_tiers_each_once() -> None:
 
 
 @pytest.mark.parametrize(("context", "cap"), [(None, 100), (300, 100), (256, 56 + 100), (1_000, 100)])
-def test_a_prompt_has_the_rest_of_its_models_context(context: int | None, cap: int) -> None:
+def test_prompt_cap_is_the_rest_of_the_context(context: int | None, cap: int) -> None:
     kind: Any = Thinker("think", prompt_cap=100 if cap == 100 else 400, output_cap=100)
     made = rules_of(
         Settings.tuned(**MODEL, models={"default": {"model": "m", "context": context}}), [kind], lambda owner: {}
@@ -243,7 +241,7 @@ def test_a_prompt_has_the_rest_of_its_models_context(context: int | None, cap: i
     assert (offer.prompt_cap, offer.cost) == (cap, Cost(calls=1, tokens=cap + 100, usd_micros=offer.cost.usd_micros))
 
 
-def test_templates_of_the_settings_are_read_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_templates_of_the_settings_override_built_in_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
     monkeypatch.setattr("cogitate.scheduler.budget.rules.register_builtin", read.append)
     use_prompts(Settings())
@@ -255,23 +253,26 @@ def test_templates_of_the_settings_are_read_first(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"limits": {"day.kind:brood.calls": 1}}, "limits names the kind 'brood', which is not known; there are act, "),
-        ({"guarantees": {"reflekt": 0.1}}, r"guarantees names the kind 'reflekt', .*; did you mean 'reflect'\?"),
-        ({"last_call": {"brood": 1}}, "last_call names the kind 'brood'"),
-        ({"latency": {"brood": 1}}, "latency names the kind 'brood'"),
-        ({"disable": ("brood",)}, "disable names the kind 'brood'"),
-        ({"kind_retrieval": {"brood": "spec"}}, "kind_retrieval names the kind 'brood'"),
-        ({"kind_retrieval": {"prune": "spec"}}, "kind_retrieval names the kind 'prune', which chooses no memories by "),
-        ({"disable": ("summarise",), "policy": "cells"}, "disable names summarise, .* by policy 'cells'"),
-        ({"disable": ("summarise",), "policies": {"npc": "tokens"}}, "disable names summarise, .* by policy 'tokens'"),
+        ({"limits": {"day.kind:brood.calls": 1}}, "limits names the unknown kind 'brood'; known kinds: act, "),
+        (
+            {"guarantees": {"reflekt": 0.1}},
+            r"guarantees names the unknown kind 'reflekt'.*; did you mean 'reflect'\?",
+        ),
+        ({"last_call": {"brood": 1}}, "last_call names the unknown kind 'brood'"),
+        ({"latency": {"brood": 1}}, "latency names the unknown kind 'brood'"),
+        ({"disable": ("brood",)}, "disable names the unknown kind 'brood'"),
+        ({"kind_retrieval": {"brood": "spec"}}, "kind_retrieval names the unknown kind 'brood'"),
+        ({"kind_retrieval": {"prune": "spec"}}, "kind_retrieval names the kind 'prune', .*: plan, act"),
+        ({"disable": ("summarise",), "policy": "cells"}, "disable names summarise, .*policy 'cells'"),
+        ({"disable": ("summarise",), "policies": {"npc": "tokens"}}, "disable names summarise, .*policy 'tokens'"),
     ],
 )
-def test_what_would_have_no_effect_is_refused(settings: dict[str, Any], says: str) -> None:
+def test_setting_without_effect_is_refused(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
         check_limits(Settings.tuned(**settings), kinds())
 
 
-def test_one_kind_is_proposed() -> None:
+def test_error_suggests_one_kind() -> None:
     near: list[Any] = [Thinker("plan"), Thinker("plans")]
     with pytest.raises(ConfigurationError) as refused:
         check_limits(Settings.tuned(latency={"plann": 1}, guarantees={}, last_call={}, act_interval=0), near)
@@ -288,11 +289,11 @@ def test_one_kind_is_proposed() -> None:
         {"kind_retrieval": {"act": "spec"}, "last_call": {"plan": 1}, "latency": {"act": 1}},
     ],
 )
-def test_what_has_an_effect_may_be_set(settings: dict[str, Any]) -> None:
+def test_setting_with_effect_is_accepted(settings: dict[str, Any]) -> None:
     check_limits(Settings.tuned(**settings), kinds())
 
 
-def test_owners_that_are_not_there_are_named_once_with_the_setting() -> None:
+def test_strangers_lists_each_missing_owner_once() -> None:
     settings = Settings(
         limits={
             "day.owner:*.calls": 1,

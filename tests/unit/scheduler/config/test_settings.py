@@ -121,10 +121,10 @@ def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
         ({"policies": {"npc:": "cells"}}, "'npc:' is not an owner"),
         (
             {"latency": {"plan": -4}},
-            '-4 is no latency: give ticks, such as 5, game minutes, such as "5m", or seconds, such as "5s"',
+            '-4 is not a latency: give ticks, such as 5, game minutes, such as "5m", or seconds, such as "5s"',
         ),
-        ({"latency": {"plan": "soon"}}, "'soon' is no latency"),
-        ({"latency": {"plan": "0s"}}, "'0s' is no latency"),
+        ({"latency": {"plan": "soon"}}, "'soon' is not a latency"),
+        ({"latency": {"plan": "0s"}}, "'0s' is not a latency"),
         ({"latency": {"plan": 0}}, "latency.plan: 0"),
         ({"guarantees": {"plan": float("nan")}}, "finite"),
         ({"data_dir": "a\0b"}, "names no folder"),
@@ -161,7 +161,7 @@ def test_without_a_server_the_message_says_what_to_do() -> None:
 
 
 def test_a_model_needs_a_limit_for_the_whole_run() -> None:
-    with pytest.raises(ConfigurationError, match="set limit_usd or limit_tokens"):
+    with pytest.raises(ConfigurationError, match="set limit_usd, limit_tokens"):
         check_spending(Settings(llm="openai", limits={"day.run.tokens": 1000}))
     check_spending(Settings(llm="openai", limit_tokens=1000))
     check_spending(Settings(llm="openai", limits={"run.tokens": 1000}))

@@ -75,7 +75,7 @@ def test_it_is_left_out_of_estimates() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"disable": ("breakfast",)}, "disable names the kind 'breakfast'.*there are .*plan"),
+        ({"disable": ("breakfast",)}, "disable names the unknown kind 'breakfast'; known kinds: .*plan"),
         ({"disable": ("plam",)}, "did you mean 'plan'"),
         ({"disable": ("summarise",), "policy": "cells"}, "policy 'cells'"),
         ({"disable": ("summarise",), "policies": {"npc": "tokens"}}, "policy 'tokens'"),
