@@ -177,7 +177,7 @@ def check_model(settings: Settings) -> None:
     endpoints = settings.endpoint_table()
     for name in sorted({model.endpoint for model in settings.asked_models()}):
         if name not in endpoints:
-            raise ConfigurationError(f"the run asks models at the endpoint {name!r} , which is no longer configured")
+            raise ConfigurationError(f"the run asks models at the endpoint {name!r}, which is no longer configured")
         address_of(endpoints[name])
 
 

@@ -163,7 +163,7 @@ def test_it_says_what_it_does_not_show(lived: Path, owner: str) -> None:
     assert "shows all" not in said("--last", 0)
     assert "no memory matches" in said("--about", "Nobody Known")
     assert "no memory matches" in said("--about", "Nobody Known", "--query", "work")
-    none_of_them = "None of these has to do with the query"
+    none_of_them = "None of these matches the query"
     assert none_of_them in said("--query", "xylophone")
     assert none_of_them not in said("--query", "work")
 
