@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import CoroutineType
 from typing import NamedTuple, ParamSpec, TypeVar, final
 
 P = ParamSpec("P")
@@ -22,11 +23,17 @@ class Raised(NamedTuple):
 def captured(function: Callable[P, T], *arguments: P.args, **keywords: P.kwargs) -> T | Raised:
     """Call a host's code, and return what it returns or what it raises: an error of any class, but no interrupt.
 
+    A coroutine is returned closed: the caller refuses it, and Python does not warn that nothing awaited it.
+
     Raises:
         KeyboardInterrupt, SystemExit: which a handler of a signal raises, wherever the process is.
     """
     try:
-        return function(*arguments, **keywords)
+        found = function(*arguments, **keywords)
+        value: object = found
+        if type(value) is CoroutineType:
+            value.close()
+        return found
     except ENDS_PROCESS:
         raise
     except BaseException as error:

@@ -258,7 +258,6 @@ UNTYPED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:coroutine 'awaited' was never awaited:RuntimeWarning")
 @pytest.mark.parametrize(("does", "why"), UNTYPED.values(), ids=UNTYPED)
 def test_a_method_of_the_wrong_type_refuses_its_jobs_and_ends_no_run(
     cogitate_loop: Callable[..., TickLoop], does: dict[str, Any], why: str
