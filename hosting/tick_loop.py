@@ -147,6 +147,10 @@ class TickLoop(BodyCalls):
             logs.follow(settings)
         check_opening(exist=exist, world=world, take_over=take_over, resume=resume)
         check_spending(settings)
+        if not isinstance(watchers, Sequence) or not all(map(callable, watchers)):
+            raise InputError(
+                f"watchers is {quoted(watchers)}: give functions of a tick, what it decided and its seconds"
+            )
         if exist != "resume":  # an existing run keeps its prices
             check_prices(settings)
         use_prompts(settings)

@@ -326,6 +326,7 @@ ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
     "describe": mostly({"a": "b"}, {}, {"a": 5}),
     "inline": mostly(True),
     "client": mostly(None, FakeRedis(decode_responses=True)),
+    "watchers": mostly((), [lambda *_: None], ("x",), "x"),
 }
 
 
