@@ -83,7 +83,7 @@ class HostedRun:
             taken = self.loop.take_turn(turn, digest)
         except (InputError, Refusal):
             raise
-        except Exception:
+        except Exception:  # any other error ends the run; it is raised on
             self.failed = True
             raise
         answer = Ticked(

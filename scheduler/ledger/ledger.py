@@ -318,7 +318,7 @@ class HostLedger:
     def _block(self, key: str, timeout: float) -> bool:
         seconds = min(max(timeout, 0.01), self._longest_block)
         if self.away:
-            time.sleep(seconds)  # as long as the pop would have waited: there is nobody to ask
+            time.sleep(seconds)  # as long as the pop would have waited, since the server is away
             return False
         try:
             return self.client.blpop([self.store.prefix + key], timeout=seconds) is not None

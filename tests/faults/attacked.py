@@ -207,7 +207,7 @@ class Attacked:
         """Let the server do nothing for a while; its connections stay open."""
         assert self.server.pid is not None
         os.kill(self.server.pid, signal.SIGSTOP)
-        time.sleep(seconds)  # the fault itself: what must be withstood is that nothing happens for so long
+        time.sleep(seconds)  # the fault itself: the server is silent for this long
         os.kill(self.server.pid, signal.SIGCONT)
 
     def server_pid(self) -> int:

@@ -37,7 +37,7 @@ class Doom(Kind):
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         given_up = time.monotonic() + ALONE
         while time.monotonic() < given_up and not _company():
-            time.sleep(0.02)  # between two looks: whoever else is at work is in other processes
+            time.sleep(0.02)  # between two reads: the other jobs run in other processes
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("nobody survives this")
 

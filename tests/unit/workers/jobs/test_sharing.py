@@ -55,8 +55,7 @@ def gives(answer: ModelAnswer) -> CallResult:
 def all_asking(
     pool: ThreadPoolExecutor, waiting: threading.Semaphore, following: Ask, sharers: int = 2
 ) -> tuple[CallResult | CallRefused | BaseException, list[CallResult | CallRefused]]:
-    """What the first gets whose call ends as `following` does, and what those get who ask meanwhile; their own calls go
-    well."""
+    """Return the result of a first call, which ends as `following` does, and those of calls that begin meanwhile."""
     sharing, begun = Sharing(), threading.Event()
 
     def first(call: Call) -> CallResult | CallRefused:
