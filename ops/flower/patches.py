@@ -8,7 +8,8 @@ refuses its buttons.
 Without the second, Flower ends in a traceback if its address is in use.
 
 Without the third, a signal does not end Flower while Redis is down: the interpreter waits for threads that wait for
-Redis. These threads have nothing to save.
+Redis. These threads have nothing to save. Nor does SIGTERM end Flower if it arrives during a finalizer: Flower's
+handler raises SystemExit, which Python ignores there. The event loop handles both signals instead.
 
 Without the fourth, Flower ignores the value in "--port 5577" and listens on its default port.
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Iterable
 from typing import Any, Never
 
@@ -67,10 +69,9 @@ def _start_or_exit(self: Any) -> Any:
 
 def _start_and_leave(self: Any) -> Never:
     """Run Flower until a signal stops it, then end the process without waiting for its threads."""
-    try:
-        _start(self)
-    except (KeyboardInterrupt, SystemExit):
-        self.stop()
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        self.io_loop.asyncio_loop.add_signal_handler(stop, self.stop)
+    _start(self)
     logging.shutdown()
     os._exit(0)
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import worker_environment
 from tests.live_flower import flower, get, started, until
 from tests.ports import free_ports
 
@@ -40,6 +44,43 @@ def test_a_signal_ends_flower_while_redis_is_frozen(tmp_path: Path, stop: signal
         finally:
             os.kill(server.pid, signal.SIGCONT)
     assert process.returncode == 0, log.read_text()
+
+
+INTERRUPTED = """
+import os, signal, sys
+from flower.app import Flower
+
+stop = signal.Signals[sys.argv.pop()]
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), stop)
+
+update_workers = Flower.update_workers
+
+def start_and_finalize(self, *args):
+    self.io_loop.add_callback(lambda: Finalized() and None)
+    return update_workers(self, *args)
+
+Flower.update_workers = start_and_finalize
+from celery.__main__ import main
+sys.argv[1:1] = ["-A", "cogitate", "flower"]
+main()
+"""
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_during_a_finalizer_ends_flower(tmp_path: Path, stop: signal.Signals) -> None:
+    with EmbeddedServer(tmp_path / "data"):
+        ended = subprocess.run(
+            [sys.executable, "-c", INTERRUPTED, f"--port={free_ports(1)}", stop.name],
+            env=worker_environment(Settings(data_dir=tmp_path / "data")),
+            capture_output=True,
+            timeout=100,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_a_server_that_ended_with_its_host_is_said_to_have(tmp_path: Path) -> None:
