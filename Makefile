@@ -28,11 +28,11 @@ PYTHONS ?= python3.12 python3.13
 digests: $(READY) ## The demo has one digest on all Pythons that are here: PYTHONS="python3.12 python3.13"
 	$(BIN)/python -m bench digests $(PYTHONS)
 
-test: $(READY) ## Style, types, import directions, and every test; or those that are marked: MARKED="system or recordings"
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+test: $(READY) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
+	$(if $(MARKED),,$(BIN)/ruff check .)
+	$(if $(MARKED),,$(BIN)/ruff format --check .)
+	$(if $(MARKED),,$(BIN)/mypy)
+	$(if $(MARKED),,$(BIN)/lint-imports)
 	$(BIN)/pytest --numprocesses 3 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, or one SEED=17 alone

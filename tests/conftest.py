@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import tempfile
 import time
@@ -58,12 +59,28 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         return (yield)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import a file of tests that names none of the marks which `-m` selects."""
+    words = set(re.findall(r"\w+", config.option.markexpr)) - {"and", "or"}
+    if not words or "not" in words or not collection_path.name.startswith("test_"):
+        return None
+    return True if words.isdisjoint(re.findall(r"\w+", collection_path.read_text())) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses recorded runs."""
+    """Mark what uses recorded runs.
+
+    Raises:
+        pytest.UsageError: when the file of a marked test does not name the mark, so that `-m` would not find it.
+    """
     for item in items:
         if "recordings" in getattr(item, "fixturenames", ()):
             item.add_marker("recordings")
+    marked = {(item.path, mark) for item in items for mark in ("system", "recordings") if item.get_closest_marker(mark)}
+    for path, mark in sorted(marked):
+        if not re.search(rf"\b{mark}\b", path.read_text()):
+            raise pytest.UsageError(f"{path}: name the mark {mark} in this file, so that `-m {mark}` finds its tests")
 
 
 @pytest.hookimpl(wrapper=True)

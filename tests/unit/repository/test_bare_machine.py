@@ -81,6 +81,32 @@ def test_only_marked_tests_see_what_the_machine_has(
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text", "code"),
+    [
+        (("-m", "recordings"), "assert False, 'imported'", pytest.ExitCode.OK),
+        (("-m", "not recordings"), "assert False, 'imported'", pytest.ExitCode.INTERRUPTED),
+        ((), "from tests.test_it import *", pytest.ExitCode.USAGE_ERROR),
+    ],
+)
+def test_a_file_that_names_no_selected_mark_is_not_imported(
+    arguments: tuple[str, ...], text: str, code: pytest.ExitCode, tmp_path: Path
+) -> None:
+    folder = copy_shared(tmp_path)
+    (folder / "test_it.py").write_text("def test_it(recordings): pass")
+    (folder / "test_other.py").write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  system\n  recordings\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", *arguments],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+
+
 def test_folders_without_such_programs_stay_in_the_path(programs: Path, tmp_path: Path) -> None:
     other, missing = tmp_path / "other", tmp_path / "missing"
     other.mkdir()
