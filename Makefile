@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo digests test simulate mutate chaos soak docs check-rate-limit check-local-llm check-adapters bench
+.PHONY: help venv demo digests style test simulate mutate chaos soak docs check-rate-limit check-local-llm check-adapters bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,11 +28,13 @@ PYTHONS ?= python3.12 python3.13
 digests: $(READY) ## The demo has one digest on all Pythons that are here: PYTHONS="python3.12 python3.13"
 	$(BIN)/python -m bench digests $(PYTHONS)
 
-test: $(READY) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
-	$(if $(MARKED),,$(BIN)/ruff check .)
-	$(if $(MARKED),,$(BIN)/ruff format --check .)
-	$(if $(MARKED),,$(BIN)/mypy)
-	$(if $(MARKED),,$(BIN)/lint-imports)
+style: $(READY) ## Style, types and import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: $(READY) $(if $(MARKED),,style) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
 	$(BIN)/pytest --numprocesses 3 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, or one SEED=17 alone

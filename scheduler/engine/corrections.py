@@ -24,11 +24,10 @@ import msgspec
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.budget.budget import BudgetView, Cell
-from cogitate.scheduler.engine.audited_run import AuditedRun
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.job_records import JobRecords
 from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
-from cogitate.scheduler.engine.part import Part, TickState
+from cogitate.scheduler.engine.part import AuditedRun, Part, TickState
 from cogitate.scheduler.journal.lines import Correction
 from cogitate.scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
 from cogitate.scheduler.ledger.ledger import Records, Value, Write

@@ -23,10 +23,9 @@ from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Effect, MarkAccessed, SetCounter, Tell
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.engine.audited_run import AuditedRun
 from cogitate.scheduler.engine.boundary import Closing, close, note_of
 from cogitate.scheduler.engine.job_records import JobRecords
-from cogitate.scheduler.engine.part import LONGEST_AFTER_END, Figure, Part, TickState
+from cogitate.scheduler.engine.part import LONGEST_AFTER_END, AuditedRun, Figure, Part, TickState
 from cogitate.scheduler.engine.run_data import RunData
 from cogitate.scheduler.journal.lines import Ended
 from cogitate.scheduler.ledger.claims import Reason, Result

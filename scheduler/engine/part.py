@@ -9,18 +9,19 @@ new feature is a new part and a line of that list.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import losses
+from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.controls import ControlRequest
-from cogitate.scheduler.engine.audited_run import AuditedRun
 from cogitate.scheduler.engine.boundary import Closing, cancelled
 from cogitate.scheduler.engine.open_jobs import OpenJob, counted
 from cogitate.scheduler.engine.run_data import RunData
 from cogitate.scheduler.engine.turn import WorldTurn
+from cogitate.scheduler.journal.run_totals import Charge
 from cogitate.scheduler.ledger.ledger import Records, Write
 from cogitate.scheduler.ledger.run_store import RunKey, RunStore
 from cogitate.scheduler.ledger.step_replies import BoundaryInput
@@ -94,6 +95,21 @@ class Figure(NamedTuple):
     def label(self) -> str:
         """The name as reports show it."""
         return self.name.replace("_", " ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedRun:
+    """One instant of a run for the checks of parts: the ledger's side of it, and what the journal leads to."""
+
+    tick: int
+    trimmed: int  # the journal's lines up to this tick were removed
+    hashes: Mapping[str, Mapping[str, bytes]]  # `Part.hashes`, by name
+    open: Collection[str]  # keys of the open jobs
+    attempts: Mapping[str, str]  # token of an attempt whose usage has not arrived -> key of its job
+    windows: Collection[str]
+    ended: Collection[JobKey]  # by the journal, as far as it was not trimmed
+    charged: Mapping[str, Charge]  # likewise: key -> an ended job that counts in full
+    streams: Mapping[str, Stream]  # likewise: of the owners that are here
 
 
 class Part:

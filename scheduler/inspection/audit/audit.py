@@ -18,7 +18,7 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
 from cogitate.scheduler.budget.limit_history import LimitHistory
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.engine.audited_run import AuditedRun
+from cogitate.scheduler.engine.part import AuditedRun
 from cogitate.scheduler.engine.parts import PARTS
 from cogitate.scheduler.engine.run_data import LoopState
 from cogitate.scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view

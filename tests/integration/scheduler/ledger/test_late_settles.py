@@ -268,7 +268,7 @@ def test_who_looks_at_a_job_sees_its_late_answer(client: Redis) -> None:
         ),
         ("awaited", '{"minute":1,"made":[["agent:ann",77]]}', "nothing left that it could replace"),
         ("awaited", '{"minute":1,"made":[["agent:ann",1]]}', "but it has no end"),
-        ("awaited", "[]", "awaited and offered cannot be read"),
+        ("awaited", "[]", "the records awaited, offered cannot be read"),
     ],
 )
 def test_the_auditor_finds(client: Redis, key: str, value: str, finding: str) -> None:
