@@ -14,8 +14,8 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
-from cogitate.scheduler.ledger.answers import BoundaryInput, Learned
 from cogitate.scheduler.ledger.claims import Claim, Claims, Reason, Result, split_failure
+from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.jobs.attempt import HALVED
 from tests.simulation.seeded.model import Outcome, SimulatedModel
@@ -139,14 +139,16 @@ class Steered:
     def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:
         """Begin a tick with the corrections and times that the journal has of it, whatever these jobs come to here."""
         known = [
-            Learned(key, end.came_to, False, tick)
+            (key.text().encode(), msgspec.json.encode({"usage": end.came_to, "saved": False, "at": tick}))
             for key, end in self._ends.items()
             if end.came_to is not None and end.corrected == tick
         ]
+        corrections = [part for pair in known for part in pair]
+        shown = {**boundary.shown, "corrections": corrections, "retries": ()}
         facts = [fact for at, fact in self._times if at == tick]
         timed = [fact for fact in facts if isinstance(fact, Timed)]
         overdue = [fact for fact in facts if isinstance(fact, Overdue)]
-        return self._begin(tick, boundary._replace(learned=known, timed=timed, overdue=overdue, retries=()))
+        return self._begin(tick, boundary._replace(shown=shown, timed=timed, overdue=overdue))
 
     def answer(self, before: int) -> None:
         """Let the answers come that are taken at the next boundary."""
