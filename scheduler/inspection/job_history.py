@@ -303,7 +303,7 @@ class JobHistory:
 
     def _read_on(self, key: JobKey, record: JobRecord, minute: int) -> None:
         """Learn what became known of a job after its end at game time `minute`, for a game day at most."""
-        may_be_answered = record.reason in WITHOUT_RESULT and record.claims > 0
+        may_be_answered = record.reason in WITHOUT_RESULT - {"cancelled"} and record.claims > 0
         if record.settled and not may_be_answered and record.claims < 2:
             return
         for line in read_journal(self._store, record.ended + 1, self._now()):
