@@ -17,6 +17,7 @@ from cogitate.ops.formatting.budget import budget_table, denied_requests, format
 from cogitate.ops.formatting.slow_kinds import format_slow_kind
 from cogitate.ops.formatting.steering import format_cadence, format_mode, format_pace
 from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.engine.parts import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
 
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
@@ -50,7 +51,7 @@ def report_json(summary: RunSummary, took: Took) -> dict[str, object]:
         "chain": summary.chain,
         "wall_s": round(took.wall_s, 3),
         "jobs": summary.jobs,
-        "late_answers": summary.late_answers,
+        **summary.figures,
         "shortfalls": [msgspec.structs.asdict(line) for line in summary.shortfalls],
         "prices": [msgspec.structs.asdict(price) for price in summary.prices],
         "budget": [msgspec.structs.asdict(line) for line in summary.budget],
@@ -98,9 +99,9 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
         if reason == "too_slow":
             lines += [f"    {format_slow_kind(one)}" for one in summary.slow_kinds]
     lines += shortfall_lines(summary.shortfalls, servers or {})
-    replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())
-    if replaced:
-        lines.append(f"Results of heuristics that a late answer replaced: {replaced}.")
+    for figure in FIGURES:
+        if count := sum(ends.get(figure.end, 0) for ends in summary.figures[figure.name].values()):
+            lines.append(figure.sentence.format(count))
     return lines
 
 

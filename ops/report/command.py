@@ -31,6 +31,7 @@ from cogitate.ops.report.sections import (
     warnings_section,
 )
 from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.engine.parts import FIGURES
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.journal.left_out import left_out_of
@@ -107,7 +108,10 @@ def _overview(summary: RunSummary, figures: RunFigures) -> Section:
         ("ticks", f"{summary.tick:,}"),
         ("jobs ended", f"{ended_jobs(summary):,}"),
         ("degraded", f"{100 * reasons.total() / jobs:.1f}%" if jobs else "none"),
-        ("late answers", f"{sum(sum(ends.values()) for ends in summary.late_answers.values()):,}"),
+        *(
+            (figure.label, f"{sum(sum(ends.values()) for ends in summary.figures[figure.name].values()):,}")
+            for figure in FIGURES
+        ),
         ("spent", format_cost(summary.spent)),
         ("warnings", f"{sum(summary.warnings.values()):,}"),
     ]

@@ -95,10 +95,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
             self.late[kind] += ended.reason == "late"
             if ended.end != "stale" and (ended.reason in ("failed", "dead") or note.failure):
                 self.failures[kind, note.failure or ended.reason] += 1
-            self._prompt(kind, note)
-            if ended.end == "applied":
-                self._count(step, kind, ended.effects)
-        for ended, note in zip(core.late, notes.late, strict=True):
+        for ended, note in line.ends:
             if ended.end == "applied":
                 self._count(step, ended.key.kind, ended.effects)
             self._prompt(ended.key.kind, note)

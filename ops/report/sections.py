@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from markupsafe import Markup
@@ -20,6 +20,7 @@ from cogitate.ops.report.page import Cell, ReportTable, Section
 from cogitate.ops.report.run_figures import BOUNDARY, RunFigures
 from cogitate.scheduler.budget.budget import format_limit, window_of
 from cogitate.scheduler.budget.budget_lines import BudgetLine
+from cogitate.scheduler.engine.parts import FIGURES
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.summary import RunSummary
 from cogitate.tasks.job import Cost
@@ -85,18 +86,20 @@ def results_section(summary: RunSummary, figures: RunFigures) -> Section:
         "Results by source",
         degraded_lines(summary),
         charts=[chart],
-        tables=[ReportTable(("kind", *facts), rows, "Jobs"), *_late_answers(summary)],
+        tables=[ReportTable(("kind", *facts), rows, "Jobs"), *_part_tables(summary)],
     )
 
 
-def _late_answers(summary: RunSummary) -> list[ReportTable]:
-    """Return a table of the answers that arrived after their job's end, if any."""
-    ends = sorted({end for counts in summary.late_answers.values() for end in counts})
-    rows: list[Sequence[Cell]] = [
-        (kind, sum(counts.values()), *(counts.get(end, 0) for end in ends))
-        for kind, counts in summary.late_answers.items()
-    ]
-    return [ReportTable(("kind", "late answers", *ends), rows, "Late answers, by their end")] if rows else []
+def _part_tables(summary: RunSummary) -> Iterator[ReportTable]:
+    """Yield a table for each part of the engine that has counted something."""
+    for one in FIGURES:
+        kinds = summary.figures[one.name]
+        ends = sorted({end for counts in kinds.values() for end in counts})
+        rows: list[Sequence[Cell]] = [
+            (kind, sum(counts.values()), *(counts.get(end, 0) for end in ends)) for kind, counts in kinds.items()
+        ]
+        if rows:
+            yield ReportTable(("kind", one.label, *ends), rows, f"{one.label.capitalize()}, by their end")
 
 
 def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequence[EndpointVitals]) -> Section:

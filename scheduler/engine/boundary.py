@@ -15,8 +15,8 @@ from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, without_strangers
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Ended, EndNote, reason_of
-from cogitate.scheduler.ledger.answers import DueJob
 from cogitate.scheduler.ledger.claims import Reason, Result
+from cogitate.scheduler.ledger.step_replies import DueJob
 from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.kind import Case, Kind
 from cogitate.tasks.recall import replaced_entry
@@ -25,11 +25,11 @@ _WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
 
 
 class Closing(NamedTuple):
-    """One job at its end, or the answer that came after it."""
+    """One job at its end, or at a later answer to it."""
 
     ended: Ended
     note: EndNote
-    counts_as: Cost  # in admission's view from now on; an answer after its job's end counts nothing more
+    counts_as: Cost  # in admission's view from now on; a later answer counts nothing more
     changes: tuple[Change, ...]
 
 
@@ -129,23 +129,12 @@ def _close(
     elif result.reason != "none" and kind.output_cap:  # the result of a kind without a model is final
         effects = provisional(effects)
     ended = Ended(key=row.key, end="applied", reason=result.reason, effects=effects)
-    note = msgspec.structs.replace(_note(row.key, result, row.claims, row.arrival), empty=row.empty)
-    return _applied(ended, note, counts_as, streams, tick)
+    note = msgspec.structs.replace(note_of(row.key, result, row.claims, row.arrival), empty=row.empty)
+    return close(ended, note, counts_as, streams, tick)
 
 
-def apply_late(
-    key: JobKey, result: Result, effects: tuple[Effect, ...], streams: Mapping[str, Stream], tick: int
-) -> Closing:
-    """Apply the effects that an answer after its job's end still has; without any, its end is `dropped`.
-
-    Args:
-        effects: of the answer as a repair of what its job's heuristic made.
-    """
-    ended = Ended(key=key, end="applied" if effects else "dropped", effects=effects)
-    return _applied(ended, _note(key, result), Cost(), streams, tick)
-
-
-def _note(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> EndNote:
+def note_of(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> EndNote:
+    """Return the circumstances of a job's end with a result."""
     return EndNote(
         key=key,
         source=result.source,
@@ -165,7 +154,7 @@ def _note(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> E
     )
 
 
-def _applied(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str, Stream], tick: int) -> Closing:
+def close(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str, Stream], tick: int) -> Closing:
     """Apply the effects of an end; one whose precondition does not hold makes the end stale."""
     effects, replace = ended.effects, msgspec.structs.replace
     failed = unmet(streams, effects)

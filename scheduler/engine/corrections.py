@@ -17,7 +17,8 @@ Keys under the run's prefix:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,12 +27,12 @@ from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.job_records import JobRecords
 from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
-from cogitate.scheduler.engine.part import Part, TickState
+from cogitate.scheduler.engine.part import AuditedRun, Part, TickState
 from cogitate.scheduler.journal.lines import Correction
 from cogitate.scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
-from cogitate.scheduler.ledger.answers import Learned
 from cogitate.scheduler.ledger.ledger import Records, Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.step_replies import Unreadable
 from cogitate.scheduler.ledger.streams import chunked
 from cogitate.tasks.job import Cost, JobKey
 
@@ -47,8 +48,30 @@ class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kept: bool = False  # it goes on counting in full whatever it came to
 
 
+class Learned(NamedTuple):
+    """The final usage of an ended job that admission counts in full."""
+
+    key: JobKey
+    usage: Cost  # of its newest attempt; nothing if there was none
+    saved: bool  # nothing was spent: the usage is that of an identical call
+    at: int  # tick that was committed when it became known
+
+
+class _Usage(msgspec.Struct):
+    """The same, as the ledger keeps it."""
+
+    usage: tuple[int, int, int]
+    at: int
+    saved: bool
+
+
+_USAGE = typed_json.decoder(_Usage)
+
+
 class Corrections(Part):
     """The jobs of a run that count in full, and the corrections of them."""
+
+    hashes = ("charged", "unsettled", "corrections")
 
     def __init__(self) -> None:
         self._jobs = JobRecords[Charged]()
@@ -67,7 +90,8 @@ class Corrections(Part):
 
     def begin(self, tick: TickState) -> None:
         """Correct the view by the costs that have become known."""
-        tick.notes["corrected"] = self.take(tick.boundary.learned, tick.run.view)
+        learned = read_learned(tick.boundary.shown.get("corrections", ()), tick.run.unreadable)
+        tick.notes["corrected"] = self.take(learned, tick.run.view)
 
     def end(self, tick: TickState) -> None:
         """Remember the newest jobs only."""
@@ -134,3 +158,57 @@ class Corrections(Part):
         self._jobs.records = {
             JobKey.parse(key.decode()): typed_json.decode(raw, Charged) for key, raw in sorted(kept.items())
         }
+
+    @classmethod
+    def audit(cls, run: AuditedRun) -> list[str]:
+        """Return what is wrong with the jobs that count in full, and with what the ledger knows of their usage."""
+        charged, unsettled, corrections = (run.hashes[name] for name in cls.hashes)
+        found = []
+        if charged.keys() != run.charged.keys():
+            found.append(
+                "the ended jobs that count in full are not those of the journal: "
+                f"{sorted(charged.keys() ^ run.charged.keys())[:5]}"
+            )
+        for key, raw in sorted(charged.items()):
+            kept = typed_json.decode(raw, Charged)
+            said = run.charged.get(key)
+            if said is not None and (kept.ended, kept.reserved, kept.cells) != (
+                said.ended,
+                said.note.reserved,
+                said.note.cells,
+            ):
+                found.append(f"job {key}: counts as {kept.reserved} since tick {kept.ended}, by the journal {said}")
+            # Where a day's window is gone, so are the attempts whose usage never came.
+            known = key in unsettled or key in corrections
+            if not known and all(c.window in run.windows for c in kept.cells if c.period == "day"):
+                found.append(f"job {key}: counts in full, and nothing will say what it came to")
+        for key, raw in sorted(unsettled.items()):
+            if run.attempts.get(raw.decode()) != key:
+                found.append(f"job {key}: is to be corrected by {raw.decode()}, which is no unsettled attempt of it")
+            if key not in charged:
+                found.append(f"job {key}: is to be corrected, and does not count in full")
+        flat = [part for key, raw in sorted(corrections.items()) for part in (key.encode(), raw)]
+        read = {known.key.text(): known for known in read_learned(flat, [])}
+        for key in sorted(corrections):
+            if key not in read:
+                found.append(f"job {key}: what it came to cannot be read")
+            elif key in run.open or read[key].at > run.tick:
+                found.append(f"job {key}: what it came to is known before its end")
+        return found
+
+
+def read_learned(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Learned]:
+    """Return the final usage of ended jobs. An unreadable one stays in the ledger, and its job counts in full.
+
+    Args:
+        raw: job key, usage, …
+        unreadable: takes what cannot be read.
+    """
+    found = []
+    for i in range(0, len(raw), 2):
+        try:
+            known = _USAGE.decode(raw[i + 1])
+            found.append(Learned(JobKey.parse(raw[i].decode()), Cost(*known.usage), known.saved, known.at))
+        except (ValueError, RecursionError) as error:
+            unreadable.append(Unreadable.at("what an ended job came to", raw[i], error))
+    return found

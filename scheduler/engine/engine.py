@@ -16,7 +16,7 @@ from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED, KindEffects
 from cogitate.scheduler.journal.ends import JobEnd, ends_at_boundary
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Core, TickNotes
-from cogitate.scheduler.ledger.answers import BoundaryInput, DueJob
+from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob
 
 OnePart = TypeVar("OnePart", bound=Part)
 
@@ -70,6 +70,7 @@ class RunEngine:
             begun.close(closing)
             begun.apply(closing)
             _warn(begun, closing)
+        state.unreadable.clear()
         for part in self.parts:
             part.begin(begun)
         self._tick = begun

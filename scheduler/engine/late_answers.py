@@ -20,25 +20,24 @@ from typing import NamedTuple
 import msgspec
 
 from cogitate.memory import typed_json
-from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Append, Effect, MarkAccessed, SetCounter, Tell
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.engine.boundary import Closing, apply_late
+from cogitate.scheduler.engine.boundary import Closing, close, note_of
 from cogitate.scheduler.engine.job_records import JobRecords
-from cogitate.scheduler.engine.part import Part, TickState
+from cogitate.scheduler.engine.part import LONGEST_AFTER_END, AuditedRun, Figure, Part, TickState
 from cogitate.scheduler.engine.run_data import RunData
-from cogitate.scheduler.ledger.answers import LateAnswer
-from cogitate.scheduler.ledger.claims import Reason
+from cogitate.scheduler.journal.lines import Ended
+from cogitate.scheduler.ledger.claims import Reason, Result
 from cogitate.scheduler.ledger.ledger import Records, Write
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.step_replies import Unreadable, read_result
 from cogitate.scheduler.ledger.streams import chunked
-from cogitate.tasks.job import Job, JobKey
+from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.recall import replaced_entry
 from cogitate.tasks.shown import part_counter
 
 AWAITED: frozenset[Reason] = frozenset({"late", "dead"})  # reasons of jobs whose answers may still come
-LONGEST = DAY  # game minutes that an answer is awaited
 MOST = 1_000  # jobs of a run that are awaited
 
 
@@ -61,8 +60,18 @@ class Awaited(msgspec.Struct, frozen=True, omit_defaults=True):
         return all(one.owner in streams and streams[one.owner].is_provisional(one.number) for one in self.made)
 
 
+class LateAnswer(NamedTuple):
+    """An answer that came after its job's end."""
+
+    key: JobKey
+    result: Result | None  # None: it cannot be read
+
+
 class LateAnswers(Part):
     """The jobs of a run whose answers may still come, the oldest first, of one boundary in the order of their keys."""
+
+    hashes = ("awaited", "offered")
+    figures = (Figure("late_answers", "applied", "Results of heuristics that a late answer replaced: {}."),)
 
     def __init__(self, run: RunData) -> None:
         self._run = run
@@ -78,7 +87,8 @@ class LateAnswers(Part):
     def begin(self, tick: TickState) -> None:
         """Apply the answers that have come, and await those of jobs that have ended at this boundary without one."""
         streams = tick.run.streams
-        late = self.take(tick.boundary.late_answers, streams, tick.number, tick.minute)
+        offers = read_offers(tick.boundary.shown.get("offered", ()), tick.run.unreadable)
+        late = self.take(offers, streams, tick.number, tick.minute)
         for closing in late:
             tick.apply(closing)
             if closing.ended.end != "applied":
@@ -151,7 +161,7 @@ class LateAnswers(Part):
             if not archived.isdisjoint(awaited.made) or any(one.owner in left for one in awaited.made):
                 self._jobs.drop(key)
         for key, awaited in list(self.awaited.items()):
-            if len(self.awaited) <= MOST and minute - awaited.minute < LONGEST:
+            if len(self.awaited) <= MOST and minute - awaited.minute < LONGEST_AFTER_END:
                 break
             self._jobs.drop(key)
 
@@ -182,6 +192,66 @@ class LateAnswers(Part):
             if not awaited.stands(streams):
                 raise ValueError(f"job {key.text()} is awaited, but what stands in its place is not provisional")
             self._jobs.records[key] = awaited
+
+    @classmethod
+    def audit(cls, run: AuditedRun) -> list[str]:
+        """Return awaited jobs that have no end or nothing left to replace, and answers to jobs that are not awaited."""
+        found = []
+        awaited, offered = run.hashes["awaited"], run.hashes["offered"]
+        for text, raw in sorted(awaited.items()):
+            key = JobKey.parse(text)
+            if text in run.open or (key.tick > run.trimmed and key not in run.ended):
+                found.append(f"job {text}: its answer is awaited, but it has no end")
+            if not typed_json.decode(raw, Awaited).stands(run.streams):
+                found.append(f"job {text}: its answer is awaited, but there is nothing left that it could replace")
+        if len(awaited) > MOST:
+            found.append(f"the answers of {len(awaited)} jobs are awaited, more than {MOST}")
+        for text, raw in sorted(offered.items()):
+            if text not in awaited:
+                found.append(f"job {text}: the ledger keeps a late answer to it, but the job is not awaited")
+            try:
+                source = typed_json.decode(raw, Result).source
+            except ValueError as error:
+                found.append(f"job {text}: its late answer cannot be read: {error}")
+            else:
+                if source not in ("llm", "cached"):
+                    found.append(f"job {text}: its late answer is not a model's, but of source {source}")
+        return found
+
+
+def read_offers(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[LateAnswer]:
+    """Return the answers that the ledger shows. One whose job cannot be read stays there.
+
+    Args:
+        raw: job key, result, …
+        unreadable: takes what cannot be read.
+    """
+    found = []
+    for i in range(0, len(raw), 2):
+        result = None
+        try:
+            key = JobKey.parse(raw[i].decode())
+        except ValueError as error:
+            unreadable.append(Unreadable.at("a late answer's job", raw[i], error))
+            continue
+        try:
+            result = read_result(raw[i + 1])
+        except (ValueError, RecursionError) as error:
+            unreadable.append(Unreadable("a late answer", "job", key.text(), str(error)[:200]))
+        found.append(LateAnswer(key, result))
+    return found
+
+
+def apply_late(
+    key: JobKey, result: Result, effects: tuple[Effect, ...], streams: Mapping[str, Stream], tick: int
+) -> Closing:
+    """Apply the effects that a late answer still has; without any, its end is `dropped`.
+
+    Args:
+        effects: of the answer as a repair of what its job's heuristic made.
+    """
+    ended = Ended(key=key, end="applied" if effects else "dropped", effects=effects)
+    return close(ended, note_of(key, result), Cost(), streams, tick)
 
 
 def as_repair(

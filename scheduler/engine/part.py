@@ -3,26 +3,32 @@
 The engine ends the jobs that are due and tells each part of each end (`ended`). Then it calls each part in the order of
 `cogitate.scheduler.engine.parts`: `begin` at the boundary, `end` after the world's turn. A part puts what it journals
 into `TickState.core` and `TickState.notes`. The commit writes what `take_records` and `take_writes` return, and `load`
-reads it back on resume. A new feature is a new part and a line of that list.
+reads it back on resume. The auditor and the run's summary read what the class declares: `hashes`, `audit`, `figures`. A
+new feature is a new part and a line of that list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
+from cogitate.memory.clock import DAY
 from cogitate.memory.effects import losses
+from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.controls import ControlRequest
 from cogitate.scheduler.engine.boundary import Closing, cancelled
 from cogitate.scheduler.engine.open_jobs import OpenJob, counted
 from cogitate.scheduler.engine.run_data import RunData
 from cogitate.scheduler.engine.turn import WorldTurn
-from cogitate.scheduler.ledger.answers import BoundaryInput
+from cogitate.scheduler.journal.run_totals import Charge
 from cogitate.scheduler.ledger.ledger import Records, Write
-from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.run_store import RunKey, RunStore
+from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.scheduler.steering.cadence import KindFault
 from cogitate.tasks.job import JobKey
+
+LONGEST_AFTER_END = DAY  # game minutes after its end within which a job may still change memory
 
 
 @dataclass(kw_only=True)
@@ -78,8 +84,39 @@ class TickState:
             self.run.warnings[loss.name] += loss.amount
 
 
+class Figure(NamedTuple):
+    """Counts of a part in the summary of a run, by kind and by end."""
+
+    name: str  # in `RunTotals.figures`, and in the summary as JSON
+    end: str  # the one that `sentence` is about
+    sentence: str  # on its count, which takes the place of {}
+
+    @property
+    def label(self) -> str:
+        """The name as reports show it."""
+        return self.name.replace("_", " ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedRun:
+    """One instant of a run for the checks of parts: the ledger's side of it, and what the journal leads to."""
+
+    tick: int
+    trimmed: int  # the journal's lines up to this tick were removed
+    hashes: Mapping[str, Mapping[str, bytes]]  # `Part.hashes`, by name
+    open: Collection[str]  # keys of the open jobs
+    attempts: Mapping[str, str]  # token of an attempt whose usage has not arrived -> key of its job
+    windows: Collection[str]
+    ended: Collection[JobKey]  # by the journal, as far as it was not trimmed
+    charged: Mapping[str, Charge]  # likewise: key -> an ended job that counts in full
+    streams: Mapping[str, Stream]  # likewise: of the owners that are here
+
+
 class Part:
     """One feature of a run. By default a part has no share in a step."""
+
+    hashes: ClassVar[tuple[RunKey, ...]] = ()  # of the ledger, each job -> record, that belong to this part alone
+    figures: ClassVar[tuple[Figure, ...]] = ()
 
     def begin(self, tick: TickState) -> None:
         """Do its share of the boundary. The jobs that are due have ended."""
@@ -104,3 +141,12 @@ class Part:
         Raises:
             ValueError: when it is not what any version writes.
         """
+
+    @classmethod
+    def audit(cls, run: AuditedRun) -> list[str]:
+        """Return a sentence for each thing that is wrong with what the ledger keeps for the part.
+
+        Raises:
+            ValueError: when some of it cannot be read.
+        """
+        return []

@@ -11,27 +11,52 @@ Key under the run's prefix:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.journal.lines import EndNote, Retried
-from cogitate.scheduler.ledger.answers import RetriedAttempt
 from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.step_replies import Unreadable
 from cogitate.scheduler.ledger.streams import chunked
-from cogitate.tasks.job import JobKey, added
+from cogitate.tasks.job import Cost, JobKey, added
+
+
+class RetriedAttempt(NamedTuple):
+    """The usage of an attempt that a newer one of its job has superseded."""
+
+    token: str
+    key: JobKey
+    used: Cost
+
+
+class _Retry(msgspec.Struct):
+    """The same, as the ledger keeps it."""
+
+    job: str
+    used: tuple[int, int, int]
+
+
+_RETRY = typed_json.decoder(_Retry)
 
 
 class Retries(Part):
     """The usage that the ledger has shown and no tick has journalled yet."""
 
     def __init__(self) -> None:
+        self._shown: list[RetriedAttempt] = []  # at the boundary of this tick
         self._journalled: list[str] = []  # tokens
+
+    def begin(self, tick: TickState) -> None:
+        """Read the usage that the ledger shows."""
+        self._shown = read_retries(tick.boundary.shown.get("retries", ()), tick.run.unreadable)
 
     def end(self, tick: TickState) -> None:
         """Journal the usage that the ledger shows: with the ends of its jobs, or, of jobs that ended before, itself."""
-        shown, notes = tick.boundary.retries, (closing.note for closing in tick.closings)
+        shown, notes = self._shown, (closing.note for closing in tick.closings)
         tick.notes["ended"] = self.close(shown, notes)
         tick.notes["retried"] = self.rest(shown, tick.run.open, tick.closed)
 
@@ -57,3 +82,20 @@ class Retries(Part):
         """Return the commands that remove the usage that is journalled now."""
         gone, self._journalled = sorted(self._journalled), []
         return list(chunked("HDEL", "retries", gone))
+
+
+def read_retries(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[RetriedAttempt]:
+    """Return the usage of earlier attempts, in order. An unreadable one stays in the ledger.
+
+    Args:
+        raw: token, usage, …
+        unreadable: takes what cannot be read.
+    """
+    found = []
+    for i in range(0, len(raw), 2):
+        try:
+            known = _RETRY.decode(raw[i + 1])
+            found.append(RetriedAttempt(raw[i].decode(), JobKey.parse(known.job), Cost(*known.used)))
+        except (ValueError, RecursionError) as error:
+            unreadable.append(Unreadable.at("what an earlier attempt used", raw[i], error))
+    return sorted(found)

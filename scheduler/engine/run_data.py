@@ -16,6 +16,7 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.open_jobs import OpenJobs
 from cogitate.scheduler.engine.triggers import ScopeTrigger
 from cogitate.scheduler.engine.turn import Deferred
+from cogitate.scheduler.ledger.step_replies import Unreadable
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import WorldFacts
 
@@ -71,6 +72,7 @@ class RunData:
         self.triggers: list[ScopeTrigger] = []  # of scopes that recount already
         self.warnings: Counter[str] = Counter()
         self.left_out: list[LeftOut] = []  # entries that could not be read: the next tick journals them
+        self.unreadable: list[Unreadable] = []  # what parts could not read at the newest boundary
         self._world: tuple[Facts, WorldFacts] | None = None
         self._worlds: dict[int, tuple[Facts, WorldFacts]] = {}  # of earlier facts, by version
 

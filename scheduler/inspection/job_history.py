@@ -11,7 +11,7 @@ from redis.client import Pipeline
 
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
-from cogitate.scheduler.engine.late_answers import AWAITED, LONGEST
+from cogitate.scheduler.engine.part import LONGEST_AFTER_END
 from cogitate.scheduler.inspection.unjournalled import unjournalled
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.checkpoint import load_base
@@ -303,13 +303,13 @@ class JobHistory:
 
     def _read_on(self, key: JobKey, record: JobRecord, minute: int) -> None:
         """Learn what became known of a job after its end at game time `minute`, for a game day at most."""
-        awaits_answer = record.reason in AWAITED and record.claims > 0
-        if record.settled and not awaits_answer and record.claims < 2:
+        may_be_answered = record.reason in WITHOUT_RESULT - {"cancelled"} and record.claims > 0
+        if record.settled and not may_be_answered and record.claims < 2:
             return
         for line in read_journal(self._store, record.ended + 1, self._now()):
             self._learn_late(line)
-            final = key in self._corrected and (key in self._late or not awaits_answer) and record.claims < 2
-            if final or line.core.minute - minute > LONGEST:
+            final = key in self._corrected and (key in self._late or not may_be_answered) and record.claims < 2
+            if final or line.core.minute - minute > LONGEST_AFTER_END:
                 return
 
     def _record(self, key: JobKey, **facts: Any) -> JobRecord:
@@ -358,7 +358,7 @@ class JobHistory:
     def _learn_late(self, line: ReadLine) -> None:
         """Learn what a line says of jobs that had ended before."""
         self._learn_usage(line.notes.corrected, line.notes.retried, line.core.tick)
-        for ended, note in zip(line.core.late, line.notes.late, strict=True):
+        for ended, note in line.later_ends:
             self._late[ended.key] = LateAnswer(
                 tick=line.core.tick,
                 end=ended.end,

@@ -11,6 +11,7 @@ from redis.client import Pipeline
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.budget.budget_lines import Accounts, accounts_of
+from cogitate.scheduler.engine.parts import HASHES
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 
@@ -37,11 +38,7 @@ class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     windows: set[str]
     accounts: Accounts
     view: dict[str, int]
-    awaited: dict[str, bytes]  # by job: what stands in the place of an answer that may still come
-    offered: dict[str, bytes]  # by job: such an answer
-    charged: dict[str, bytes]  # by job: what admission counts of an ended one, in full
-    unsettled: dict[str, str]  # by job: token of its newest attempt
-    corrections: dict[str, bytes]  # by job: what it came to
+    hashes: dict[str, dict[str, bytes]]  # of the engine's parts, by name: job -> record
 
 
 def take_snapshot(store: RunStore) -> AccountsSnapshot:
@@ -66,15 +63,11 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
             checkpoints,
             opens,
             view,
-            awaited,
-            offered,
-            charged,
-            unsettled,
-            corrections,
-            *records,
+            *rest,
         ) = store.read_at_once(partial(_queue_accounts, store, ticks, listed, named))
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # it has advanced meanwhile
+        hashes, records = rest[: len(HASHES)], rest[len(HASHES) :]
         if state[0] is None:
             raise RunMissing("the run was deleted meanwhile")
         return AccountsSnapshot(
@@ -95,11 +88,10 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
             windows=set(named),
             accounts=accounts_of(dict(zip(named, records[len(ticks) + len(listed) :], strict=True))),
             view={field.decode(): int(value) for field, value in view.items()},
-            awaited={key.decode(): raw for key, raw in awaited.items()},
-            offered={key.decode(): raw for key, raw in offered.items()},
-            charged={key.decode(): raw for key, raw in charged.items()},
-            unsettled={key.decode(): token.decode() for key, token in unsettled.items()},
-            corrections={key.decode(): raw for key, raw in corrections.items()},
+            hashes={
+                name: {key.decode(): raw for key, raw in found.items()}
+                for name, found in zip(HASHES, hashes, strict=True)
+            },
         )
     raise TimeoutError(f"the run advanced {TRIES} times while its accounts were read; pause it first")
 
@@ -119,11 +111,8 @@ def _queue_accounts(
     pipeline.hkeys(store.key("journal_checkpoints"))
     pipeline.hgetall(store.key("open"))
     pipeline.hgetall(store.key("view"))
-    pipeline.hgetall(store.key("awaited"))
-    pipeline.hgetall(store.key("offered"))
-    pipeline.hgetall(store.key("charged"))
-    pipeline.hgetall(store.key("unsettled"))
-    pipeline.hgetall(store.key("corrections"))
+    for name in HASHES:
+        pipeline.hgetall(store.key(name))
     for tick in ticks:
         pipeline.smembers(store.due_key(tick))
     for key in jobs:

@@ -73,7 +73,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     chain: str
     jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
     open: dict[str, int]  # kind -> jobs that are due later, by heuristic too
-    late_answers: dict[str, dict[str, int]]  # kind -> end -> answers that came after their job's end
+    figures: dict[str, dict[str, dict[str, int]]]  # of the engine's parts, by name: kind -> end -> count
     shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
     slow_kinds: list[SlowKind]  # those of which jobs were not asked, as their model is too slow
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
@@ -167,7 +167,10 @@ class RunReader:
                 for kind, facts in sorted(totals.jobs.items())
             },
             open=dict(sorted(Counter(JobKey.parse(key).kind for key in totals.open).items())),
-            late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(totals.late_answers.items())},
+            figures={
+                name: {kind: dict(sorted(ends.items())) for kind, ends in sorted(kinds.items())}
+                for name, kinds in totals.figures.items()
+            },
             shortfalls=lines_of_shortfalls(
                 totals.shortfalls,
                 {model.name: model.endpoint for facts in totals.facts.values() for model in facts.models},

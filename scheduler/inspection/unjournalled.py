@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 from redis.client import Pipeline
 
+from cogitate.scheduler.engine.corrections import read_learned
+from cogitate.scheduler.engine.retries import read_retries
 from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
-from cogitate.scheduler.ledger.answers import read_learned, read_retries
 from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.step_replies import Unreadable, UnreadableLog
 
 
 class Unjournalled(NamedTuple):
@@ -24,7 +26,6 @@ class Unjournalled(NamedTuple):
     corrected: tuple[Correction, ...] = ()
     retried: tuple[Retried, ...] = ()
     ended: tuple[EndNote, ...] = ()
-    late: tuple[EndNote, ...] = ()
 
 
 def unjournalled(store: RunStore) -> Unjournalled:
@@ -39,12 +40,13 @@ def unjournalled(store: RunStore) -> Unjournalled:
     state, corrections, retries, jobs = store.read_at_once(queue)
     if state[0] is None or state[0].decode() in HELD:
         return Unjournalled()
-    learned = sorted(read_learned(_flat(corrections)), key=lambda known: known.key)
+    unreadable: list[Unreadable] = []
+    learned = sorted(read_learned(_flat(corrections), unreadable), key=lambda known: known.key)
+    retried = read_retries(_flat(retries), unreadable)
+    UnreadableLog().warn(unreadable)
     return Unjournalled(
         tuple(Correction(key=one.key, usage=one.usage, saved=one.saved, at=one.at) for one in learned),
-        tuple(
-            Retried(one.key, one.used) for one in read_retries(_flat(retries)) if one.key.text().encode() not in jobs
-        ),
+        tuple(Retried(one.key, one.used) for one in retried if one.key.text().encode() not in jobs),
     )
 
 

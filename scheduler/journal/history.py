@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -152,7 +151,7 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
 def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
     for owner, numbers in core.unread:
         leave_out(streams[owner], numbers, core.tick)
-    for ended in (*core.ended, *core.late):
+    for ended in core.ends:
         failed = unmet(streams, ended.effects)
         if (failed is not None) != (ended.end == "stale"):
             raise JournalError(
@@ -182,10 +181,7 @@ def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
 
 def changes_of(line: ReadLine) -> Iterator[Change]:
     """Return the changes that a tick handed to the world, equal to those of its first handing over."""
-    ends = itertools.chain(
-        zip(line.core.ended, line.notes.ended, strict=True), zip(line.core.late, line.notes.late, strict=True)
-    )
-    for ended, note in ends:
+    for ended, note in line.ends:
         if ended.end != "applied":
             continue
         numbers = iter(note.appended)

@@ -105,6 +105,11 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     postponed: tuple[Postponed, ...] = ()
     decided: tuple[DecidedLine, ...] = ()
 
+    @property
+    def ends(self) -> tuple[Ended, ...]:
+        """The jobs' ends and then the later answers, in the order in which their effects were applied."""
+        return (*self.ended, *self.late)
+
 
 class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The circumstances of a job's end, or of its late answer, beyond its effects."""
@@ -290,6 +295,16 @@ class ReadLine(msgspec.Struct, frozen=True):
     notes: TickNotes
     digest: str
     chain: str
+
+    @property
+    def ends(self) -> list[tuple[Ended, EndNote]]:
+        """The jobs' ends and then the later answers, each with its note."""
+        return [*zip(self.core.ended, self.notes.ended, strict=True), *self.later_ends]
+
+    @property
+    def later_ends(self) -> list[tuple[Ended, EndNote]]:
+        """What the tick did with jobs that had ended before, each with its note."""
+        return list(zip(self.core.late, self.notes.late, strict=True))
 
 
 def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:

@@ -42,7 +42,6 @@ class NotesOutline(msgspec.Struct):
     """The notes of a line that say what was spent."""
 
     ended: tuple[EndNote, ...] = ()
-    late: tuple[EndNote, ...] = ()
     corrected: tuple[Correction, ...] = ()
     retried: tuple[Retried, ...] = ()
 

@@ -86,6 +86,11 @@ class RunTotals(msgspec.Struct, kw_only=True):
     unknown: Amounts = msgspec.field(default_factory=dict)  # what those of jobs without a result may have cost
     charged: dict[str, Charge] = msgspec.field(default_factory=dict)  # such jobs, as far as they may be corrected
 
+    @property
+    def figures(self) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
+        """The counts of the engine's parts, by name: kind -> end -> count."""
+        return {"late_answers": self.late_answers}
+
     def add(self, line: ReadLine) -> None:
         """Take note of the next tick."""
         core, notes = line.core, line.notes

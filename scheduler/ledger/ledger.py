@@ -12,7 +12,7 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from redis import Redis
 from redis.commands.core import Script
@@ -22,17 +22,6 @@ from structlog.contextvars import bound_contextvars
 from cogitate.scheduler.config.controls import read_asked
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.answer_times import read_claimed, read_timed
-from cogitate.scheduler.ledger.answers import (
-    Advanced,
-    BoundaryInput,
-    Collected,
-    ReportedValues,
-    read_attempts,
-    read_learned,
-    read_offers,
-    read_retries,
-    read_rows,
-)
 from cogitate.scheduler.ledger.errors import (
     Fenced,
     LedgerError,
@@ -46,6 +35,13 @@ from cogitate.scheduler.ledger.eviction import why_keys_vanish
 from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.scripts import Reply, script
+from cogitate.scheduler.ledger.step_replies import (
+    Advanced,
+    BoundaryInput,
+    Collected,
+    read_attempts,
+    read_rows,
+)
 from cogitate.tasks.job import JobKey
 
 if TYPE_CHECKING:
@@ -105,7 +101,6 @@ class HostLedger:
         self.epoch = epoch
         self._holder = holder
         self._seq = seq
-        self._unreadable = ReportedValues()
         self._tick = 0  # the last one that this host has advanced to
         self._collect = script(client, "collect")
         self._advance = script(client, "advance")
@@ -201,24 +196,15 @@ class HostLedger:
             rows, deleted, *shown = answer
             return Advanced(self._boundary(rows, *shown), [raw.decode() for raw in deleted])
 
-    def _boundary(
-        self,
-        rows: list[bytes],
-        controls: list[bytes],
-        late_answers: list[bytes],
-        learned: list[bytes],
-        timed: list[bytes],
-        retries: list[bytes],
-    ) -> BoundaryInput:
-        """Read what a step's answer shows of the next boundary, in the order in which the scripts answer."""
+    @staticmethod
+    def _boundary(rows: list[bytes], controls: list[bytes], timed: list[bytes], shown: list[Any]) -> BoundaryInput:
+        """Read what a step's reply shows of the next boundary, in the order in which the scripts answer."""
         return BoundaryInput(
             rows=read_rows(rows),
             controls=read_asked(controls),
-            late_answers=read_offers(late_answers, self._unreadable),
-            learned=read_learned(learned, self._unreadable),
             timed=read_timed(timed),
             claimed=read_claimed(timed),
-            retries=read_retries(retries, self._unreadable),
+            shown={shown[i].decode(): shown[i + 1] for i in range(0, len(shown), 2)},
         )
 
     def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:

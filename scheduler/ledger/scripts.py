@@ -11,15 +11,18 @@ from redis.commands.core import Script
 
 from cogitate.scheduler.ledger import lua
 
+#: The halves in Redis of the engine's parts that have one, in the order in which a host is shown what they keep.
+_PARTS = ("parts", "late", "corrections", "retries")
+
 _PRELUDES: dict[str, tuple[str, ...]] = {
     "acquire": (),
-    "claim": ("accounts", "retries"),
-    "settle": ("accounts", "late", "corrections", "retries"),
+    "claim": ("accounts", "parts", "retries"),
+    "settle": ("accounts", *_PARTS),
     "beat": (),
     "ask_ready": ("fence",),
     "ready": (),
-    "collect": ("fence", "accounts", "rows", "late", "corrections", "retries", "parts"),
-    "advance": ("fence", "accounts", "rows", "late", "corrections", "retries", "parts"),
+    "collect": ("fence", "accounts", "rows", *_PARTS),
+    "advance": ("fence", "accounts", "rows", *_PARTS),
     "present": (),
     "checkpoint": ("fence",),
     "trim": ("fence",),

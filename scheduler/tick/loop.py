@@ -36,9 +36,9 @@ from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_bou
 from cogitate.scheduler.journal.exported import ExportedJournal
 from cogitate.scheduler.journal.history import Change, changes_of, observed_again, read_journal
 from cogitate.scheduler.journal.lines import JournalError
-from cogitate.scheduler.ledger.answers import Advanced, BoundaryInput
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import Apply, Commit, HostLedger
+from cogitate.scheduler.ledger.step_replies import Advanced, BoundaryInput, UnreadableLog
 from cogitate.scheduler.tick.commit import Committer, HostPace
 from cogitate.scheduler.tick.commit_thread import Carried, Reply, SendCommit
 from cogitate.scheduler.tick.ended_jobs import EndedJobs
@@ -141,6 +141,7 @@ class RunLoop:
         self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
         self.engine = RunEngine(self.state)
         self.calls = WorldCalls(self.state, routing)
+        self._unreadable = UnreadableLog()
         self._apply: Apply = apply
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
@@ -269,6 +270,7 @@ class RunLoop:
             self.pace.note(number)
         with self.changing:
             changes = self.engine.begin(number, boundary)
+        self._unreadable.warn(self.state.unreadable, run=self.ledger.run, tick=number)
         self._open = _OpenTick(number, boundary.controls, time.perf_counter() - began, sys.exception())
         self.calls.open(number)
         before, self._ends = self._ends, ()

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
-from cogitate.scheduler.ledger.answers import BoundaryInput, Collected
+from cogitate.scheduler.ledger.step_replies import BoundaryInput, Collected
 from cogitate.scheduler.tick.pace import Pace
 from cogitate.tasks.job import JobKey
 

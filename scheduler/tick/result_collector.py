@@ -20,8 +20,8 @@ import structlog
 
 from cogitate.scheduler.config.controls import wanted_mode
 from cogitate.scheduler.engine.open_jobs import OpenJob
-from cogitate.scheduler.ledger.answers import BoundaryInput, Collected, DueJob
 from cogitate.scheduler.ledger.ledger import Apply, HostLedger
+from cogitate.scheduler.ledger.step_replies import BoundaryInput, Collected, DueJob
 from cogitate.scheduler.tick.model_times import ModelTimes
 from cogitate.scheduler.tick.pace import Pace
 from cogitate.tasks.job import Job, JobKey

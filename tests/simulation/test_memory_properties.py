@@ -32,8 +32,8 @@ from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.turn import WorldTurn
 from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import TickNotes, read_line, write_line
-from cogitate.scheduler.ledger.answers import BoundaryInput, DueJob
 from cogitate.scheduler.ledger.claims import Result
+from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob
 from cogitate.tasks.registry import kind_of, kinds
 from cogitate.tasks.shown import effects_of
 from tests.simulation.lived import UNSUMMARISED, lost

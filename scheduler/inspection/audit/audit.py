@@ -6,6 +6,7 @@ Safe to run at any moment, on a run that lives or is over. It finds; it never me
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from redis import Redis
 from redis.client import Pipeline
@@ -17,12 +18,12 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
 from cogitate.scheduler.budget.limit_history import LimitHistory
 from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.engine.part import AuditedRun
+from cogitate.scheduler.engine.parts import PARTS
 from cogitate.scheduler.engine.run_data import LoopState
 from cogitate.scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
-from cogitate.scheduler.inspection.audit.corrections import wrong_corrections
 from cogitate.scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
 from cogitate.scheduler.inspection.audit.keys import stray_keys
-from cogitate.scheduler.inspection.audit.late_answers import wrong_late_answers
 from cogitate.scheduler.inspection.audit.shown import passed_unseen
 from cogitate.scheduler.inspection.audit.streams import wrong_streams
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
@@ -133,8 +134,9 @@ class _Walk:
             raise
         except JournalError as error:
             return [*self._found, str(error)]
-        self._found += _or_unreadable("late answers", lambda: wrong_late_answers(ledger, self._ended, self._streams))
-        self._found += _or_unreadable("corrections", lambda: wrong_corrections(ledger, self._totals.charged))
+        audited = self._audited()
+        for part in PARTS:
+            self._found += _or_unreadable("the records " + ", ".join(part.hashes), partial(part.audit, audited))
         found = [*self._found, *wrong_view(self._totals, ledger), *wrong_spending(self._totals, ledger)]
         if self._digest != ledger.digest or ledger.chain not in self._chains:
             found.append(
@@ -154,6 +156,20 @@ class _Walk:
         found += wrong_attempts(ledger, self._opened, self._totals.open.values())
         found += self._changed_since_they_left()
         return found + wrong_streams(self._store, self._all_streams(), self._follow)
+
+    def _audited(self) -> AuditedRun:
+        ledger = self._ledger
+        return AuditedRun(
+            tick=ledger.tick,
+            trimmed=ledger.trimmed,
+            hashes=ledger.hashes,
+            open=ledger.jobs.keys(),
+            attempts={token: attempt["job"] for token, attempt in (ledger.lost | ledger.attempts).items()},
+            windows=ledger.windows,
+            ended=self._ended,
+            charged=self._totals.charged,
+            streams=self._streams,
+        )
 
     def _wrong_state(self) -> list[str]:
         """Check the profiles, the facts and the state of the loop, from which a resumed host begins."""

@@ -26,7 +26,7 @@ def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mappi
         profiles: of the owners.
     """
     found = []
-    for ended in (*line.core.ended, *line.core.late):
+    for ended in line.core.ends:
         if ended.end != "applied":
             continue
         for effect in ended.effects:

@@ -13,7 +13,8 @@
 --       then the number of windows to delete  then for each: window, first and last enqueue tick that may name it
 --       then the writes: command, key without prefix, number of arguments, arguments…
 --       or command, key without prefix, 'numbers', all arguments as one text
--- Answers {'ok', rows due at the next tick, windows deleted, shown as in parts.lua} or an answer of fence.lua.
+-- Answers {'ok', rows due at the next tick, windows deleted, operators' requests, times of answers, shown as in
+-- parts.lua} or an answer of fence.lua.
 
 local run, epoch, holder, seq, step, number, line, digest, chain, mode = unpack(ARGV, 1, 10)
 local tick = tonumber(number)
@@ -109,4 +110,4 @@ end
 
 redis.call('RPUSH', run .. 'journal', line)
 redis.call('HSET', run .. 'state', 'tick', number, 'digest', digest, 'chain', chain)
-return {'ok', rows_due(run, string.format('%d', tick + 1), mode), deleted, shown(run)}
+return {'ok', rows_due(run, string.format('%d', tick + 1), mode), deleted, asked(run), timed(run), shown(run)}

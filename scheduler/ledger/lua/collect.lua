@@ -5,7 +5,7 @@
 --   beats        hash  worker -> heartbeat counter
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 'due' or 'ready'
 --       8… tokens whose lease has run out
--- Answers {'ok', rows, attempts, beats, unclaimed, shown as in parts.lua}:
+-- Answers {'ok', rows, attempts, beats, unclaimed, operators' requests, times of answers, shown as in parts.lua}:
 -- rows = {key, state, result JSON or '', claims, arrival, …} for the jobs wanted; attempts = {token, record JSON, …} of
 -- all unsettled ones; beats = {worker, counter, …}.
 
@@ -39,4 +39,4 @@ if not already then
 end
 
 return {'ok', rows_due(run, tick, mode), redis.call('HGETALL', run .. 'attempts'),
-  redis.call('HGETALL', run .. 'beats'), redis.call('SMEMBERS', run .. 'unclaimed'), shown(run)}
+  redis.call('HGETALL', run .. 'beats'), redis.call('SMEMBERS', run .. 'unclaimed'), asked(run), timed(run), shown(run)}

@@ -18,7 +18,7 @@ local function correct(run, key, used, result, tick)
 end
 
 -- {key, JSON, …}
-local function corrections(run) return redis.call('HGETALL', run .. 'corrections') end
+shows[#shows + 1] = {name = 'corrections', of = function(run) return redis.call('HGETALL', run .. 'corrections') end}
 
 -- Remembers a job that ends now without a result: its final usage is known, or will be once its attempt settles.
 local function charge(run, key, tick)
@@ -34,3 +34,4 @@ local function charge(run, key, tick)
     correct(run, key, last, state == 'staged' and result or '', tick)
   end  -- otherwise somebody has removed or changed its record
 end
+remember.charged = charge

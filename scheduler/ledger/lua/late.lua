@@ -27,9 +27,11 @@ local function offered(run)
   end
   return offers
 end
+shows[#shows + 1] = {name = 'offered', of = offered}
 
 -- Awaits the answer to a job that ends now. One may have come after the host had looked.
 local function await(run, key)
   local result = redis.call('HGET', run .. 'job:' .. key, 'result')
   if result then offer(run, key, result) end
 end
+remember.awaited = await

@@ -1,11 +1,18 @@
--- Prelude of a host's steps: the features of its engine that have keys of their own, see late.lua, corrections.lua,
--- retries.lua and rows.lua.
+-- Prelude of the scripts that serve parts of the engine with keys of their own. Each part's prelude follows this one (see
+-- scripts.py) and adds itself to these two.
 
--- What follows when a job ends that a hash remembers, by the name of the hash.
-local remember = {awaited = await, charged = charge}
+-- By the name of a hash that remembers ended jobs: what follows when a job is added to it, called as (run, key, tick).
+local remember = {}
 
--- What a host is shown of a boundary beyond the jobs that are due: requests of operators, answers after their jobs'
--- ends, final usages, times of answers, usage of earlier attempts.
+-- What a host is shown at a boundary for each part, in this order: {name = …, of = function(run) … end}.
+local shows = {}
+
+-- {name, list, …}
 local function shown(run)
-  return asked(run), offered(run), corrections(run), timed(run), retries(run)
+  local found = {}
+  for _, one in ipairs(shows) do
+    found[#found + 1] = one.name
+    found[#found + 1] = one.of(run)
+  end
+  return found
 end

@@ -11,4 +11,4 @@ local function retried(run, token, key, used)
 end
 
 -- {token, JSON, …}
-local function retries(run) return redis.call('HGETALL', run .. 'retries') end
+shows[#shows + 1] = {name = 'retries', of = function(run) return redis.call('HGETALL', run .. 'retries') end}

@@ -17,8 +17,8 @@ from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.latency.due_ticks import PAUSE, Bounds
 from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
-from cogitate.scheduler.ledger.answers import Collected
 from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.step_replies import Collected
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, sound, worker

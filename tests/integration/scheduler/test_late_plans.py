@@ -124,7 +124,7 @@ def test_the_models_plans_take_the_place_of_the_heuristics(
         assert stream.archived[first.number].into == second.number
         assert stream.current_plan(START + planned) == second
     done = summarise_run(client, "town")
-    assert done.late_answers == {"plan": {"applied": 2}}
+    assert done.figures["late_answers"] == {"plan": {"applied": 2}}
     assert done.jobs["plan"]["reason"] == {"late": 2}
     assert degraded_lines(done)[-1].endswith("a late answer replaced: 2.")
     assert done.spent.tokens == sum(note.usage.tokens for line in lines.values() for note in line.notes.late) > 0

@@ -41,9 +41,9 @@ from cogitate.scheduler.engine.retention import Retention
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
 from cogitate.scheduler.latency.latencies import Latencies
-from cogitate.scheduler.ledger.answers import Advanced
 from cogitate.scheduler.ledger.ledger import Commit, HostLedger
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.step_replies import Advanced
 from cogitate.scheduler.tick.loop import RunLoop
 from cogitate.scheduler.tick.result_collector import Hints
 from cogitate.tasks.job import Cost

@@ -14,12 +14,12 @@ from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.intake.kind_effects import KindEffects
 from cogitate.scheduler.journal.lines import JournalError
-from cogitate.scheduler.ledger.answers import Collected
 from cogitate.scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled
 from cogitate.scheduler.ledger.errors import Fenced, LedgerError
 from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.presence import SIGNS_A_LEASE
+from cogitate.scheduler.ledger.step_replies import Collected
 from cogitate.scheduler.tick.result_collector import Leases, ResultCollector
 from cogitate.tasks.job import Cost
 from cogitate.workers.jobs.heartbeat import Heartbeat

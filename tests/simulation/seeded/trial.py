@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from cogitate.memory import typed_json
 from cogitate.memory.clock import day_of
+from cogitate.scheduler.engine.corrections import read_learned
+from cogitate.scheduler.engine.retries import read_retries
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.snapshot import take_snapshot
@@ -14,7 +16,6 @@ from cogitate.scheduler.inspection.summary import usage_by_owner
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import JournalError, ReadLine
 from cogitate.scheduler.ledger.answer_times import Overdue
-from cogitate.scheduler.ledger.answers import read_learned, read_retries
 from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
@@ -137,10 +138,10 @@ class Trials:
         tokens = sum(cost.tokens for cost in usage_by_owner(plain, RUN).values())
         status: Any = plain.hget(store.key("state"), "status")
         held = status.decode() in HELD  # a host may take a run that is over: readers leave to it what lies there
-        retries = read_retries(_flat(plain.hgetall(store.key("retries"))))
+        retries = read_retries(_flat(plain.hgetall(store.key("retries"))), [])
         tokens += sum(retry.used.tokens for retry in retries if held or retry.key.text() in ledger.jobs)
         if held:
-            learned = read_learned(_flat(plain.hgetall(store.key("corrections"))))
+            learned = read_learned(_flat(plain.hgetall(store.key("corrections"))), [])
             tokens += sum(known.usage.tokens for known in learned if not known.saved)
         tokens += sum(attempt["reserved"][1] for attempt in ledger.lost.values())
         running = {*ledger.attempts, *ledger.lost}

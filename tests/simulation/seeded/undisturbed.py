@@ -14,8 +14,8 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
-from cogitate.scheduler.ledger.answers import BoundaryInput, Learned
 from cogitate.scheduler.ledger.claims import Claim, Claims, Reason, Result, split_failure
+from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.jobs.attempt import HALVED
 from tests.simulation.seeded.model import Outcome, SimulatedModel
@@ -116,6 +116,7 @@ class Steered:
         loop._loop.collector._publish = self.publish
         self._begin = loop._loop.engine.begin
         loop._loop.engine.begin = self.begin  # type: ignore[method-assign]
+        self._unreadable = loop.state.unreadable
         self._ends = ends
         self._times = times
         self._last = last  # tick
@@ -139,14 +140,19 @@ class Steered:
     def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:
         """Begin a tick with the corrections and times that the journal has of it, whatever these jobs come to here."""
         known = [
-            Learned(key, end.came_to, False, tick)
+            (key, {"usage": msgspec.structs.astuple(end.came_to), "saved": False, "at": tick})
             for key, end in self._ends.items()
             if end.came_to is not None and end.corrected == tick
         ]
+        corrections = [raw for key, usage in known for raw in (key.text().encode(), msgspec.json.encode(usage))]
+        shown = {**boundary.shown, "corrections": corrections, "retries": ()}
         facts = [fact for at, fact in self._times if at == tick]
         timed = [fact for fact in facts if isinstance(fact, Timed)]
         overdue = [fact for fact in facts if isinstance(fact, Overdue)]
-        return self._begin(tick, boundary._replace(learned=known, timed=timed, overdue=overdue, retries=()))
+        changes = self._begin(tick, boundary._replace(shown=shown, timed=timed, overdue=overdue))
+        if self._unreadable:
+            raise AssertionError(f"tick {tick}: the engine cannot read {self._unreadable}")
+        return changes
 
     def answer(self, before: int) -> None:
         """Let the answers come that are taken at the next boundary."""

@@ -30,5 +30,5 @@ def test_late_answers_that_replaced_something_are_counted_over_all_kinds(
     store = store_of(
         lines(ticks=[({"decided": (refused,)}, {})]), settings=keep_settings(PinnedSettings()), digest="d", chain="c"
     )
-    summary = msgspec.structs.replace(summarise_run(store.client, "town"), late_answers=ends)
+    summary = msgspec.structs.replace(summarise_run(store.client, "town"), figures={"late_answers": ends})
     assert [line for line in degraded_lines(summary) if "late answer" in line] == said

@@ -167,7 +167,7 @@ def test_one_that_is_of_no_use_any_more_is_counted(client: Redis) -> None:
     host.until(host.tick.number + 2)
     assert [ended.end for _, ended in late(host)] == ["dropped"]
     done = summarise_run(client, "r")
-    assert done.late_answers == {"think": {"dropped": 1}}
+    assert done.figures["late_answers"] == {"think": {"dropped": 1}}
     assert done.warnings["job.late_answer_unused"] == 1
     assert kept(host) == (0, 0)
     sound(host)
@@ -255,16 +255,20 @@ def test_who_looks_at_a_job_sees_its_late_answer(client: Redis) -> None:
     assert [one.late for one in history.newest(0)] == [None, found.late]
     assert list(JobHistory(client, "r").all()) == history.newest(0)[::-1]
     assert usage_by_owner(client, "r")[OWNER] == SPENT
-    assert summarise_run(client, "r").late_answers == {"think": {"applied": 1}}
+    assert summarise_run(client, "r").figures["late_answers"] == {"think": {"applied": 1}}
 
 
 @pytest.mark.parametrize(
     ("key", "value", "finding"),
     [
-        ("offered", '{"effects":[],"source":"llm"}', "a late answer lies there that nobody awaits"),
+        (
+            "offered",
+            '{"effects":[],"source":"llm"}',
+            "a late answer to it, but the job is not awaited",
+        ),
         ("awaited", '{"minute":1,"made":[["agent:ann",77]]}', "nothing left that it could replace"),
         ("awaited", '{"minute":1,"made":[["agent:ann",1]]}', "but it has no end"),
-        ("awaited", "[]", "late answers cannot be read"),
+        ("awaited", "[]", "the records awaited, offered cannot be read"),
     ],
 )
 def test_the_auditor_finds(client: Redis, key: str, value: str, finding: str) -> None:

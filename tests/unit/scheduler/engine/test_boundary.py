@@ -14,12 +14,13 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.repairs import FAILED
-from cogitate.scheduler.engine.boundary import Closing, apply_late, cancelled, close_due
+from cogitate.scheduler.engine.boundary import Closing, cancelled, close_due
+from cogitate.scheduler.engine.late_answers import apply_late
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED
 from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
-from cogitate.scheduler.ledger.answers import DueJob, JobState
 from cogitate.scheduler.ledger.claims import PromptCount, Result
+from cogitate.scheduler.ledger.step_replies import DueJob, JobState
 from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, open_job, seen

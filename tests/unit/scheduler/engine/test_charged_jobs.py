@@ -15,13 +15,12 @@ from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.engine import corrections as module
 from cogitate.scheduler.engine.boundary import Closing
-from cogitate.scheduler.engine.corrections import Charged, Corrections
+from cogitate.scheduler.engine.corrections import Charged, Corrections, Learned
 from cogitate.scheduler.engine.job_records import JobRecords
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.journal import run_totals
 from cogitate.scheduler.journal.lines import Ended, EndNote
 from cogitate.scheduler.journal.run_totals import oldest
-from cogitate.scheduler.ledger.answers import Learned
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey

@@ -34,13 +34,18 @@ from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import Core, ReadLine, TickNotes
 from cogitate.scheduler.latency.due_ticks import Bounds
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
-from cogitate.scheduler.ledger.answers import BoundaryInput, DueJob, LateAnswer
 from cogitate.scheduler.ledger.claims import PromptCount, Result
+from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob
 from cogitate.tasks.job import Cost, JobKey, Reads, Request
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
 
 RESERVED, USED = Cost(calls=1, tokens=30), Cost(calls=1, tokens=7)
 RUN = Cell("run:0", "run")
+
+
+def offered(key: JobKey) -> dict[str, list[bytes]]:
+    """What the ledger shows of a late answer."""
+    return {"offered": [key.text().encode(), msgspec.json.encode(row(key).result)]}
 
 
 class Run:
@@ -186,9 +191,7 @@ def test_changes_are_handed_on_in_the_order_of_ends_and_then_of_late_answers(run
     keys = [run.asked(owner=owner) for owner in (BOB, ANN)]
     late = run.asked()
     run.turn(rows=[row(late, "open")])
-    changes = run.engine.begin(
-        run.tick + 1, BoundaryInput([row(key) for key in keys], late_answers=[LateAnswer(late, row(late).result)])
-    )
+    changes = run.engine.begin(run.tick + 1, BoundaryInput([row(key) for key in keys], shown=offered(late)))
     assert [(change.owner, change.source, change.reason) for change in changes] == [
         (BOB, "llm", "none"),
         (ANN, "llm", "none"),
@@ -246,8 +249,7 @@ def test_a_late_answer_that_is_of_no_use_is_counted(run: Run) -> None:
     (guess,) = run.state.streams[ANN].live("reflection")
     assert [*run.engine.part(LateAnswers).awaited] == [key]
     run.state.streams[ANN].archive(guess.number, run.tick)
-    late = LateAnswer(key, row(key).result)
-    done = run.turn(boundary=BoundaryInput([], late_answers=[late]))
+    done = run.turn(boundary=BoundaryInput([], shown=offered(key)))
     assert [end.end for end in done.core.late] == ["stale"]
     assert run.state.warnings["job.late_answer_unused"] == 1
 

@@ -18,12 +18,12 @@ from cogitate.memory.unreadable import LeftOut
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine import late_answers
 from cogitate.scheduler.engine.boundary import Closing, close_due
-from cogitate.scheduler.engine.late_answers import Awaited, LateAnswers, ProvisionalEntry, tells_all_of
+from cogitate.scheduler.engine.late_answers import Awaited, LateAnswer, LateAnswers, ProvisionalEntry, tells_all_of
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.run_data import RunData, Streams
-from cogitate.scheduler.ledger.answers import DueJob, JobState, LateAnswer
 from cogitate.scheduler.ledger.claims import Result
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.step_replies import DueJob, JobState
 from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, open_job, seen

@@ -73,11 +73,13 @@ def test_a_snapshot_holds_each_account_under_its_name(store: RunStore) -> None:
         windows={"day:0", "run:0"},
         accounts={("day:0", "run", "calls"): {"spent": 3}, ("run:0", "kind:plan", "tokens"): {"reserved": 40}},
         view={"day:0|run|calls": 4},
-        awaited={"a": b"1"},
-        offered={"b": b"2"},
-        charged={"c": b"3"},
-        unsettled={"d": "t"},
-        corrections={"e": b"5"},
+        hashes={
+            "awaited": {"a": b"1"},
+            "offered": {"b": b"2"},
+            "charged": {"c": b"3"},
+            "unsettled": {"d": b"t"},
+            "corrections": {"e": b"5"},
+        },
     )
 
 

@@ -235,7 +235,7 @@ def test_a_summary_has_limits_memories_and_warnings_and_how_the_run_is_steered()
         ("day:0", "run", "calls", 3, 9)
     ]
     assert (found.steering.asked, found.status, found.state) == (1, "paused", "paused, no host")
-    assert (found.late_answers, found.shortfalls, found.slow_kinds, found.refused) == ({}, [], [], {})
+    assert (found.figures, found.shortfalls, found.slow_kinds, found.refused) == ({"late_answers": {}}, [], [], {})
 
 
 @pytest.mark.parametrize(
@@ -267,8 +267,8 @@ def test_kinds_ends_and_limits_come_in_the_order_of_their_names() -> None:
     ticks = [({"decided": (*map(decided, keys), *refused)}, {"opened": opened(*keys)}), (late, notes)]
     store = store_of(lines(ticks=ticks), settings=kept(), digest="d", chain="c")
     found = summarise_run(store.client, "town")
-    assert list(found.late_answers) == ["hum", "muse", "think"]
-    assert [list(ends) for ends in found.late_answers.values()] == [["applied", "stale"]] * 3
+    assert list(found.figures["late_answers"]) == ["hum", "muse", "think"]
+    assert [list(ends) for ends in found.figures["late_answers"].values()] == [["applied", "stale"]] * 3
     assert list(found.refused) == ["run.a.calls", "run.y.calls", "run.z.calls"]
 
 

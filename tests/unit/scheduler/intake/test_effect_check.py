@@ -25,6 +25,7 @@ from cogitate.memory.effects import (
     Tell,
 )
 from cogitate.memory.entry import MAX_TEXT, Character, Entry, PlanItem
+from cogitate.scheduler.engine.late_answers import read_offers
 from cogitate.scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_PARAMS, InputError, check_params
 from cogitate.scheduler.intake.effects import (
     MAX_BYTES,
@@ -35,8 +36,8 @@ from cogitate.scheduler.intake.effects import (
     check_bounds,
     check_effects,
 )
-from cogitate.scheduler.ledger.answers import read_offers, read_rows
 from cogitate.scheduler.ledger.claims import Result
+from cogitate.scheduler.ledger.step_replies import read_rows
 from cogitate.tasks.job import JobKey, Request
 from tests.unit.scheduler.scheduler_case import ANN
 from tests.unit.tasks.kind_cases import KLAUS, MARIA
@@ -267,7 +268,7 @@ def test_what_a_worker_of_another_version_staged_is_held_to_them_too() -> None:
     for effects, readable in (((append(),), True), ((append(importance=77),), False)):
         raw = msgspec.json.encode(Result(effects=effects, source="llm"))
         (row,) = read_rows([key.text().encode(), b"staged", raw, b"1", b"1", b"", b"", b""])
-        (offer,) = read_offers([key.text().encode(), raw])
+        (offer,) = read_offers([key.text().encode(), raw], [])
         assert (row.state, row.result is not None) == (("staged", True) if readable else ("dead", False))
         assert (offer.result is not None) == readable
 

@@ -6,11 +6,10 @@ from typing import Any
 
 from fakeredis import FakeRedis
 
-from cogitate.scheduler.engine.retries import Retries
+from cogitate.scheduler.engine.retries import RetriedAttempt, Retries
 from cogitate.scheduler.inspection.unjournalled import Unjournalled, unjournalled
 from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
 from cogitate.scheduler.journal.spending import Spent, spending
-from cogitate.scheduler.ledger.answers import RetriedAttempt
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey
@@ -42,10 +41,9 @@ def test_what_is_heard_of_after_a_jobs_end_is_charged_at_once_and_once() -> None
 
 
 def test_a_line_charges_each_attempt_once() -> None:
-    ended, late = note(PLAN, ONE, retried=TWO), note(ACT, FOUR)
+    ended = note(PLAN, ONE, retried=TWO)
     line = Unjournalled(
         ended=(ended, note(SUM, FOUR, saved=True)),
-        late=(late,),
         corrected=(Correction(key=ACT, usage=TWO, at=3), Correction(key=PLAN, usage=ONE, at=3, saved=True)),
         retried=(Retried(SUM, ONE),),
     )

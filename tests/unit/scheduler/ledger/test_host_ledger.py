@@ -10,7 +10,6 @@ import pytest
 from fakeredis import FakeRedis, FakeServer
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError
-from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger import ledger as module
@@ -309,17 +308,10 @@ def test_the_end_of_a_run_comes_after_all_that_is_kept_and_is_itself_not_only_ke
     assert status(ledger) == b"running"
 
 
-def test_what_cannot_be_read_at_a_boundary_is_told_once_however_often_it_is_shown() -> None:
+def test_a_boundary_is_shown_what_the_ledger_keeps_for_each_part() -> None:
     ledger = created()
-    for key, field in (("corrections", "odd"), ("offered", "odd"), ("retries", "odd")):
-        ledger.client.hset(ledger.store.prefix + key, field, "{")
-    with capture_logs() as logs:
-        for _ in range(3):
-            found = ledger.collect(1, "due")
-            assert found is not None
-            assert (found.boundary.learned, found.boundary.late_answers, found.boundary.retries) == ([], [], [])
-    assert sorted(entry["what"] for entry in logs) == [
-        "a late answer's job",
-        "what an earlier attempt used",
-        "what an ended job came to",
-    ]
+    for key in ("corrections", "offered", "retries"):
+        ledger.client.hset(ledger.store.prefix + key, "odd", "{")
+    found = ledger.collect(1, "due")
+    assert found is not None
+    assert found.boundary.shown == {name: [b"odd", b"{"] for name in ("offered", "corrections", "retries")}

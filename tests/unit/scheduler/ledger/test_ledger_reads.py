@@ -22,21 +22,11 @@ from cogitate.scheduler.config.controls import ControlAnswer, ControlRequest, Se
 from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.engine.corrections import Learned, read_learned
+from cogitate.scheduler.engine.late_answers import LateAnswer, read_offers
+from cogitate.scheduler.engine.retries import RetriedAttempt, read_retries
 from cogitate.scheduler.journal.exported import journal_folder, remove_exported
 from cogitate.scheduler.ledger.answer_times import Timed, note_of, read_timed
-from cogitate.scheduler.ledger.answers import (
-    MOST_CELL,
-    MOST_FAILURE,
-    LateAnswer,
-    Learned,
-    ReportedValues,
-    RetriedAttempt,
-    read_attempts,
-    read_learned,
-    read_offers,
-    read_retries,
-    read_rows,
-)
 from cogitate.scheduler.ledger.claims import Claims, Result
 from cogitate.scheduler.ledger.connect import check
 from cogitate.scheduler.ledger.errors import NewerSchema, RunAltered, RunHeld, RunMissing, RunUnreadable
@@ -44,6 +34,14 @@ from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, new_nonce
 from cogitate.scheduler.ledger.presence import check_unheld, host_of, this_process
 from cogitate.scheduler.ledger.real_day import UNLIMITED, DaySpending, Held, RealDay
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.scheduler.ledger.step_replies import (
+    MOST_CELL,
+    MOST_FAILURE,
+    Unreadable,
+    UnreadableLog,
+    read_attempts,
+    read_rows,
+)
 from cogitate.scheduler.steering.operators import MOST_WAITING, RunCancelled, TooManyRequests, ask
 from cogitate.scheduler.tick.live_memory import LiveMemory
 from cogitate.tasks.job import Cost, JobKey
@@ -85,12 +83,12 @@ def test_a_result_that_cannot_be_read_leaves_its_job_to_the_heuristic(changed: d
 
 
 def test_late_answers_costs_and_retries_are_read_as_far_as_they_can_be() -> None:
-    offers = read_offers([raw(ONE), RAW, raw(OTHER), b"{", b"odd", RAW])
+    offers = read_offers([raw(ONE), RAW, raw(OTHER), b"{", b"odd", RAW], [])
     assert offers == [LateAnswer(ONE, ANSWER), LateAnswer(OTHER, None)]
     came_to = b'{"usage": [1, 7, 0], "saved": true, "at": 5}'
-    assert read_learned([raw(ONE), b"{", raw(OTHER), came_to]) == [Learned(OTHER, Cost(1, 7), True, 5)]
+    assert read_learned([raw(ONE), b"{", raw(OTHER), came_to], []) == [Learned(OTHER, Cost(1, 7), True, 5)]
     used = msgspec.json.encode({"job": OTHER.text(), "used": [1, 7, 0]})
-    assert read_retries([b"t2", used, b"t0", b"{", b"t1", used]) == [
+    assert read_retries([b"t2", used, b"t0", b"{", b"t1", used], []) == [
         RetriedAttempt("t1", OTHER, Cost(1, 7)),
         RetriedAttempt("t2", OTHER, Cost(1, 7)),
     ]
@@ -99,12 +97,14 @@ def test_late_answers_costs_and_retries_are_read_as_far_as_they_can_be() -> None
 
 
 def test_of_what_cannot_be_read_the_log_hears_once_and_not_at_any_length() -> None:
-    reported, long = ReportedValues(), b"x" * (MOST_CELL + 1)
+    log, long = UnreadableLog(), b"x" * (MOST_CELL + 1)
     with capture_logs() as logs:
         for _ in range(2):
-            read_offers([long, RAW, b"odd", RAW], reported)
-            read_learned([b"odd", b"{"], reported)
-            read_retries([b"odd", b"{"], reported)
+            found: list[Unreadable] = []
+            read_offers([long, RAW, b"odd", RAW], found)
+            read_learned([b"odd", b"{"], found)
+            read_retries([b"odd", b"{"], found)
+            log.warn(found)
     assert [(entry["what"], entry["key"]) for entry in logs] == [
         ("a late answer's job", "x" * MOST_CELL),
         ("a late answer's job", "odd"),

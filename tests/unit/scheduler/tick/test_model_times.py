@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
-from cogitate.scheduler.ledger.answers import Attempt, BoundaryInput, Collected, DueJob
+from cogitate.scheduler.ledger.step_replies import Attempt, BoundaryInput, Collected, DueJob
 from cogitate.scheduler.tick.model_times import ModelTimes
 from cogitate.scheduler.tick.pace import Pace
 from cogitate.tasks.job import JobKey

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cogitate.scheduler.config.controls import ControlRequest, SetMode
 from cogitate.scheduler.engine.open_jobs import OpenJob
-from cogitate.scheduler.ledger.answers import Attempt, BoundaryInput, Collected, DueJob
+from cogitate.scheduler.ledger.step_replies import Attempt, BoundaryInput, Collected, DueJob
 from cogitate.scheduler.tick.result_collector import (
     ASKED_AGAIN,
     LOOKS_A_LEASE,

@@ -13,11 +13,10 @@ from cogitate.scheduler.budget.admission import Grant
 from cogitate.scheduler.budget.budget import Cell
 from cogitate.scheduler.budget.budget_lines import BudgetLine, Pools, lines_of
 from cogitate.scheduler.config.limits import LimitTable
-from cogitate.scheduler.engine.corrections import Charged
-from cogitate.scheduler.engine.late_answers import MOST, Awaited, ProvisionalEntry
+from cogitate.scheduler.engine.corrections import Charged, Corrections
+from cogitate.scheduler.engine.late_answers import MOST, Awaited, LateAnswers, ProvisionalEntry
+from cogitate.scheduler.engine.part import AuditedRun
 from cogitate.scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
-from cogitate.scheduler.inspection.audit.corrections import wrong_corrections
-from cogitate.scheduler.inspection.audit.late_answers import wrong_late_answers
 from cogitate.scheduler.journal.run_totals import Charge, JobBeginning, RunTotals
 from cogitate.tasks.job import Cost, Job, JobKey
 
@@ -67,6 +66,33 @@ def ledger(**changed: Any) -> Any:
         "corrections": {},
     }
     return SimpleNamespace(**(sound | changed))
+
+
+def audited(ledger: Any, **journal: Any) -> AuditedRun:
+    names = (*LateAnswers.hashes, *Corrections.hashes)
+    hashes = {
+        name: {job: raw if isinstance(raw, bytes) else raw.encode() for job, raw in getattr(ledger, name).items()}
+        for name in names
+    }
+    attempts = {token: attempt["job"] for token, attempt in (ledger.lost | ledger.attempts).items()}
+    by_journal: dict[str, Any] = {"ended": set(), "charged": {}, "streams": {}} | journal
+    return AuditedRun(
+        tick=ledger.tick,
+        trimmed=ledger.trimmed,
+        hashes=hashes,
+        open=ledger.jobs.keys(),
+        attempts=attempts,
+        windows=ledger.windows,
+        **by_journal,
+    )
+
+
+def wrong_corrections(ledger: Any, charged: Mapping[str, Charge]) -> list[str]:
+    return Corrections.audit(audited(ledger, charged=charged))
+
+
+def wrong_late_answers(ledger: Any, ended: Any, streams: Any) -> list[str]:
+    return LateAnswers.audit(audited(ledger, ended=ended, streams=streams))
 
 
 # -- limits ------------------------------------------------------------------------------------------
@@ -369,7 +395,7 @@ ANSWER = b'{"effects": [], "source": "llm"}'
         (LATE | {"offered": {KEY.text(): ANSWER.replace(b"llm", b"cached")}}, True, []),
         (LATE | {"offered": {KEY.text(): ANSWER.replace(b"llm", b"heuristic")}}, True, ["not a model's"]),
         (LATE | {"offered": {KEY.text(): b"{"}}, True, ["cannot be read"]),
-        (LATE | {"awaited": {}, "offered": {KEY.text(): ANSWER}}, True, ["that nobody awaits"]),
+        (LATE | {"awaited": {}, "offered": {KEY.text(): ANSWER}}, True, ["but the job is not awaited"]),
     ],
 )
 def test_late_answers_are_of_jobs_that_are_over_and_of_use(changed: Any, ended: bool, wrong: list[str]) -> None:

@@ -145,7 +145,7 @@ HARM: list[tuple[Callable[[RunStore, Any], object], list[str]]] = [
     (lambda s, c: c.hset(s.key("state"), "loop", '{"deferred":7}'), ["the run's state cannot be read: "]),
     (lambda s, c: c.hset(s.key("view"), "run:0|run|calls", 9), ["admission's view of run:0|run|calls is 9, by the"]),
     (lambda s, c: c.hset(s.key("unsettled"), "1/a/b/0/0", "t"), ["job 1/a/b/0/0: is to be corrected by t", "does not"]),
-    (lambda s, c: c.hset(s.key("offered"), "1/a/b/0/0", "{"), ["a late answer lies there that nobody", "cannot be"]),
+    (lambda s, c: c.hset(s.key("offered"), "1/a/b/0/0", "{"), ["but the job is not awaited", "cannot be"]),
     (lambda s, c: c.hset(s.owner_key("entries", BOB), "1", "{}"), [f"{BOB}: "]),
     (lambda s, c: c.hset(s.owner_key("entries", CY), "9", "{}"), [f"{CY}: "]),
     (lambda s, c: c.hdel(s.key("journal_checkpoints"), "2"), ["tick 2: the journal was trimmed up to here"]),
