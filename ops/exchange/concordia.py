@@ -118,7 +118,7 @@ def _column(raw: Json | None) -> list[Any]:
 
 def _remember(found: Incoming, timeline: Timeline, owner: str, table: _Table) -> None:
     found.pass_over("embedding", table.embeddings)
-    constant = len(set(map(repr, table.importance))) < 2  # as Concordia sets it without a model
+    constant = len({one for one in table.importance if isinstance(one, float | int)}) < 2  # as it is without a model
     rows = zip_longest(table.texts, table.times, table.tags, () if constant else table.importance)
     for number, (text, time, tags, importance) in enumerate(islice(rows, len(table.texts)), 1):
         where = f"{owner}, memory {number}"

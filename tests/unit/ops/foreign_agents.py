@@ -180,7 +180,7 @@ LETTA_OLD: dict[str, Any] = {
 
 def concordia_memory(texts: list[str]) -> dict[str, Any]:
     """Return the state of a memory component: the table that pandas writes, in a string."""
-    columns = {"text": texts, "embedding": [[0.25, 0.5]] * len(texts)}
+    columns: dict[str, list[Any]] = {"text": texts, "embedding": [[0.25, 0.5]] * len(texts)}
     table = {name: {str(index): value for index, value in enumerate(values)} for name, values in columns.items()}
     return {"memory_bank": {"stored_hashes": [-3902707628490149879], "memory_bank": json.dumps(table)}, "buffer": []}
 
@@ -242,3 +242,11 @@ CONCORDIA_OLD: dict[str, Any] = {
         "goal": "Mend it",
     },
 }
+
+
+def write_each(folder: Path) -> dict[str, Path]:
+    """Write a file of each program, and return them by their formats."""
+    files = {"letta": (folder / "agent.af", LETTA), "concordia": (folder / "step_9_checkpoint.json", CONCORDIA)}
+    for file, data in files.values():
+        file.write_text(json.dumps(data), encoding="utf-8")
+    return {form: file for form, (file, _) in files.items()} | {"ai-town": convex_export(folder / "town.zip")}
