@@ -47,7 +47,10 @@ def read_dialogue(file: Path, sample: str | None = None) -> Incoming:
     found = Incoming(source=file)
     sessions = _sessions(found, conversation)
     if not sessions:
-        raise InputError(f"{file}: it has no session with turns and a time, such as session_1 and session_1_date_time")
+        raise InputError(
+            f"{file}: it has no session with turns and a time, such as session_1 and session_1_date_time; if it has "
+            "another format, give --format"
+        )
     speakers = {name: owner_named(name) for name in _speakers(sessions)}
     for owner, profile in speakers.values():
         found.add_owner(owner, profile)

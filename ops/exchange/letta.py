@@ -41,11 +41,13 @@ def read_letta(file: Path) -> Incoming:
         for field, name in _TOP.items():
             found.pass_over(name, len(list_in(top, field)))
     timeline = Timeline(found)
+    unused = set(shared)
     names = [string_in(agent, "name") or string_in(agent, "id") or "agent" for agent in agents]
     for owner, name, agent in zip(owners_named(names), names, agents, strict=True):
         with found.reporting("agent", name):
             ids = [one for one in list_in(agent, "block_ids") if isinstance(one, str)]
             blocks = [shared[one] for one in ids if one in shared]
+            unused.difference_update(ids)
             blocks += list_in(agent, "memory_blocks") + list_in(agent, "core_memory")
             personas = [string_in(block, "value") for block in blocks if string_in(block, "label") == "persona"]
             background = "\n".join(personas) or string_in(agent, "description")
@@ -62,6 +64,7 @@ def read_letta(file: Path) -> Incoming:
                     time = object_of(block, "it").get("updated_at", top.get("created_at"))
                     if text := string_in(block, "value"):
                         reader.keep(string_in(block, "label") or "block", text, time)
+    found.pass_over("block of no agent", len(unused))
     timeline.finish()
     return found
 

@@ -179,14 +179,15 @@ def test_passages_and_messages_in_plain_words_are_read(tmp_path: Path) -> None:
             {"role": "user", "content": "When?", "created_at": "noon"},
         ],
     }
-    found = read_letta(written(tmp_path, {"agents": [agent]}))
+    blocks = [{"id": "block-7", "label": "human", "value": "of nobody"}]
+    found = read_letta(written(tmp_path, {"agents": [agent], "blocks": blocks}))
     assert [entry.text for entry in found.memories["agent:sam"]] == [
         "Brad likes tea.",
         "Brad: Hello!",
         "Sam: Hello, Brad.",
     ]
     assert found.memories["agent:sam"][1].subjects == ("agent:sam", "Brad")
-    assert found.left_out == {"message": 2, "memory": 1, "passage": 1}
+    assert found.left_out == {"message": 2, "memory": 1, "passage": 1, "block of no agent": 1}
     told = "\n".join(found.faults)
     assert "Sam, message 3: role is 'bystander': give user, assistant, system or tool" in told
     assert "Sam, message 4: its time is 'noon': give milliseconds since 1970, or a time such as" in told
