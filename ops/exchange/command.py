@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,11 +24,14 @@ from cogitate.ops.command_options import (
     program_name,
     read_settings,
 )
+from cogitate.ops.exchange.ai_town import read_ai_town
+from cogitate.ops.exchange.concordia import read_concordia
 from cogitate.ops.exchange.dialogue import read_dialogue
 from cogitate.ops.exchange.generative_agents import read_save
 from cogitate.ops.exchange.imported_run import ImportedRun, import_run, is_unfinished_import
 from cogitate.ops.exchange.incoming import Incoming
 from cogitate.ops.exchange.jsonl import read_jsonl
+from cogitate.ops.exchange.letta import read_letta
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.budget.rules import check_prices
 from cogitate.scheduler.config.settings import Settings, check_run_name
@@ -40,10 +44,26 @@ Example: cogitate import memories.jsonl --run village
 Example: cogitate import storage/July1_the_ville_isabella_maria_klaus-step-3-20 --run ville
 
 Example: cogitate import locomo10.json --sample conv-26 --run talk
+
+Example: cogitate import agent.af --run companion
 """
 
-Form = Literal["jsonl", "dialogue", "generative-agents"]
-_SUFFIXES: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "dialogue"}
+Form = Literal["jsonl", "dialogue", "generative-agents", "ai-town", "letta", "concordia"]
+_SUFFIXES: dict[str, Form] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    "_checkpoint.json": "concordia",  # as Concordia names it
+    ".json": "dialogue",
+    ".af": "letta",
+    ".zip": "ai-town",
+}
+_READERS: dict[Form, Callable[[Path], Incoming]] = {
+    "jsonl": read_jsonl,
+    "generative-agents": read_save,
+    "ai-town": read_ai_town,
+    "letta": read_letta,
+    "concordia": read_concordia,
+}
 
 
 def import_memories(
@@ -80,12 +100,12 @@ def import_memories(
     chosen = form or _form_of(path)
     if sample is not None and chosen != "dialogue":
         raise InputError(f"--sample {sample} names a conversation of a dialogue: give it with --format dialogue only")
-    found = _read(path, chosen, sample)
+    found = read_dialogue(path, sample) if chosen == "dialogue" else _READERS[chosen](path)
     err = Terminal(stderr=True)
     for line in _left_out_lines(found):
         err.print(line, highlight=False, soft_wrap=True)
-    if strict and found.left_out.total():
-        raise InputError(f"{path}: {found.left_out.total():,} invalid items: --strict creates no run")
+    if strict and (invalid := found.left_out.total() - found.valid):
+        raise InputError(f"{path}: {invalid:,} invalid items: --strict creates no run")
     with open_state(settings, create=True) as client:
         there = name in run_names(client)
         unfinished = there and is_unfinished_import(client, name)
@@ -104,21 +124,12 @@ def import_memories(
 
 def _form_of(path: Path) -> Form:
     if path.is_dir():
-        return "generative-agents"
-    form = _SUFFIXES.get(path.suffix.lower())
+        tables = (*path.glob("playerDescriptions*"), *path.glob("*/playerDescriptions*"))
+        return "ai-town" if tables else "generative-agents"
+    form = next((form for end, form in _SUFFIXES.items() if path.name.lower().endswith(end)), None)
     if form is None:
         raise InputError(f"{path}: its name does not show its format: give --format")
     return form
-
-
-def _read(path: Path, form: Form, sample: str | None) -> Incoming:
-    match form:
-        case "jsonl":
-            return read_jsonl(path)
-        case "dialogue":
-            return read_dialogue(path, sample)
-        case "generative-agents":
-            return read_save(path)
 
 
 def _left_out_lines(found: Incoming) -> list[str]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, first_fault, quoted
-from cogitate.ops.exchange.incoming import Incoming, TooMany, decode_json, owner_named, read_bytes
+from cogitate.ops.exchange.incoming import Incoming, TooMany, decode_json, naming, owner_named, read_bytes
 from cogitate.scheduler.intake.observations import Short, Text
 
 _SESSION = re.compile(r"session_(0|[1-9][0-9]{0,5})")
@@ -41,15 +41,16 @@ def read_dialogue(file: Path, sample: str | None = None) -> Incoming:
     Raises:
         InputError: when the file is invalid, or `sample` names none of its several conversations.
     """
-    try:
+    with naming(file):
         data = decode_json(read_bytes(file))
-    except InputError as error:
-        raise InputError(f"{file}: {error}" if str(file) not in str(error) else str(error)) from error
     conversation = _conversation(file, data, sample)
     found = Incoming(source=file)
     sessions = _sessions(found, conversation)
     if not sessions:
-        raise InputError(f"{file}: it has no session with turns and a time, such as session_1 and session_1_date_time")
+        raise InputError(
+            f"{file}: it has no session with turns and a time, such as session_1 and session_1_date_time; if it has "
+            "another format, give --format"
+        )
     speakers = {name: owner_named(name) for name in _speakers(sessions)}
     for owner, profile in speakers.values():
         found.add_owner(owner, profile)

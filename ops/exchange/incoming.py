@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import floor
 from pathlib import Path
 
 import msgspec
 
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Effect
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import UNRATED, Entry
 from cogitate.memory.errors import InputError
 from cogitate.memory.profile import Location, Profile
 from cogitate.scheduler.intake.checks import check_owner, check_profile
 from cogitate.scheduler.intake.effects import check_effect
-from cogitate.simulation.naming import slug
+from cogitate.simulation.naming import distinct, slug
 
 MAX_MEMORIES = 50_000  # of one file
 MAX_FILE = 200_000_000  # bytes
 MAX_NAMED = 20  # errors that are reported in full
+_MOST_SLUG = 150  # characters of an owner's id that come from a name
 
 
 @dataclass(kw_only=True)
@@ -36,6 +39,7 @@ class Incoming:
     left_out: Counter[str] = field(default_factory=Counter)  # reason -> how many
     repaired: Counter[str] = field(default_factory=Counter)  # counts of repaired items
     faults: list[str] = field(default_factory=list)  # the first skipped items, each with its place and value
+    valid: int = 0  # of the skipped items, those that are valid but have no place in a run
 
     def add_owner(self, owner: str, profile: Profile) -> None:
         """Add an owner; an existing one keeps its profile.
@@ -55,7 +59,7 @@ class Incoming:
             InputError: for values that no memory may have, and beyond the limit of a file.
         """
         if self.count >= MAX_MEMORIES:
-            raise TooMany(f"{self.source}: it holds more than {MAX_MEMORIES:,} memories: split it into several runs")
+            raise TooMany.of(self.source)
         checked = check_effect(Append(owner, entry))
         assert isinstance(checked, Append)
         self.memories[owner].append(checked.entry)
@@ -65,6 +69,34 @@ class Incoming:
         self.left_out[reason] += 1
         if len(self.faults) < MAX_NAMED:
             self.faults.append(fault)
+
+    @contextmanager
+    def reporting(self, reason: str, where: str) -> Iterator[None]:
+        """Skip and report the item that the block reads, if it is invalid."""
+        try:
+            yield
+        except TooMany:
+            raise
+        except InputError as error:
+            self.leave_out(reason, f"{where}: {error}")
+
+    def pass_over(self, reason: str, count: int = 1) -> None:
+        """Count valid items that have no place in a run."""
+        if count:
+            self.left_out[reason] += count
+            self.valid += count
+
+    def importance(self, value: object, least: int, most: int) -> int:
+        """Return a rating from 1 to 10 for one on another scale, beyond which it is repaired; 0 for null."""
+        if value is None:
+            return UNRATED
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.repaired["importance"] += 1
+            return UNRATED
+        within = min(max(value, least), most)
+        if within != value:
+            self.repaired["importance"] += 1
+        return 1 + floor(9 * (within - least) / (most - least) + 0.5)
 
     def check_usable(self) -> None:
         """Check that the file has at least one memory.
@@ -105,6 +137,11 @@ class Incoming:
 class TooMany(InputError):
     """A file exceeds the limits of one run. Split it."""
 
+    @classmethod
+    def of(cls, source: Path) -> TooMany:
+        """Return the error for a file with too many memories."""
+        return cls(f"{source}: it holds more than {MAX_MEMORIES:,} memories: split it into several runs")
+
 
 def owner_named(name: str) -> tuple[str, Profile]:
     """Return the owner and the profile for an owner's id, such as "agent:ada", or a person's name.
@@ -123,6 +160,22 @@ def owner_named(name: str) -> tuple[str, Profile]:
     return check_owner(f"agent:{short}"), Profile(name=name.strip())
 
 
+def owners_named(names: Iterable[str]) -> list[str]:
+    """Return a different id for each name, also for names that are equal or have no Latin letter."""
+    return [f"agent:{short}" for short in distinct([slug(name)[:_MOST_SLUG] for name in names], "agent")]
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Name a file in the errors of the block that reads it."""
+    try:
+        yield
+    except InputError as error:
+        if str(file) in str(error):
+            raise
+        raise InputError(f"{file}: {error}") from error
+
+
 def read_bytes(file: Path) -> bytes:
     """Return a file's bytes, without a byte order mark.
 
@@ -138,7 +191,7 @@ def read_bytes(file: Path) -> bytes:
         raise InputError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 
-def decode_json(raw: bytes) -> object:
+def decode_json(raw: bytes | msgspec.Raw) -> object:
     """Return the value of JSON text; refuse NaN, infinities and lone surrogates.
 
     Raises:

@@ -17,6 +17,7 @@ from cogitate import Profile, Settings, TickLoop
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.repository import ROOT
+from tests.unit.ops.foreign_agents import convex_export, write_each
 
 ADA, BEN = "agent:ada", "agent:ben-cole"
 LINES = [
@@ -124,6 +125,24 @@ def test_the_personas_of_a_save_remember_it(data_dir: Path) -> None:
     assert "give --what memories --out FOLDER" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("form", "owner"), [("ai-town", "agent:nora"), ("letta", "agent:sam"), ("concordia", "agent:alice")]
+)
+def test_agents_of_other_programs_reflect_within_a_few_ticks(
+    form: str, owner: str, data_dir: Path, tmp_path: Path
+) -> None:
+    made = done("import", write_each(tmp_path)[form], "--run", form, "--strict", data_dir=data_dir)
+    assert (made["format"], made["repaired"]) == (form, {})
+    assert made["left_out"]
+    before = exported(form, data_dir)[owner]
+    went_on = ("run", "--run", form, "--resume", "--ticks", 30, "--workers", 0, "--wait", 0)
+    done(*went_on, data_dir=data_dir)
+    since = [row for row in exported(form, data_dir)[owner] if row not in before]
+    assert "reflection" in {row[3] for row in since}
+    assert typed("audit", form, data_dir=data_dir).returncode == 0
+    assert typed("replay", form, "--verify", data_dir=data_dir).returncode == 0
+
+
 def test_an_import_replaces_no_run_unless_it_is_told_to(data_dir: Path) -> None:
     file = data_dir.parent / "one.jsonl"
     file.write_text(json.dumps(LINES[0]))
@@ -160,6 +179,11 @@ def test_an_import_goes_on_where_a_killed_one_has_left_an_empty_run(data_dir: Pa
     assert len(exported("killed", data_dir)[ADA]) == 3
     assert typed("audit", "killed", data_dir=data_dir).returncode == 0
     assert typed("import", file, "--run", "killed", data_dir=data_dir).returncode == 2  # this one is whole
+
+
+def test_a_folder_of_tables_is_an_export_of_a_town(data_dir: Path, tmp_path: Path) -> None:
+    made = done("import", convex_export(tmp_path / "town"), "--run", "folder", data_dir=data_dir)
+    assert made["format"] == "ai-town"
 
 
 def test_a_run_that_no_import_began_is_not_replaced(data_dir: Path) -> None:

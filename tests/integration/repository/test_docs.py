@@ -15,6 +15,7 @@ from cogitate.ops.cli import app
 from cogitate.scheduler.config.settings import Settings
 from tests.named_tests import pages
 from tests.repository import ROOT
+from tests.unit.ops.foreign_agents import write_each
 
 README = (ROOT / "README.md").read_text()
 PAGES = {str(page.relative_to(ROOT)): page.read_text() for page in pages(ROOT)}
@@ -125,6 +126,17 @@ def test_a_host_goes_on_with_what_the_commands_before_it_have_imported(tmp_path:
     assert "3 memories of 2 owners" in imported
     (tmp_path / "go_on.py").write_text(blocks("python", page)[0])
     assert run(sys.executable, "-W", "error", "go_on.py", cwd=tmp_path) == blocks("text", page)[0]
+
+
+@pytest.mark.parametrize(
+    ("form", "owner"), [("ai-town", "agent:nora"), ("letta", "agent:sam"), ("concordia", "agent:alice")]
+)
+def test_agents_of_another_program_think_for_a_day(form: str, owner: str, tmp_path: Path) -> None:
+    files = write_each(tmp_path)
+    script = next(body for body in blocks("sh", IMPORTING) if f"--run {form}\n" in body)
+    assert f"cogitate import {files[form].name} " in script
+    run("bash", "-euc", script, cwd=tmp_path)
+    assert "reflection" in run("bash", "-euc", f"cogitate memory {form} {owner} --json", cwd=tmp_path)
 
 
 def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:

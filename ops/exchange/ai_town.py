@@ -1,0 +1,153 @@
+"""Reads exports of AI Town: the memories of its agents, and what they said to each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cogitate.memory.entry import Entry
+from cogitate.memory.errors import InputError, quoted
+from cogitate.memory.profile import Profile
+from cogitate.ops.exchange.convex import Tables
+from cogitate.ops.exchange.incoming import Incoming, owners_named
+from cogitate.ops.exchange.json_parts import list_in, object_of, string_in
+from cogitate.ops.exchange.timeline import Timeline, seconds
+from cogitate.scheduler.intake.checks import MAX_TOLD
+
+
+def read_ai_town(path: Path) -> Incoming:
+    """Return the memories of a town's agents; both sides of a conversation remember its messages.
+
+    Invalid rows are skipped and reported; embeddings, human players and rows of other worlds are counted.
+
+    Raises:
+        InputError: when the export is unreadable, too large, of another program, or has no valid memory.
+    """
+    found = Incoming(source=path)
+    world = _World(found)
+    if not world.names:
+        raise InputError(
+            f"{path}: it has no row in a table playerDescriptions: give the zip of `npx convex export` in AI Town, or "
+            "its folder"
+        )
+    world.add_owners()
+    timeline = Timeline(found)
+    for where, row in world.rows("memories", "memory"):
+        with found.reporting("memory", where):
+            _take_memory(timeline, world, where, row)
+    messages = list(world.rows("messages", "message"))
+    joined = world.joined()
+    for _, row in messages:
+        joined[string_in(row, "conversationId")].setdefault(string_in(row, "author"))
+    for where, row in messages:
+        with found.reporting("message", where):
+            _take_message(timeline, world, where, row, joined[string_in(row, "conversationId")])
+    timeline.finish()
+    return found
+
+
+class _World:
+    """The rows and the players of one world: the default one, or the first that a row names."""
+
+    def __init__(self, found: Incoming) -> None:
+        self._found, self._tables = found, Tables(found)
+        status = [row for _, row in self._tables.rows("worldStatus") if row.get("isDefault") is True]
+        self._id = string_in(status[0], "worldId") if status else ""
+        self._told = {string_in(row, "playerId"): row for _, row in self.rows("playerDescriptions", "player")}
+        self._documents = [row for _, row in self.rows("worlds", "world")]
+        self.names = {player: string_in(row, "name") or player for player, row in self._told.items()}
+        self.owners: dict[str, str] = {}  # player -> owner
+
+    def rows(self, table: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the rows of a table that are of this world, each with its place; count those of others."""
+        for where, row in self._tables.rows(table):
+            world = string_in(row, "_id" if table == "worlds" else "worldId")
+            self._id = self._id or world
+            if world in ("", self._id):
+                yield where, row
+            else:
+                self._found.pass_over(f"{what} of another world")
+
+    def add_owners(self) -> None:
+        """Add an owner for each player that no human plays."""
+        humans = {string_in(row, "id") for row in self._all("players", "archivedPlayers") if string_in(row, "human")}
+        of_agent = {string_in(row, "id"): string_in(row, "playerId") for row in self._all("agents", "archivedAgents")}
+        identities = {
+            of_agent.get(string_in(row, "agentId")): row for _, row in self.rows("agentDescriptions", "agent")
+        }
+        played = [player for player in self.names if player not in humans]
+        self._found.pass_over("human player", len(self.names) - len(played))
+        for player, owner in zip(played, owners_named(self.names[player] for player in played), strict=True):
+            identity, told = identities.get(player), string_in(self._told[player], "description")
+            with self._found.reporting("player", f"playerDescriptions, {player}"):
+                profile = Profile(
+                    name=self.names[player],
+                    background=(string_in(identity, "identity") or told)[:MAX_TOLD],
+                    currently=string_in(identity, "plan")[:MAX_TOLD],
+                )
+                self._found.add_owner(owner, profile)
+                self.owners[player] = owner
+
+    def joined(self) -> defaultdict[str, dict[str, None]]:
+        """Return the players of each conversation, in order."""
+        found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        for row in self._all("conversations", "archivedConversations"):
+            members = row.get("participants") if isinstance(row, dict) else None
+            for member in members if isinstance(members, list) else []:
+                player = member if isinstance(member, str) else string_in(member, "playerId")
+                found[string_in(row, "id")].setdefault(player)
+        return found
+
+    def subjects(self, players: list[str]) -> tuple[str, ...]:
+        """Return the owners of players, or the names of those that are no owners."""
+        named = [self.owners.get(player) or self.names[player] for player in players if player in self.names]
+        return tuple(dict.fromkeys(named))
+
+    def _all(self, field: str, archived: str) -> Iterator[object]:
+        """Yield what a world holds in a field, and what it has archived."""
+        for document in self._documents:
+            value = document.get(field)
+            yield from value if isinstance(value, list) else []
+        yield from (row for _, row in self.rows(archived, "archived row"))
+
+
+def _take_memory(timeline: Timeline, world: _World, where: str, row: dict[str, Any]) -> None:
+    player, data = string_in(row, "playerId"), object_of(row.get("data"), "data")
+    if player not in world.owners:
+        raise InputError(f"playerId is {quoted(row.get('playerId'))}: give a player that playerDescriptions names")
+    timeline.found.pass_over("embedding", "embeddingId" in row)
+    kind = string_in(data, "type")
+    others = [*list_in(data, "playerIds"), data.get("playerId")]
+    entry = Entry(
+        type="observation" if kind == "conversation" else "reflection",
+        text=string_in(row, "description"),
+        minute=0,
+        subjects=world.subjects([player, *(one for one in others if isinstance(one, str))]),
+        importance=timeline.found.importance(row.get("importance"), 0, 9),
+        source="social" if kind == "conversation" else "internal",
+        source_id=string_in(data, "conversationId"),
+    )
+    rests_on = tuple(one for one in list_in(data, "relatedMemoryIds") if isinstance(one, str))
+    time = seconds(row.get("_creationTime"), "_creationTime")
+    timeline.add(where, world.owners[player], entry, time, string_in(row, "_id"), rests_on)
+
+
+def _take_message(timeline: Timeline, world: _World, where: str, row: dict[str, Any], joined: dict[str, None]) -> None:
+    author, words = string_in(row, "author"), string_in(row, "text")
+    if author not in world.names:
+        raise InputError(f"author is {quoted(row.get('author'))}: give a player that playerDescriptions names")
+    if not words:
+        raise InputError(f"text is {quoted(row.get('text'))}: give the words of the message")
+    entry = Entry(
+        type="message",
+        text=f"{world.names[author]}: {words}",
+        minute=0,
+        subjects=world.subjects(list(joined)),
+        source="dialogue",
+        source_id=string_in(row, "conversationId"),
+    )
+    for player in joined:
+        if player in world.owners:
+            timeline.add(where, world.owners[player], entry, seconds(row.get("_creationTime"), "_creationTime"))
