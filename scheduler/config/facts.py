@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from cogitate.memory.clock import STANDARD, Clock
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.profiles import ProfileChoice
@@ -18,6 +19,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     locations: tuple[Location, ...] = ()
     limits: MemoryLimits = MemoryLimits()
     minutes_per_tick: int = 1
+    seconds: int = 0  # of a tick beyond its minutes
+    day_seconds: int = 86_400
+    clock_names: str | None = None  # `Clock.names`; None: the standard one
     start_minute: int = 0  # game time of tick 0
     morning: int = 360
     spread: int = 0  # minutes; 0 also in runs of versions that spread nothing
@@ -51,7 +55,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return WorldFacts(
             locations=self.locations,
             limits=self.limits,
-            minutes_per_tick=self.minutes_per_tick,
+            clock=self.clock,
             morning=self.morning,
             spread=self.spread,
             act_interval=self.act_interval,
@@ -63,4 +67,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def minute(self, tick: int) -> int:
         """Return the game time of a tick, in total minutes."""
-        return self.start_minute + tick * self.minutes_per_tick
+        return self.clock.minute(tick)
+
+    @property
+    def clock(self) -> Clock:
+        """Return the clock of the run."""
+        return Clock(
+            seconds_per_tick=60 * self.minutes_per_tick + self.seconds,
+            day_seconds=self.day_seconds,
+            start=self.start_minute,
+            names=self.clock_names or STANDARD,
+        )

@@ -78,7 +78,7 @@ def minutes_in(span: object) -> int:
 
 def is_now(cadence: Cadence, moment: Moment) -> bool:
     """Return whether a due time lies between the previous tick and the moment's."""
-    before = moment.minute - moment.world.minutes_per_tick
+    before = moment.world.clock.minute_before(moment.tick, moment.minute)
     return cadence.next_after(moment.owner, before) <= moment.minute
 
 

@@ -11,11 +11,11 @@ from zlib import crc32
 
 from pydantic import BaseModel
 
-from cogitate.memory.clock import clock_time, day_number
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
 from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
 from cogitate.tasks.job import Job, JobKey, Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.own.answer_example import example_of
@@ -88,8 +88,7 @@ class DeclaredKind(Kind):
                 "ask": declared.ask,
                 "example": example,
                 **persona(case.profile),
-                "day": day_number(case.job.minute),
-                "time": clock_time(case.job.minute),
+                **timing.told(case.job.minute, case.job.key.tick),
                 "memories": [template_entry(entry) for entry in memories],
                 "params": case.job.params,
                 **long_term_context(case, memory_share),

@@ -202,7 +202,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {},
         {
             "locations": [],
-            "minutes_per_tick": 1,
+            "seconds_per_tick": 60,
             "start_minute": 0,
             "morning": 360,
             "act_interval": 0,

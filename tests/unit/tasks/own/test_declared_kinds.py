@@ -14,7 +14,7 @@ from cogitate import kind as declare
 from cogitate.effects import Append, Entry, MarkAccessed
 from cogitate.errors import KindError
 from cogitate.kinds import Case, Kind, Moment, Request
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, Clock
 from cogitate.tasks.job import seconds_of, ticks_of
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.own.cadences import minutes_in
@@ -48,7 +48,7 @@ def declared(**arguments: Any) -> Kind:
 
 def test_a_daily_kind_is_due_at_the_first_tick_from_its_time_on() -> None:
     kind, stream = declared(), stream_of(*SEEN)
-    world = WorldFacts(minutes_per_tick=7)
+    world = WorldFacts(clock=Clock(seconds_per_tick=420))
     minutes = [tick * 7 for tick in range(2 * 1440 // 7)]
     moments = [moment_of(stream, minute, world=world, tick=minute // 7) for minute in minutes]
     asked = [moment for moment in moments if list(kind.due(moment))]
@@ -351,7 +351,7 @@ def test_what_is_no_span_has_no_minutes(span: object) -> None:
 def test_a_latency_follows_the_clock_that_it_names(
     latency: int | str, rate: float | None, minutes: int, ticks: int
 ) -> None:
-    assert ticks_of(latency, tick_rate=rate, minutes_per_tick=minutes) == ticks
+    assert ticks_of(latency, tick_rate=rate, clock=Clock(seconds_per_tick=60 * minutes)) == ticks
 
 
 def test_what_is_no_number_of_seconds_is_none() -> None:
