@@ -19,7 +19,7 @@ from cogitate.tasks import timing
 from cogitate.tasks.job import Job, JobKey, Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.own.answer_example import example_of
-from cogitate.tasks.own.cadences import Cadence, is_now, next_tick
+from cogitate.tasks.own.cadences import Cadence
 from cogitate.tasks.own.choices import Choice
 from cogitate.tasks.own.method_faults import called, fault_of_method
 from cogitate.tasks.persona import persona
@@ -64,14 +64,14 @@ class DeclaredKind(Kind):
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return a request at each due time of an owner that has memories for the kind to read."""
         cadence, owners = self.declared.due, self.declared.owners
-        if cadence is None or moment.owner.partition(":")[0] not in owners or not is_now(cadence, moment):
+        if cadence is None or moment.owner.partition(":")[0] not in owners or not cadence.is_now(moment):
             return ()
         return (Request(kind=self.name, owner=moment.owner),) if _read(self, _case_of(moment, self.name)) else ()
 
     def wake(self, moment: Moment) -> int | None:
         """Return the tick of the next due time."""
         cadence, owners = self.declared.due, self.declared.owners
-        return None if cadence is None or moment.owner.partition(":")[0] not in owners else next_tick(cadence, moment)
+        return None if cadence is None or moment.owner.partition(":")[0] not in owners else cadence.next_tick(moment)
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         """Return False for a cadence, which no observation changes; True where the host's class has a `due`."""
