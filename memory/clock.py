@@ -16,6 +16,7 @@ from functools import lru_cache
 import msgspec
 
 DAY = 1440  # minutes
+DAY_SECONDS = 86_400
 MONTH, YEAR = 30, 360  # days
 STANDARD = "12h"
 NAMES = re.compile(r"12h|24h|months|(?:[1-9]\d{0,8} )?rounds")
@@ -25,7 +26,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
     """The clock of a run: the game time of its ticks, and their names in texts."""
 
     seconds_per_tick: int = 60
-    day_seconds: int = 86_400  # how long a day lasts, in the same seconds
+    day_seconds: int = DAY_SECONDS  # how long a day lasts, in the same seconds
     start: int = 0  # game time of tick 0
     names: str = STANDARD  # "12h", "24h", "months", "rounds" or "10 rounds"
 

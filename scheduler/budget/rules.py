@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from cogitate.memory.clock import DAY, STANDARD
+from cogitate.memory.clock import DAY, DAY_SECONDS, STANDARD
 from cogitate.memory.entry import MAX_TEXT
 from cogitate.memory.errors import quoted
 from cogitate.memory.profile import Location
@@ -231,7 +231,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         limits=settings.memory_limits(),
         minutes_per_tick=minutes,
         seconds=seconds,
-        day_seconds=settings.day_seconds,
+        day_seconds=None if settings.day_seconds == DAY_SECONDS else settings.day_seconds,
         clock_names=None if settings.clock == STANDARD else settings.clock,
         start_minute=start_minute,
         morning=settings.morning,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from cogitate.memory.clock import STANDARD, Clock
+from cogitate.memory.clock import DAY_SECONDS, STANDARD, Clock
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.profiles import ProfileChoice
@@ -20,8 +20,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     limits: MemoryLimits = MemoryLimits()
     minutes_per_tick: int = 1
     seconds: int = 0  # of a tick beyond its minutes
-    day_seconds: int = 86_400
-    clock_names: str | None = None  # `Clock.names`; None: the standard one
+    # None: as `Clock` has them. Large numbers and strings as defaults would be omitted or not by their identity.
+    day_seconds: int | None = None
+    clock_names: str | None = None
     start_minute: int = 0  # game time of tick 0
     morning: int = 360
     spread: int = 0  # minutes; 0 also in runs of versions that spread nothing
@@ -74,7 +75,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Return the clock of the run."""
         return Clock(
             seconds_per_tick=60 * self.minutes_per_tick + self.seconds,
-            day_seconds=self.day_seconds,
+            day_seconds=self.day_seconds or DAY_SECONDS,
             start=self.start_minute,
             names=self.clock_names or STANDARD,
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
 
-from cogitate.memory.clock import NAMES, STANDARD
+from cogitate.memory.clock import DAY_SECONDS, NAMES, STANDARD
 from cogitate.memory.limits import Cause, Policy
 from cogitate.memory.routing.routing import Style
 from cogitate.memory.trigger import DEFAULT_TRIGGER
@@ -70,7 +70,7 @@ class TimeTable(BaseModel):
     """Ticks, game time and due ticks."""
 
     seconds_per_tick: int = Field(60, ge=1, le=LONGEST_TICK)  # of game time, up to 30 days
-    day_seconds: int = Field(86_400, ge=60, le=1_000_000_000)  # how long a game day lasts, in the same seconds
+    day_seconds: int = Field(DAY_SECONDS, ge=60, le=1_000_000_000)  # how long a game day lasts, in the same seconds
     clock: str = Field(STANDARD, pattern=f"^(?:{NAMES.pattern})$")  # how texts name a time
     morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
     apply: Literal["due", "ready"] = "due"
