@@ -257,10 +257,10 @@ def test_an_observation_and_several_are_seen_as_they_are(redis: FakeRedis) -> No
         }
 
 
-@pytest.mark.parametrize("minutes", [0, 61, 1.5, True, "10"])
-def test_a_length_that_no_step_has_is_refused(minutes: Any, redis: FakeRedis) -> None:
-    with pytest.raises(ConfigurationError, match="minutes_per_step="):
-        minds_of(built(BoltzmannWealth, n=1, seed=1), seconds_per_step=60 * minutes)
+@pytest.mark.parametrize("seconds", [0, 2_592_001, 1.5, True, "10"])
+def test_a_length_that_no_step_has_is_refused(seconds: Any, redis: FakeRedis) -> None:
+    with pytest.raises(ConfigurationError, match="seconds_per_step="):
+        minds_of(built(BoltzmannWealth, n=1, seed=1), seconds_per_step=seconds)
 
 
 def test_what_is_no_model_is_refused(redis: FakeRedis) -> None:

@@ -202,7 +202,10 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {},
         {
             "locations": [],
-            "seconds_per_tick": 60,
+            "minutes_per_tick": 1,
+            "seconds": 0,
+            "day_seconds": None,
+            "clock_names": None,
             "start_minute": 0,
             "morning": 360,
             "act_interval": 0,
