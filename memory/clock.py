@@ -57,6 +57,11 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
         return self.seconds_per_tick * DAY / self.day_seconds
 
     @property
+    def hours_per_tick(self) -> float:
+        """The game hours of a tick, at least 1."""
+        return max(1.0, self.minutes_per_tick / 60)
+
+    @property
     def has_times(self) -> bool:
         """Whether ticks have times of day: neither rounds nor months have, nor ticks of a day or more."""
         return self.counts_days and self.seconds_per_tick < self.day_seconds

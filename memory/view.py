@@ -317,7 +317,8 @@ class MemoryView:
                 self._unavailable = ""
             except SimilarityUnavailable as error:
                 self._unavailable = str(error)
-        return tuple(retrieve(entries, wanted, profile))
+        with self.clock.in_force():
+            return tuple(retrieve(entries, wanted, profile))
 
     def _iter_told(self, subjects: tuple[str, ...]) -> Iterable[Entry]:
         """Return the memories that a context may show, the newest first; plans are shown separately."""

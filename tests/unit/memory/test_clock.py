@@ -11,6 +11,7 @@ from cogitate.memory.clock import DAY, Clock, clock_time, date, day_and_time, da
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.tense import is_over
 from cogitate.memory.language.times import anchor_days
+from cogitate.memory.retrieval.scoring import recency
 from cogitate.memory.summaries.conversations import is_header, summarise_entries
 
 MONTHLY = Clock(seconds_per_tick=2_592_000, names="months")
@@ -54,6 +55,14 @@ def test_seconds_are_shown_only_of_the_tick_at_which_a_thing_happened() -> None:
         assert day_and_time(1, 8) == "day 1, 12:01:20 AM"
         assert day_and_time(1, 80) == "day 1, 12:01 AM"
         assert clock_time(1) == "12:01 AM"
+
+
+def test_memories_of_long_ticks_fade_by_ticks_as_others_by_hours() -> None:
+    hourly = [recency(0, 60 * hours) for hours in range(10)]
+    with MONTHLY.in_force():
+        assert [recency(0, MONTHLY.minutes(ticks)) for ticks in range(10)] == pytest.approx(hourly)
+    with Clock(seconds_per_tick=10).in_force():
+        assert recency(0, 360) == hourly[6] == 0.5
 
 
 def test_what_lies_before_the_first_round_is_said_to() -> None:
