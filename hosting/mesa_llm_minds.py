@@ -34,7 +34,7 @@ def think(
     who: Who,
     sees: Sees | None = None,
     brief: AgentBrief | None = None,
-    minutes_per_step: int = 1,
+    seconds_per_step: int = 60,
     exist: Exist = "create",
     settings: Settings | None = None,
     tokens: int = TOKENS,
@@ -51,7 +51,7 @@ def think(
         who: returns the profile of a new agent, or None to keep the agent's present memory.
         sees: returns what an agent perceives beyond what it adds to its memory, as in `cogitate.mesa.think`.
         brief: returns the facts about an agent that jobs receive.
-        minutes_per_step: the game time of a step, 1 to 60 minutes.
+        seconds_per_step: the game time of a step, from 1 to 2,592,000 (30 days).
         exist: as `cogitate.open` takes it.
         settings: everything else; the defaults work.
         tokens: the most tokens of memories in an agent's prompt.
@@ -82,7 +82,7 @@ def think(
         who=joined,
         sees=seen,
         brief=brief,
-        minutes_per_step=minutes_per_step,
+        seconds_per_step=seconds_per_step,
         exist=exist,
         settings=settings,
         **more,

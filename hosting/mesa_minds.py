@@ -25,6 +25,7 @@ from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.memory.view import MemoryView
 from cogitate.scheduler.budget.budget_lines import spent_of
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.tables import LONGEST_TICK
 from cogitate.scheduler.inspection.vitals import budget_vitals
 from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.journal.ends import JobEnd
@@ -208,7 +209,7 @@ def think(
     who: Who,
     sees: Sees | None = None,
     brief: AgentBrief | None = None,
-    minutes_per_step: int = 1,
+    seconds_per_step: int = 60,
     exist: Exist = "create",
     settings: Settings | None = None,
     **more: Unpack[RunArguments],
@@ -225,7 +226,7 @@ def think(
         sees: returns what an agent perceives in a step: a text, an `Observation` or its fields (`minute` defaults to
             the step's), several of these, or None.
         brief: returns the facts about an agent that jobs receive, such as {"location": …}.
-        minutes_per_step: the game time of a step, 1 to 60 minutes.
+        seconds_per_step: the game time of a step, from 1 to 2,592,000 (30 days).
         exist: as `cogitate.open` takes it.
         settings: everything else; the defaults work.
         more: as `TickLoop` takes them.
@@ -236,9 +237,11 @@ def think(
     """
     if not (hasattr(model, "agents") and hasattr(model, "_user_step")):
         raise ConfigurationError(f"think({quoted(model)}): give a model of Mesa 3.3 or later, after its own __init__")
-    if isinstance(minutes_per_step, bool) or not (isinstance(minutes_per_step, int) and 1 <= minutes_per_step <= 60):
-        raise ConfigurationError(f"minutes_per_step={quoted(minutes_per_step)}: give a whole number from 1 to 60")
-    chosen = check_settings(settings).model_copy(update={"minutes_per_tick": minutes_per_step})
+    if type(seconds_per_step) is not int or not 1 <= seconds_per_step <= LONGEST_TICK:
+        raise ConfigurationError(
+            f"seconds_per_step={quoted(seconds_per_step)}: give a whole number from 1 to {LONGEST_TICK:,}"
+        )
+    chosen = check_settings(settings).model_copy(update={"seconds_per_tick": seconds_per_step})
     opened = partial(open, run, exist=exist, settings=chosen, **more)
     return Minds(model, who=who, sees=sees, brief=brief, opened=opened)
 

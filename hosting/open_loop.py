@@ -43,7 +43,7 @@ def open(  # shadows the builtin like `tarfile.open`: hosts write `cogitate.open
     owners: Mapping[str, Profile],
     *,
     exist: Exist = "create",
-    seconds_per_tick: float | None = None,
+    real_seconds_per_tick: float | None = None,
     settings: Settings | None = None,
     **more: Unpack[MoreArguments],
 ) -> TickLoop:
@@ -56,7 +56,7 @@ def open(  # shadows the builtin like `tarfile.open`: hosts write `cogitate.open
         owners: the profiles of the owners at the start, by owner name. Ignored when a run is resumed.
         exist: "create" a run, which must not exist; "resume" it where it exists, or create it; or "replace" it, which
             deletes it with all its memories.
-        seconds_per_tick: real seconds of a tick. The loop hands out no tick before its time and waits for no result:
+        real_seconds_per_tick: the pace. The loop hands out no tick before its time and waits for no result:
             jobs are due when their answers are expected. None: as the settings say, by default as fast as possible.
         settings: everything else; the defaults work.
         more: as `TickLoop` takes them.
@@ -66,8 +66,13 @@ def open(  # shadows the builtin like `tarfile.open`: hosts write `cogitate.open
         CogitateError: as `TickLoop` raises them.
     """
     chosen = check_settings(settings)
-    if seconds_per_tick is not None:
-        chosen = chosen.model_copy(update={"tick_rate": 1 / _check_seconds(seconds_per_tick)})
+    if "seconds_per_tick" in more:
+        raise ConfigurationError(
+            "seconds_per_tick is now real_seconds_per_tick, for the pace; the game time of a tick is a setting: "
+            "settings=Settings(seconds_per_tick=…)"
+        )
+    if real_seconds_per_tick is not None:
+        chosen = chosen.model_copy(update={"tick_rate": 1 / _check_seconds(real_seconds_per_tick)})
     return TickLoop(run=run, owners=owners, settings=chosen, exist=exist, **more)
 
 
@@ -75,6 +80,6 @@ def _check_seconds(seconds: object) -> float:
     usable = isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
     if not (usable and 0 < seconds <= SLOWEST):  # type: ignore[operator]
         raise ConfigurationError(
-            f"seconds_per_tick={quoted(seconds)}: give a number of seconds above 0, at most {SLOWEST:,.0f}"
+            f"real_seconds_per_tick={quoted(seconds)}: give a number of seconds above 0, at most {SLOWEST:,.0f}"
         )
     return float(seconds)  # type: ignore[arg-type]

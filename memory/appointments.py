@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cogitate.memory.clock import DAY, day_number, day_of
+from cogitate.memory.clock import DAY, clock_in_force, date, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.quotations import is_quoted
 from cogitate.memory.language.sentences import split_sentences
@@ -77,8 +77,11 @@ class Appointment(NamedTuple):
 def appointments(entries: Iterable[Entry], places: Sequence[Location], start: int, end: int) -> list[Appointment]:
     """Return the appointments that entries mention between `start` and `end` (game minutes, end excluded), by time.
 
-    Of several mentions within half an hour the function keeps the one with a place, then the latest.
+    Of several mentions within half an hour the function keeps the one with a place, then the latest. Where the clock in
+    force has no times of day there are none.
     """
+    if not clock_in_force().has_times:
+        return []
     found = [
         appointment
         for entry in entries
@@ -181,7 +184,7 @@ def _is_event(what: str) -> bool:
 
 def _said(sentence: str, minute: int) -> str:
     """Return a quoting sentence with the day of the statement."""
-    return f"{shorten(sentence, MAX_WHAT - 16)} (day {day_number(minute)})"
+    return f"{shorten(sentence, MAX_WHAT - 16)} ({date(minute)})"
 
 
 def _event(text: str, noun: re.Match[str]) -> str:

@@ -1,13 +1,125 @@
-"""Game time: minutes since the midnight at which the first day begins, and its formats.
+"""Game time: minutes since the midnight at which the first day begins, and how texts name it.
 
-Code counts days from 0 (`day_of`); texts for people and models count them from 1 (`day_number`).
+A day has 24 hours of 60 minutes, however long it lasts in the world: a game minute is a 1,440th of it. Code counts days
+from 0 (`day_of`); texts for people and models count them from 1. Texts are written by the clock in force, that of the
+run they are about: `with clock.in_force():` sets it for a thread, as `decimal.localcontext` sets a precision.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 
+import msgspec
+
 DAY = 1440  # minutes
+DAY_SECONDS = 86_400
+MONTH, YEAR = 30, 360  # days
+STANDARD = "12h"
+NAMES = re.compile(r"12h|24h|months|(?:[1-9]\d{0,8} )?rounds")
+
+
+class Clock(msgspec.Struct, frozen=True, kw_only=True):
+    """The clock of a run: the game time of its ticks, and their names in texts."""
+
+    seconds_per_tick: int = 60
+    day_seconds: int = DAY_SECONDS  # how long a day lasts, in the same seconds
+    start: int = 0  # game time of tick 0
+    names: str = STANDARD  # "12h", "24h", "months", "rounds" or "10 rounds"
+
+    def minute(self, tick: int) -> int:
+        """Return the game time of a tick."""
+        return self.start + self.minutes(tick)
+
+    def minutes(self, ticks: int) -> int:
+        """Return the whole game minutes that so many ticks last."""
+        return ticks * self.seconds_per_tick * DAY // self.day_seconds
+
+    def ticks(self, minutes: int) -> int:
+        """Return the whole ticks in so many game minutes."""
+        return minutes * self.day_seconds // (self.seconds_per_tick * DAY)
+
+    def ticks_until(self, minutes: int, tick: int = 0) -> int:
+        """Return the ticks from `tick` to the first whose game time is so many minutes after its own, or more."""
+        begun = tick * self.seconds_per_tick * DAY % self.day_seconds  # of the tick's minute
+        return -((begun - minutes * self.day_seconds) // (self.seconds_per_tick * DAY))
+
+    def minute_before(self, tick: int, minute: int) -> int:
+        """Return the game time of the tick before one whose game time is `minute`."""
+        return minute - (self.minutes(tick) - self.minutes(tick - 1))
+
+    @property
+    def minutes_per_tick(self) -> float:
+        """The game minutes of a tick, a fraction where it is shorter than one."""
+        return self.seconds_per_tick * DAY / self.day_seconds
+
+    @property
+    def hours_per_tick(self) -> float:
+        """The game hours of a tick, at least 1."""
+        return max(1.0, self.minutes_per_tick / 60)
+
+    @property
+    def has_times(self) -> bool:
+        """Whether ticks have times of day: neither rounds nor months have, nor ticks of a day or more."""
+        return self.counts_days and self.seconds_per_tick < self.day_seconds
+
+    @property
+    def counts_days(self) -> bool:
+        """Whether texts name days by their number."""
+        return self.names in ("12h", "24h")
+
+    def day(self, minute: int) -> int:
+        """Return the number of a day in texts, the first is 1. A tick of a day or more is named by the day it ends."""
+        return day_of(minute if self.has_times else max(0, minute - 1)) + 1
+
+    def date(self, minute: int) -> str:
+        """Return "day 3", "year 1, month 3", "round 4" or "round 4 of 10"."""
+        if self.names == "months":
+            year, day = divmod(self.day(minute) - 1, YEAR)
+            named = f"year {year + 1}, month {day // MONTH + 1}"
+            return named if self.seconds_per_tick >= MONTH * self.day_seconds else f"{named}, day {day % MONTH + 1}"
+        if self.counts_days:
+            return f"day {self.day(minute)}"
+        tick, last = self.ticks_until(minute - self.start), self.names.removesuffix("rounds").strip()
+        return (f"round {tick}" if tick > 0 else "before round 1") + (f" of {last}" if last and tick > 0 else "")
+
+    def time(self, minute: int, tick: int | None = None) -> str:
+        """Return "7:05 AM" or "07:05", with the seconds of `tick` where ticks have seconds; else the date."""
+        if not self.has_times:
+            return self.date(minute)
+        hour, rest = divmod(minute % DAY, 60)
+        second = ""
+        if tick is not None and self.minute(tick) == minute and self.seconds_per_tick * DAY % self.day_seconds:
+            second = f":{tick * self.seconds_per_tick * DAY % self.day_seconds * 60 // self.day_seconds:02d}"
+        if self.names == "24h":
+            return f"{hour:02d}:{rest:02d}{second}"
+        return f"{(hour + 11) % 12 + 1}:{rest:02d}{second} {'AM' if hour < 12 else 'PM'}"
+
+    def date_and_time(self, minute: int, tick: int | None = None) -> str:
+        """Return "day 1, 7:05 AM", or the date alone where there are no times of day."""
+        date = self.date(minute)
+        return f"{date}, {self.time(minute, tick)}" if self.has_times else date
+
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """Write the texts of this thread by this clock."""
+        token = _IN_FORCE.set(self)
+        try:
+            yield
+        finally:
+            _IN_FORCE.reset(token)
+
+
+USUAL = Clock()
+_IN_FORCE: ContextVar[Clock] = ContextVar("clock", default=USUAL)
+
+
+def clock_in_force() -> Clock:
+    """Return the clock by which this thread writes texts."""
+    return _IN_FORCE.get()
 
 
 def day_of(minute: int) -> int:
@@ -16,20 +128,44 @@ def day_of(minute: int) -> int:
 
 
 def day_number(minute: int) -> int:
-    """Return the game day of a game time as texts show it: the first is 1."""
-    return day_of(minute) + 1
+    """Return the number of a game time's day in texts, by the clock in force: the first is 1."""
+    return _IN_FORCE.get().day(minute)
+
+
+def date(minute: int) -> str:
+    """Return the date of a game time, such as "day 3", by the clock in force."""
+    return _IN_FORCE.get().date(minute)
+
+
+def day_and_time(minute: int, tick: int | None = None) -> str:
+    """Return a game time as "day 1, 7:05 AM", by the clock in force.
+
+    Args:
+        tick: the tick of that game time, if known, whose seconds are shown where ticks have seconds.
+    """
+    return _named(_IN_FORCE.get(), minute, tick)
 
 
 @lru_cache(maxsize=10_000)  # the minutes of a week: a prompt shows twenty, and agents saw most of it together
-def day_and_time(minute: int) -> str:
-    """Return a game time as "day 1, 7:05 AM"."""
-    return f"day {day_number(minute)}, {clock_time(minute)}"
+def _named(clock: Clock, minute: int, tick: int | None) -> str:
+    return clock.date_and_time(minute, tick)
 
 
-def clock_time(minute: int) -> str:
-    """Return a game time as "7:05 AM"."""
-    hour, rest = divmod(minute % DAY, 60)
-    return f"{(hour + 11) % 12 + 1}:{rest:02d} {'AM' if hour < 12 else 'PM'}"
+def at_time(minute: int) -> str:
+    """Return "on day 1, 7:05 AM", "during day 3" or "in round 4", by the clock in force."""
+    clock = _IN_FORCE.get()
+    return f"{'on' if clock.has_times else 'during' if clock.counts_days else 'in'} {day_and_time(minute)}"
+
+
+def on_date(minute: int) -> str:
+    """Return "on day 3" or "in round 4", by the clock in force."""
+    clock = _IN_FORCE.get()
+    return f"{'on' if clock.counts_days else 'in'} {clock.date(minute)}"
+
+
+def clock_time(minute: int, tick: int | None = None) -> str:
+    """Return a game time as "7:05 AM", by the clock in force; the date where it has no times of day."""
+    return _IN_FORCE.get().time(minute, tick)
 
 
 def next_morning(minute: int, morning: int) -> int:

@@ -18,8 +18,13 @@ class PresentItems(NamedTuple):
 def present_items(items: Iterable[PlanItem], minute: int) -> PresentItems:
     """Return the item whose time came last, unless it is done or cancelled, and the first pending one to come.
 
-    Earlier items are over. An item without a time counts as begun.
+    Earlier items are over. An item without a time counts as begun. Without any times, items come one
+    after another: the first that is open is under way.
     """
+    items = list(items)
+    if all(item.minute is None for item in items):
+        left = [item for item in items if item.status in ("pending", "active")]
+        return PresentItems(*[*left, None, None][:2])
     known = [(item, item.minute or 0) for item in items]
     begun = [(item, at) for item, at in known if at <= minute]
     coming = [(item, at) for item, at in known if at > minute and item.status == "pending"]

@@ -54,7 +54,7 @@ def context_lines(
 
 
 def _line(entry: Entry) -> str:
-    return f"- {day_and_time(entry.minute)}: {' '.join(entry.text.split())}"
+    return f"- {day_and_time(entry.minute, entry.tick)}: {' '.join(entry.text.split())}"
 
 
 def _planned(item: PlanItem, names: Mapping[str, str]) -> str:

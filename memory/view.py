@@ -14,6 +14,7 @@ from typing import NoReturn, Protocol
 import msgspec
 
 from cogitate.memory.checks import MAX_LABEL, check_integer, check_text, check_texts
+from cogitate.memory.clock import Clock
 from cogitate.memory.entry import ENTRY_TYPES, MAX_TEXT, Character, Entry, EntryType, PlanItem
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.plans import present_items
@@ -41,6 +42,9 @@ class Source(Protocol):
 
     def minute(self) -> int:
         """Return the game time of the last boundary."""
+
+    def clock(self) -> Clock:
+        """Return the clock of the run."""
 
     def names(self) -> Mapping[str, str]:
         """Return the display names of owners and places by id."""
@@ -93,6 +97,11 @@ class MemoryView:
     def minute(self) -> int:
         """The game time of the last boundary, in total minutes."""
         return self._source.minute()
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the run, which names game times in texts."""
+        return self._source.clock()
 
     @property
     def similarity_failure(self) -> str:
@@ -277,15 +286,16 @@ class MemoryView:
         else:
             ranked = list(islice(self._iter_told(subjects), min(room, WITHOUT_QUERY)))
         plan = self.plan()
-        return context_lines(
-            room=room,
-            character=self.character,
-            summary=self.summary,
-            now=plan.now if plan is not None else None,
-            later=plan.next if plan is not None else None,
-            memories=ranked,
-            names=self._source.names(),
-        )
+        with self.clock.in_force():
+            return context_lines(
+                room=room,
+                character=self.character,
+                summary=self.summary,
+                now=plan.now if plan is not None else None,
+                later=plan.next if plan is not None else None,
+                memories=ranked,
+                names=self._source.names(),
+            )
 
     # -- its parts -----------------------------------------------------------------------------------
 
@@ -307,7 +317,8 @@ class MemoryView:
                 self._unavailable = ""
             except SimilarityUnavailable as error:
                 self._unavailable = str(error)
-        return tuple(retrieve(entries, wanted, profile))
+        with self.clock.in_force():
+            return tuple(retrieve(entries, wanted, profile))
 
     def _iter_told(self, subjects: tuple[str, ...]) -> Iterable[Entry]:
         """Return the memories that a context may show, the newest first; plans are shown separately."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cogitate.memory.clock import Clock
 from cogitate.memory.routing.routing import EventRule, Strategy
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.simulation.recorded.player import RecordedWorld
@@ -90,6 +91,22 @@ class WorldChoice:
         raise ConfigurationError(
             f"run {run!r} was not created by `cogitate run`: resume it with the program that created it"
         )
+
+
+def minutes_per_tick(settings: Settings) -> int:
+    """Return the minutes of a tick of a built-in world, which has clocks and days as on earth.
+
+    Raises:
+        ConfigurationError: for settings that give it another clock.
+    """
+    minutes, seconds = divmod(settings.seconds_per_tick, 60)
+    if seconds or not 1 <= minutes <= 60 or settings.game_clock() != Clock(seconds_per_tick=60 * minutes):
+        raise ConfigurationError(
+            f"the built-in worlds have days of 24 hours and ticks of 1 to 60 whole minutes: "
+            f"seconds_per_tick={settings.seconds_per_tick}, day_seconds={settings.day_seconds} and "
+            f"clock={settings.clock!r} are for worlds of a host"
+        )
+    return minutes
 
 
 def settings_for(world: World, settings: Settings) -> Settings:

@@ -148,6 +148,20 @@ class Answer(BaseModel):
         return {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", str(key)).lower(): value for key, value in data.items()}
 
 
+class Step(Answer):
+    """One item of a plan without times of day."""
+
+    description: Annotated[FilledPhrase, AfterValidator(_no_time)]
+    location: Phrase  # name or id of a known place; empty: anywhere
+    priority: Priority = 3  # 5 is highest
+
+
+class StepPlan(Answer):
+    """A plan without times of day: steps in their order."""
+
+    activities: Annotated[list[Step], BeforeValidator(_first), _held_to(minItems=1, maxItems=8)]
+
+
 class Activity(Answer):
     """One timed item of a daily plan."""
 

@@ -28,6 +28,9 @@ BLOCKS = ("system", "user")
 #: The values of an owner's identity.
 PERSONA = ("name", "age", "occupation", "traits", "background", "currently")
 
+#: The values of a game time: the number of its day, its time of day, and both in words.
+TIME = ("day", "time", "now")
+
 #: Every template of the product, and its values.
 VALUES: dict[str, frozenset[str]] = {
     "rate": frozenset({*PERSONA, "memories"}),
@@ -39,9 +42,22 @@ VALUES: dict[str, frozenset[str]] = {
             "home",
             "work",
             "places",
-            "day",
-            "time",
+            *TIME,
             "end",
+            "status",
+            "previous",
+            "unfinished",
+            "known",
+            "summary",
+            "memories",
+        }
+    ),
+    "plan_steps": frozenset(
+        {
+            *PERSONA,
+            "stage",
+            "places",
+            *TIME,
             "status",
             "previous",
             "unfinished",
@@ -54,8 +70,7 @@ VALUES: dict[str, frozenset[str]] = {
         {
             *PERSONA,
             "places",
-            "day",
-            "time",
+            *TIME,
             "place",
             "activity",
             "status",
@@ -74,8 +89,7 @@ VALUES: dict[str, frozenset[str]] = {
             *PERSONA,
             "stage",
             "people",
-            "day",
-            "time",
+            *TIME,
             "status",
             "reflections",
             "known",
@@ -83,15 +97,14 @@ VALUES: dict[str, frozenset[str]] = {
             "memories",
         }
     ),
-    "summarise": frozenset({"name", "participants", "day", "time", "place", "lines", "words"}),
-    "summarise_cells": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
-    "compress": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
+    "summarise": frozenset({"name", "participants", *TIME, "place", "lines", "words"}),
+    "summarise_cells": frozenset({"name", *TIME, "known", "summary", "memories", "words"}),
+    "compress": frozenset({"name", *TIME, "known", "summary", "memories", "words"}),
     "integrate": frozenset(
         {
             *PERSONA,
             "stage",
-            "day",
-            "time",
+            *TIME,
             "summary",
             "history",
             "memories",
@@ -99,16 +112,15 @@ VALUES: dict[str, frozenset[str]] = {
             "words",
         }
     ),
-    "recount_location": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
-    "recount_npc": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
-    "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related", "words", "earlier"}),
+    "recount_location": frozenset({"name", "place", *TIME, "lines", "words", "earlier"}),
+    "recount_npc": frozenset({"name", "place", *TIME, "lines", "words", "earlier"}),
+    "recount_world": frozenset({"name", "place", *TIME, "lines", "events", "related", "words", "earlier"}),
     "own": frozenset(
         {
             *PERSONA,
             "ask",
             "example",
-            "day",
-            "time",
+            *TIME,
             "params",
             "known",
             "summary",

@@ -17,7 +17,7 @@ import msgspec
 from pydantic import BaseModel
 
 from cogitate.memory.appointments import find_place
-from cogitate.memory.clock import DAY, clock_time, day_number
+from cogitate.memory.clock import DAY, clock_in_force, clock_time
 from cogitate.memory.effects import Effect, SetPlanStatus, Tell
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.text import normal
@@ -112,8 +112,7 @@ class Act(Kind):
             {
                 **persona(profile),
                 "places": places,
-                "day": day_number(case.job.minute),
-                "time": clock_time(case.job.minute),
+                **timing.told(case.job.minute, case.job.key.tick),
                 "place": resolve_name(_text(situation, "location"), names),
                 "activity": brief(_text(situation, "activity")),
                 "status": format_meters(_meters(situation)),
@@ -273,7 +272,7 @@ def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[
 
 
 def _is_night(minute: int) -> bool:
-    return minute % DAY >= NIGHT[0] or minute % DAY < NIGHT[1]
+    return clock_in_force().has_times and not NIGHT[1] <= minute % DAY < NIGHT[0]
 
 
 def _action(kind: str, location: str, doing: str, reason: str) -> dict[str, str]:

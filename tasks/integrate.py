@@ -15,7 +15,7 @@ from itertools import takewhile
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.memory.clock import clock_time, day_and_time, day_number
+from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.context import Context, context_window
@@ -28,6 +28,7 @@ from cogitate.memory.summaries.statements import told_apart
 from cogitate.memory.summaries.votes import OwnVotes
 from cogitate.prompts.answers import IntegratedAnswer
 from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.persona import persona
@@ -116,12 +117,11 @@ class Integrate(Kind):
             {
                 **persona(case.profile),
                 "stage": stage_of(case.entries, case.job.minute),
-                "day": day_number(case.job.minute),
-                "time": clock_time(case.job.minute),
+                **timing.told(case.job.minute, case.job.key.tick),
                 "summary": window.summary,
-                "history": [{"when": day_and_time(e.minute), "text": e.text} for e in window.history],
-                "memories": [{"when": day_and_time(e.minute), "text": e.text} for e in window.memories],
-                "events": [{"when": day_and_time(e.minute), "text": text} for e, text, _ in pieces],
+                "history": [{"when": day_and_time(e.minute, e.tick), "text": e.text} for e in window.history],
+                "memories": [{"when": day_and_time(e.minute, e.tick), "text": e.text} for e in window.memories],
+                "events": [{"when": day_and_time(e.minute, e.tick), "text": text} for e, text, _ in pieces],
                 "words": SIZE.words,
             },
         )

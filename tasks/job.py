@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from cogitate.memory.clock import Clock
 from cogitate.memory.entry import Character
 
 MAX_LATENCY = 100_000  # ticks, or game minutes
@@ -162,7 +163,7 @@ def is_latency(text: str) -> bool:
     return game_minutes_of(text) is not None or seconds_of(text) is not None
 
 
-def ticks_of(latency: Latency, *, tick_rate: float | None, minutes_per_tick: int) -> int:
+def ticks_of(latency: Latency, *, tick_rate: float | None, clock: Clock) -> int:
     """Return a latency in ticks, at least 1.
 
     Minutes are game time. At a real pace they also leave workers half a second, but no more ticks than the latency has
@@ -176,9 +177,9 @@ def ticks_of(latency: Latency, *, tick_rate: float | None, minutes_per_tick: int
     minutes, seconds = game_minutes_of(latency), seconds_of(latency)
     if minutes is not None:
         real = min(minutes, LEAST_REAL * tick_rate) if tick_rate is not None else 0
-        ticks = max(minutes / minutes_per_tick, real)
+        ticks = max(minutes / clock.minutes_per_tick, real)
     elif seconds is not None:
-        ticks = seconds * tick_rate if tick_rate is not None else seconds / (60 * minutes_per_tick)
+        ticks = seconds * tick_rate if tick_rate is not None else seconds / clock.seconds_per_tick
     else:
         raise ValueError(f"{latency!r} is not a latency: give {LATENCIES}")
     return min(

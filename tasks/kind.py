@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel
 
+from cogitate.memory.clock import USUAL, Clock
 from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry, as_known
 from cogitate.memory.importance import rate_by_rule
@@ -31,11 +32,11 @@ OnDenied = Literal["heuristic", "defer", "drop"]
 
 @dataclass(frozen=True, kw_only=True)
 class WorldFacts:
-    """Facts that hold for every job of a run: places, limits and the length of a tick."""
+    """Facts that hold for every job of a run: places, limits and the clock."""
 
     locations: tuple[Location, ...] = ()
     limits: MemoryLimits = MemoryLimits()
-    minutes_per_tick: int = 1
+    clock: Clock = USUAL
     morning: int = 360  # minutes after 00:00 at which plans are made and end
     spread: int = 0  # minutes after it over which the owners' mornings are spread (`cogitate.tasks.timing.morning_of`)
     act_interval: int = 0  # ticks between two choices of an action; 0: no choices

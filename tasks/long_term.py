@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cogitate.memory.clock import clock_time, day_and_time, day_number
+from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCounter, TakeWaiting
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.word_count import count_words
@@ -20,6 +20,7 @@ from cogitate.memory.summaries.long_term import estimate_tokens, format_entries,
 from cogitate.memory.summaries.size import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Moment, Prompt
 from cogitate.tasks.recall import long_term_context
@@ -94,10 +95,9 @@ def prompt(case: Case, templates: Templates, share: float) -> Prompt:
     pieces = oldest_first([(e, format_entries([e], names)) for e in group], share, begun_in(case.job))
     values = {
         "name": case.profile.name,
-        "day": day_number(case.job.minute),
-        "time": clock_time(case.job.minute),
+        **timing.told(case.job.minute, case.job.key.tick),
         **long_term_context(case),
-        "memories": [{"when": day_and_time(e.minute), "text": text} for e, text, _ in pieces],
+        "memories": [{"when": day_and_time(e.minute, e.tick), "text": text} for e, text, _ in pieces],
         "words": _size(case).words,
     }
     template = "summarise_cells" if policy_of(case.job.params) == "cells" else "compress"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ import msgspec
 from pydantic import BaseModel
 
 from cogitate.memory.appointments import appointments
-from cogitate.memory.clock import DAY, clock_time, day_and_time, day_number, day_of, next_morning
+from cogitate.memory.clock import DAY, clock_time, date, day_and_time, day_of, next_morning
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.endings import with_end
@@ -25,7 +25,7 @@ from cogitate.memory.language.truncation import shorten
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import first_person
-from cogitate.prompts.answers import DailyPlan
+from cogitate.prompts.answers import DailyPlan, StepPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
@@ -59,6 +59,8 @@ LATE = 30  # minutes: an item planned for this long ago begins now; an older one
 
 EVERY = 10  # ticks between two checks whether to request the next day's plan
 OUTCOMES = {"completed": "done", "cancelled": "given up"}
+STEPS = "plan_steps"  # the template of a plan without times of day
+ENDLESS = 1_000_000 * DAY  # such a plan is valid until the next
 FROM = "from"  # parameter: game time at which the plan begins; by default, when it is requested
 
 
@@ -80,6 +82,8 @@ class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Plan(Kind):
     """Due at the first tick of an agent's morning without a current plan, and for one that joins during the day.
 
+    Where ticks have no times of day it is made on request only: steps without times, valid until the next plan.
+
     Where due ticks follow the models' latencies, the plan is requested before the morning by its expected latency, at
     the agent's own turns. It covers the coming day and is due in the morning; the previous plan is valid until then.
     """
@@ -98,7 +102,7 @@ class Plan(Kind):
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return a request while no plan is valid. Before the morning, an agent without a plan keeps sleeping."""
-        if not timing.is_agent(moment):
+        if not timing.is_agent(moment) or not moment.world.clock.has_times:
             return ()
         is_day = moment.minute % DAY >= timing.morning_of(moment.owner, moment.world)
         if is_day and moment.stream.current_plan(moment.minute) is None:
@@ -107,7 +111,7 @@ class Plan(Kind):
 
     def wake(self, moment: Moment) -> int | None:
         """Return the tick at which the current plan ends, or the next morning."""
-        if not timing.is_agent(moment):
+        if not timing.is_agent(moment) or not moment.world.clock.has_times:
             return None
         plan = moment.stream.current_plan(moment.minute)
         ends = plan.valid_until if plan is not None else 0
@@ -131,17 +135,20 @@ class Plan(Kind):
         unfinished = [str(item.get("description", "")) for item in _unfinished(case)]
         shown = {line["text"] for line in previous}
         places = places_shown(case, memories)
+        has_times = case.world.clock.has_times
+        of_a_day = {
+            "routine": brief(profile.routine),
+            "home": profile.home,
+            "work": profile.work,
+            "end": clock_time(timing.morning_of(case.job.key.owner, case.world)),
+        }
         rendered = self._templates.render(
-            self.name,
+            self.name if has_times else STEPS,
             {
                 **persona(profile),
-                "routine": brief(profile.routine),
-                "home": profile.home,
-                "work": profile.work,
+                **(of_a_day if has_times else {}),
                 "places": places,
-                "day": day_number(minute),
-                "time": clock_time(minute),
-                "end": clock_time(timing.morning_of(case.job.key.owner, case.world)),
+                **timing.told(minute, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(_status(case)),
                 "previous": previous,
@@ -151,7 +158,7 @@ class Plan(Kind):
             },
         )
         where = choice_of_place("activities.location", places, ANYWHERE)
-        return Prompt.of(rendered, DailyPlan, memories, where)
+        return Prompt.of(rendered, DailyPlan if has_times else StepPlan, memories, where)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the plan as an entry.
@@ -160,8 +167,12 @@ class Plan(Kind):
             ValueError: for an unknown place, for two items that begin at the same time, for items out of order, or when
                 fewer than 5 lie between now and the next morning.
         """
-        assert isinstance(answer, DailyPlan)
         start, end = _window(case)
+        if isinstance(answer, StepPlan):
+            steps = answer.activities[:MOST]
+            slots = [Slot(start, one.description, place_meant(one.location, case), one.priority, 0) for one in steps]
+            return self._appended(case, slots, used)
+        assert isinstance(answer, DailyPlan)
         timed = []
         for activity in answer.activities:
             clock = parse_clock(activity.time)
@@ -183,7 +194,9 @@ class Plan(Kind):
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return a plan from identity, routine, appointments, unfinished items, needs and places."""
         start, end = _window(case)
-        profile = case.profile
+        profile, has_times = case.profile, case.world.clock.has_times
+        if not has_times:  # nor meals, shifts and a bedtime
+            profile = msgspec.structs.replace(profile, home="", work="", routine="")
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
         booked = with_owed(appointments(_told(case), case.world.locations, start, end), owed.timed)
         slots = build(
@@ -199,6 +212,8 @@ class Plan(Kind):
             owed=owed.untimed,
             language=_language(case),
         )
+        if not has_times:
+            slots.sort(key=lambda slot: -slot.priority)
         used = {a.number for a in booked if a.number}
         return self._appended(case, slots, tuple(used))
 
@@ -237,13 +252,13 @@ class Plan(Kind):
         return recall(case, QUERY, SHOWN, REMEMBERED)
 
     def _appended(self, case: Case, slots: Iterable[Slot], used: tuple[int, ...]) -> tuple[Effect, ...]:
-        owner, tick = case.job.key.owner, case.job.key.tick
+        owner, tick, has_times = case.job.key.owner, case.job.key.tick, case.world.clock.has_times
         items = tuple(
             PlanItem(
                 id=f"{tick}-{index}",
                 description=shorten(slot.text, MAX_TEXT, "…"),
                 location=slot.location,
-                minute=slot.minute,
+                minute=slot.minute if has_times else None,
                 priority=max(1, min(5, slot.priority)),
             )
             for index, slot in enumerate(slots)
@@ -258,7 +273,7 @@ class Plan(Kind):
             source="internal",
             subjects=(owner,),
             items=items,
-            valid_until=end,
+            valid_until=end if has_times else start + ENDLESS,
         )
         return Append(owner=owner, entry=entry, replaces=replaced_entry(case.job)), *access_marks(case, used)
 
@@ -268,13 +283,16 @@ def _language(case: Case) -> str:
 
 
 def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
-    """Return the text of a plan: its day, and each item with its time."""
+    """Return the text of a plan: its day, and each item with its time if it has one."""
     if language == ENGLISH:
-        listed = "; ".join(f"{clock_time(i.minute or 0)} {i.description}" for i in items)
-        return with_end(f"Plan for day {day_number(start)}: {listed}")
+        return with_end(f"Plan for {date(start)}: {'; '.join(_timed(item, clock_time) for item in items)}")
     phrases = Phrases(language)
-    listed = "; ".join(f"{(i.minute or 0) % DAY // 60:02}:{(i.minute or 0) % 60:02} {i.description}" for i in items)
+    listed = "; ".join(_timed(item, lambda minute: f"{minute % DAY // 60:02}:{minute % 60:02}") for item in items)
     return phrases.labelled(phrases.day(start), with_end(listed))
+
+
+def _timed(item: PlanItem, told: Callable[[int], str]) -> str:
+    return item.description if item.minute is None else f"{told(item.minute)} {item.description}"
 
 
 def _dated(case: Case) -> Entry:
@@ -297,6 +315,8 @@ def _window(case: Case) -> tuple[int, int]:
     start = max(asked, begins) if isinstance(begins, int) else asked
     effective = asked + delay_of(case)
     start = start if effective - start <= SOON else effective
+    if not case.world.clock.has_times:
+        return start, start + DAY
     return start, next_morning(start, timing.morning_of(case.job.key.owner, case.world))
 
 
@@ -344,7 +364,7 @@ def _previous(case: Case) -> list[dict[str, str]]:
     statuses = ended if isinstance(ended, Mapping) else {}
     return [
         {
-            "when": day_and_time(item.minute) if item.minute is not None else f"day {day_number(plans[-1].minute)}",
+            "when": day_and_time(item.minute) if item.minute is not None else date(plans[-1].minute),
             "text": brief(item.description),
             "came": OUTCOMES.get(str(statuses.get(item.id)), "not done" if (item.minute or 0) <= minute else "to come"),
         }

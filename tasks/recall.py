@@ -46,7 +46,7 @@ def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
 
 def template_entry(entry: Entry) -> dict[str, str]:
     """Return an entry as a template shows it."""
-    return {"when": day_and_time(entry.minute), "text": brief(entry.text)}
+    return {"when": day_and_time(entry.minute, entry.tick), "text": brief(entry.text)}
 
 
 def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
@@ -88,4 +88,5 @@ def result_minute(job: Job) -> int:
 def delay_of(case: Case) -> int:
     """Return the game minutes until the job's result is due, during which future events may pass; 0 for a repair."""
     job = case.job
-    return 0 if replaced_entry(job) else max(0, job.due - job.key.tick) * case.world.minutes_per_tick
+    clock = case.world.clock
+    return 0 if replaced_entry(job) else max(0, clock.minutes(job.due) - clock.minutes(job.key.tick))

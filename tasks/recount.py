@@ -15,7 +15,7 @@ import msgspec
 from pydantic import BaseModel
 
 from cogitate.memory import typed_json
-from cogitate.memory.clock import clock_time, day_and_time, day_number
+from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import AdvanceCursor, Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.scopes import WORLD, cursor_of, place_of
@@ -24,6 +24,7 @@ from cogitate.memory.summaries.conversations import resolve_name, shown_line, su
 from cogitate.memory.summaries.size import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.recall import delay_of, replaced_entry, template_entry
@@ -118,10 +119,9 @@ class Recount(Kind):
         values: dict[str, Any] = {
             "name": case.profile.name,
             "place": resolve_name(place, names),
-            "day": day_number(span.minute),
-            "time": clock_time(span.minute),
+            **timing.told(span.minute, case.job.key.tick),
             "lines": [
-                {"when": day_and_time(e.minute), "speaker": told[e.number].speaker, "text": text}
+                {"when": day_and_time(e.minute, e.tick), "speaker": told[e.number].speaker, "text": text}
                 for e, text, _ in pieces
             ],
             "words": SIZE.words,

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.memory.clock import DAY, clock_time, day_number, day_of
+from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import Append, Effect, SetCounter, Tell
 from cogitate.memory.entry import Entry, PlanItem, is_dialogue
 from cogitate.memory.language.endings import QUESTIONS
@@ -128,8 +128,7 @@ class Reflect(Kind):
             {
                 **persona(case.profile),
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
-                "day": day_number(result_minute(case.job)),
-                "time": clock_time(result_minute(case.job)),
+                **timing.told(result_minute(case.job), case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(_status(case)),
                 "reflections": [template_entry(e) for e in share_of(_earlier(case), memory_share)],

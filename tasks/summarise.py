@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel
 
-from cogitate.memory.clock import clock_time, day_and_time, day_number
+from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import Append, Archive, Effect
 from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue
 from cogitate.memory.policies.compaction import deserves_summary, summary_entry
@@ -118,11 +118,10 @@ class Summarise(Kind):
             {
                 "name": case.profile.name,
                 "participants": [resolve_name(s, names) for s in dict.fromkeys(s for e in group for s in e.subjects)],
-                "day": day_number(first.minute),
-                "time": clock_time(first.minute),
+                **timing.told(first.minute, case.job.key.tick),
                 "place": resolve_name(first.location, names),
                 "lines": [
-                    {"when": day_and_time(e.minute), "speaker": told[e.number].speaker, "text": text}
+                    {"when": day_and_time(e.minute, e.tick), "speaker": told[e.number].speaker, "text": text}
                     for e, text, _ in pieces
                 ],
                 "words": SIZE.words,
@@ -158,9 +157,9 @@ class Summarise(Kind):
 
     def _latest(self, moment: Moment) -> int:
         """Return the age at which a summary must be requested to be applied before `LATEST`."""
-        pace = moment.world.minutes_per_tick
-        latency = ticks_of(self.latency, tick_rate=None, minutes_per_tick=pace)
-        ahead = (max(latency, moment.lead(self.name)) + EVERY + 2) * pace
+        clock = moment.world.clock
+        latency = ticks_of(self.latency, tick_rate=None, clock=clock)
+        ahead = clock.minutes(max(latency, moment.lead(self.name)) + EVERY + 2)
         return max(0, LATEST - max(MARGIN, ahead))
 
     def _group(self, case: Case) -> Sequence[Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
+from cogitate.memory.clock import clock_time, day_and_time, day_number
 from cogitate.tasks.kind import Moment, WorldFacts
 
 
@@ -14,13 +15,21 @@ def offset(owner: str, spread: int) -> int:
 
 def tick_at(moment: Moment, minute: int) -> int:
     """Return the first tick after the moment's whose game time is not before `minute`."""
-    ahead = -(-(minute - moment.minute) // moment.world.minutes_per_tick)
-    return moment.tick + max(1, ahead)
+    return moment.tick + max(1, moment.world.clock.ticks_until(minute - moment.minute, moment.tick))
 
 
 def morning_of(owner: str, world: WorldFacts) -> int:
     """Return the minutes after 00:00 at which an owner's day begins; a crowd gets up over time."""
     return world.morning + offset(owner, world.spread)
+
+
+def told(minute: int, tick: int | None = None) -> dict[str, object]:
+    """Return the values of a game time for a template."""
+    return {
+        "day": day_number(minute),
+        "time": clock_time(minute, tick),
+        "now": day_and_time(minute, tick),
+    }
 
 
 def is_turn(moment: Moment, every: int) -> bool:

@@ -52,7 +52,7 @@ def lived(world: World, days: int, policies: Mapping[str, str] | None = None) ->
     found: list[Made] = []
     with tempfile.TemporaryDirectory() as folder:
         own: dict[str, Any] = {} if policies is None else {"policies": dict(policies)}
-        settings = PinnedSettings.tuned(data_dir=Path(folder), minutes_per_tick=world.minutes_per_tick, **own)
+        settings = PinnedSettings.tuned(data_dir=Path(folder), seconds_per_tick=60 * world.minutes_per_tick, **own)
         with TickLoop(
             run="readability",
             owners=owners,

@@ -23,7 +23,7 @@ class Opened(BaseModel):
     tick: int  # the last committed tick
     next: int  # the tick to post
     minute: int  # game time of the last boundary
-    minutes_per_tick: int
+    seconds_per_tick: int
     digest: str
     over: bool  # the run has no further ticks
     owners: list[str]

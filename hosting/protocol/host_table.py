@@ -97,7 +97,7 @@ class HostTable:
         where: dict[str, Any] = {"processes": self._processes}
         if self._processes is None:
             where = {"inline": True, "client": self._client}
-        settings = settings_of_run(self._settings, message.settings, message.seconds_per_tick)
+        settings = settings_of_run(self._settings, message.settings, message.real_seconds_per_tick)
         if self._runs:
             settings = settings.model_copy(update={"metrics_port": None})  # only one run can listen there
         return PostedLoop(

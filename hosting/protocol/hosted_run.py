@@ -151,7 +151,7 @@ class HostedRun:
             tick=int(loop.tick),
             next=loop.tick + 1,
             minute=loop.state.facts.minute(loop.boundary),
-            minutes_per_tick=loop.state.facts.minutes_per_tick,
+            seconds_per_tick=loop.state.facts.clock.seconds_per_tick,
             digest=loop.digest,
             over=loop.done,
             owners=loop.present(),

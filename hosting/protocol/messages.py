@@ -88,10 +88,10 @@ class OpenRun(Message):
     locations: Annotated[tuple[LocationFields, ...], BeforeValidator(require_list)] = ()
     ticks: Annotated[Number, Field(ge=0, le=MAX_TICKS)] | None = None  # number of ticks; null: unlimited
     start_minute: Annotated[Number, Field(ge=0, le=MAX_MINUTE)] = 0
-    seconds_per_tick: Annotated[float, Field(gt=0, le=86_400)] | None = None  # real seconds of a tick; null: no pace
+    real_seconds_per_tick: Annotated[float, Field(gt=0, le=86_400)] | None = None  # null: no pace
     event_types: dict[Label, Literal["simple", "integrate"]] = Field(default_factory=dict, max_length=100)
     take_over: bool = False  # take the run even from another active host
-    settings: dict[Label, JsonValue] = Field(default_factory=dict, examples=[{"minutes_per_tick": 10}])
+    settings: dict[Label, JsonValue] = Field(default_factory=dict, examples=[{"seconds_per_tick": 600}])
 
 
 # -- a tick --------------------------------------------------------------------------------------------

@@ -21,7 +21,9 @@ GIVEN = frozenset(
         "limits",
         "max_observations",
         "max_reflections",
-        "minutes_per_tick",
+        "seconds_per_tick",
+        "day_seconds",
+        "clock",
         "morning",
         "on_failure",
         "policies",
@@ -38,7 +40,7 @@ GIVEN = frozenset(
 )
 
 
-def settings_of_run(base: Settings, given: Mapping[str, Any], seconds_per_tick: float | None) -> Settings:
+def settings_of_run(base: Settings, given: Mapping[str, Any], real_seconds_per_tick: float | None) -> Settings:
     """Merge the gateway's settings with those that the host gives for its run.
 
     A host can only tighten a limit: of two values, the lower one applies.
@@ -53,7 +55,7 @@ def settings_of_run(base: Settings, given: Mapping[str, Any], seconds_per_tick: 
                 f"a host gives any of {', '.join(sorted(GIVEN))}"
             )
     kept = {name: getattr(base, name) for name in base.model_fields_set}
-    paced = {} if seconds_per_tick is None else {"tick_rate": 1 / seconds_per_tick}
+    paced = {} if real_seconds_per_tick is None else {"tick_rate": 1 / real_seconds_per_tick}
     chosen = Settings(**{**kept, **given, **paced}).changed(**asdict(base.tuning))
     if "limits" not in given:
         return chosen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.language.quotations import outside_quotations
 from cogitate.memory.language.times import find_times
 
@@ -19,7 +19,7 @@ _OVER = {"is": "was", "are": "were", "am": "was"}
 def is_over(sentence: str, minute: int) -> bool:
     """Return whether a sentence names days, and the last of them, with its hour if it names one, is before `minute`."""
     days = [int(day) for day in _DAY.findall(sentence)]
-    if not days:
+    if not days or not clock_in_force().counts_days:
         return False
     times = find_times(sentence)
     return (max(days) - 1) * DAY + (max(time.minute for time in times) if times else DAY - 1) < minute

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cogitate.memory.clock import day_number
+from cogitate.memory.clock import clock_in_force, day_number
 from cogitate.memory.language.quotations import outside_quotations
 
 _TIME = re.compile(
@@ -63,8 +63,11 @@ def anchor_days(text: str, minute: int) -> str:
     """Return `text`, said at game time `minute`, with "today", "tomorrow" and the like as "on day 3".
 
     What is told again on a later day would otherwise mean another day. Days before the first stay as they are said, and
-    so does what stands between quotation marks.
+    so does what stands between quotation marks, and everything where the clock in force counts no days.
     """
+
+    if not clock_in_force().counts_days:
+        return text
 
     def told(match: re.Match[str]) -> str:
         said = next(name for name in _AHEAD if match[name])

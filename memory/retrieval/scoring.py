@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from cogitate.memory.clock import clock_in_force
 from cogitate.memory.entry import Entry, EntryType
 
 #: Game minutes after which recency has halved (streams, configuration defaults; summaries and messages are stored as
@@ -29,9 +30,12 @@ def rating(entry: Entry) -> int:
 
 
 def recency(minute: int, now: int, half_life: float = 360) -> float:
-    """Return 0.5^(age / half_life), in (0, 1]; 1 for a time that is not in the past. All in game minutes."""
+    """Return 0.5^(age / half_life), in (0, 1]; 1 for a time that is not in the past. All in game minutes.
+
+    Where ticks are longer than an hour the half-life counts them as hours: otherwise only the newest would not be old.
+    """
     age = now - minute
-    return 1.0 if age <= 0 else math.pow(0.5, age / half_life)
+    return 1.0 if age <= 0 else math.pow(0.5, age / (half_life * clock_in_force().hours_per_tick))
 
 
 def log_ages(minutes: Iterable[int], now: int) -> list[float]:

@@ -24,7 +24,7 @@ def latest(entries: Iterable[Entry], count: int = MAX_ENTRIES) -> list[Entry]:
 def memory_line(entry: Entry) -> str:
     """Return a memory as one line with its time."""
     text = shorten(" ".join(entry.text.split()), MAX_LINE)
-    return f"- {day_and_time(entry.minute)}: {text}"
+    return f"- {day_and_time(entry.minute, entry.tick)}: {text}"
 
 
 def location_memory(streams: Mapping[str, Stream], location: str, count: int = MAX_ENTRIES) -> str:

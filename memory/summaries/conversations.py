@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from cogitate.memory.clock import DAY, day_and_time, day_number
+from cogitate.memory.clock import DAY, at_time, clock_in_force, day_number
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
 from cogitate.memory.language.endings import with_end
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
@@ -182,8 +182,10 @@ def summarise_entries(
 
 def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], language: str) -> str:
     """Return who talked, where and when, without a word of English."""
+    clock = clock_in_force()
     day = read_table("phrases").get(language, {}).get("day", "").format(day=day_number(first.minute))
-    when = f"{day} {first.minute % DAY // 60:02}:{first.minute % 60:02}".strip()
+    when = f"{day} {first.minute % DAY // 60:02}:{first.minute % 60:02}".strip() if clock.has_times else ""
+    when = when or (day if clock.counts_days else clock.date(first.minute))
     place = [resolve_name(first.location, names)] if first.location else []
     return with_end(" · ".join([", ".join(people), *place, when]))
 
@@ -193,7 +195,7 @@ def is_header(sentence: str) -> bool:
     return _HEADER.search(sentence) is not None
 
 
-_HEADER = re.compile(r"(?: talked\b|^Conversation with ).*\bon day \d+, ")
+_HEADER = re.compile(r"(?: talked\b|^Conversation with ).*\b(?:on day \d+, |(?:during day|in round|in year) \d)")
 
 
 def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> str:
@@ -215,4 +217,4 @@ def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> s
         talk = f"Conversation with {people[0]}"
     else:
         talk = f"{resolve_name(owner, names)} talked"
-    return f"{talk}{place} on {day_and_time(entries[0].minute)}."
+    return f"{talk}{place} {at_time(entries[0].minute)}."

@@ -80,15 +80,16 @@ def memory(
     salience = kept.salience(choice)
     entries = kept.entries(about=named, types=wanted, since=since)
     console = Terminal(stderr=as_json)
-    _print_head(console, kept)
-    if query is None:
-        console.print(_entries_table(kept, entries, salience, last) if entries else NOTHING)
-        if last and len(entries) > last:
-            console.print(f"the newest {last:,} of {len(entries):,}; --last 0 shows all", highlight=False)
-    else:
-        console.print(found_table(found) if found else NOTHING)
-        if found and not any(part.name == "relevance" and part.value for one in found for part in one.parts):
-            console.print("None of these matches the query: recency and importance rank them.", highlight=False)
+    with view.clock.in_force():
+        _print_head(console, kept)
+        if query is None:
+            console.print(_entries_table(kept, entries, salience, last) if entries else NOTHING)
+            if last and len(entries) > last:
+                console.print(f"the newest {last:,} of {len(entries):,}; --last 0 shows all", highlight=False)
+        else:
+            console.print(found_table(found) if found else NOTHING)
+            if found and not any(part.name == "relevance" and part.value for one in found for part in one.parts):
+                console.print("None of these matches the query: recency and importance rank them.", highlight=False)
     if as_json:
         facts = _json(kept, entries, salience)
         if query is not None:
@@ -121,7 +122,7 @@ def _entries_table(kept: StoredMemory, entries: Sequence[Entry], salience: Mappi
         why = "" if gone else salience[entry.number].why
         table.add_row(
             str(entry.number),
-            day_and_time(entry.minute),
+            day_and_time(entry.minute, entry.tick),
             entry.type,
             str(entry.importance or "-"),
             _text(entry, why, _notes(kept, entry)),
@@ -135,7 +136,7 @@ def found_table(found: Sequence[Scored]) -> Table:
     for one in found:
         entry = one.entry
         text = _text(entry, one.why)
-        table.add_row(str(entry.number), day_and_time(entry.minute), entry.type, f"{one.score:.3f}", text)
+        table.add_row(str(entry.number), day_and_time(entry.minute, entry.tick), entry.type, f"{one.score:.3f}", text)
     return table
 
 

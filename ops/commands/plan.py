@@ -32,21 +32,22 @@ def plan(
     plan = kept.view.plan()
     found = kept.stream.entries[plan.number] if plan is not None else None
     console = Terminal(stderr=as_json)
-    console.print(f"{owner} of run {run}: {day_and_time(kept.minute)}", highlight=False)
-    if plan is None or found is None:
-        console.print("no plan in force")
-    else:
-        how = "provisionally by a heuristic" if found.provisional else "as requested"
-        console.print(
-            f"Plan {found.number}, created {how} at tick {found.tick:,}, until {day_and_time(found.valid_until)}: "
-            f"{found.text}",
-            highlight=False,
-            soft_wrap=True,
-        )
-        console.print(items_table(plan.items))
-        for label, present in (("Now", plan.now), ("Next", plan.next)):
-            if present is not None:
-                console.print(f"{label}: {present.description}", highlight=False, soft_wrap=True)
+    with kept.view.clock.in_force():
+        console.print(f"{owner} of run {run}: {day_and_time(kept.minute)}", highlight=False)
+        if plan is None or found is None:
+            console.print("no plan in force")
+        else:
+            how = "provisionally by a heuristic" if found.provisional else "as requested"
+            console.print(
+                f"Plan {found.number}, created {how} at tick {found.tick:,}, until {day_and_time(found.valid_until)}: "
+                f"{found.text}",
+                highlight=False,
+                soft_wrap=True,
+            )
+            console.print(items_table(plan.items))
+            for label, present in (("Now", plan.now), ("Next", plan.next)):
+                if present is not None:
+                    console.print(f"{label}: {present.description}", highlight=False, soft_wrap=True)
     if as_json:
         facts_of_plan: dict[str, object] | None = None
         if plan is not None and found is not None:

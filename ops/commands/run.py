@@ -37,7 +37,14 @@ from cogitate.ops.formatting.run import Took, print_summary, report_json
 from cogitate.ops.missing_models import warn_of_missing_models
 from cogitate.ops.open_state import open_state
 from cogitate.ops.signals import Interruption, interruptible
-from cogitate.ops.world_choice import DEFAULT_AGENTS, WorldChoice, event_types_of, settings_for, warnings_of
+from cogitate.ops.world_choice import (
+    DEFAULT_AGENTS,
+    WorldChoice,
+    event_types_of,
+    minutes_per_tick,
+    settings_for,
+    warnings_of,
+)
 from cogitate.ops.world_driver import drive
 from cogitate.prompts.render import check_templates
 from cogitate.scheduler.budget.rules import check_prices
@@ -137,7 +144,7 @@ def run(
         seed=seed or 0,
         story=story,
         recorded=recorded,
-        minutes_per_tick=settings.minutes_per_tick,
+        minutes_per_tick=minutes_per_tick(settings),
     )
     again = _options(data_dir_option(settings), workers=workers, wait=wait, tick_rate=tick_rate, audit=audit)
     world = None if resume else choice.open()  # refuse an invalid world before anything starts

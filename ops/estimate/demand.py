@@ -167,10 +167,10 @@ def _similar_runs(client: Redis, settings: Settings) -> list[str]:
             kept = kept_settings(kept_by_run)
         except (LedgerError, ResponseError, ValueError, TypeError, AttributeError):
             continue  # deleted meanwhile, of a newer version, or changed by hand
-        same = (kept.llm, kept.act_interval * kept.minutes_per_tick, kept.model if kept.llm == "openai" else "")
+        same = (kept.llm, kept.act_interval * kept.seconds_per_tick, kept.model if kept.llm == "openai" else "")
         ours = (
             settings.llm,
-            settings.act_interval * settings.minutes_per_tick,
+            settings.act_interval * settings.seconds_per_tick,
             settings.model if settings.llm == "openai" else "",
         )
         if same == ours:
@@ -184,17 +184,18 @@ def _sample(client: Redis, run: str) -> _Sample | None:
     owners = store.fields("owners")
     settings = kept_settings(store.state_field("settings"))
     agents = sum(owner.startswith(b"agent:") for owner in owners)
-    lines = store.items("journal", 0, DAYS * DAY // settings.minutes_per_tick - 1)
-    full_days = min(DAYS, len(lines) * settings.minutes_per_tick // DAY)
+    clock = settings.game_clock()
+    lines = store.items("journal", 0, clock.ticks(DAYS * DAY) - 1)
+    full_days = min(DAYS, clock.minutes(len(lines)) // DAY)
     if not full_days or not agents:
         return None
     days: list[dict[str, _Used]] = [{} for _ in range(full_days)]
-    for number, stored in enumerate(lines[: full_days * DAY // settings.minutes_per_tick]):
+    for number, stored in enumerate(lines[: clock.ticks(full_days * DAY)]):
         try:
             line = read_outline(stored)
         except ValueError:
             return None  # changed by hand: `cogitate audit` says where
-        day = days[min(full_days - 1, number * settings.minutes_per_tick // DAY)]
+        day = days[min(full_days - 1, clock.minutes(number) // DAY)]
         wanted = Counter(decided.key.kind for decided in line.core.decided if decided.key.trial == 0)
         for kind, count in wanted.items():
             day.setdefault(kind, _Used()).requests += count

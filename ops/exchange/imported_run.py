@@ -11,7 +11,7 @@ from cogitate.hosting.opening import description_of
 from cogitate.hosting.tick_loop import PATIENT, TickLoop
 from cogitate.memory.policies.compaction import TARGET
 from cogitate.ops.exchange.incoming import Incoming
-from cogitate.ops.world_choice import WorldChoice
+from cogitate.ops.world_choice import WorldChoice, minutes_per_tick
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.still import StillWorld
@@ -66,7 +66,7 @@ def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool =
     """
     chosen, raised = settings_of(found, settings)
     world = StillWorld(
-        found.profiles, found.locations, minutes_per_tick=chosen.minutes_per_tick, start_minute=found.last_minute
+        found.profiles, found.locations, minutes_per_tick=minutes_per_tick(chosen), start_minute=found.last_minute
     )
     choice = WorldChoice(still=True, minutes_per_tick=world.minutes_per_tick, start_minute=world.start_minute)
     described = choice.describe() | {"ticks": str(world.ticks_per_day), IMPORTED: form}

@@ -120,10 +120,10 @@ def _fill(
         "fork_sim_code": run,
         "start_date": DAY_0.strftime("%B %d, %Y"),
         "curr_time": _time(last).strftime("%B %d, %Y, %H:%M:%S"),
-        "sec_per_step": min(86_400, 60 * facts.minutes_per_tick),
+        "sec_per_step": min(86_400, facts.clock.seconds_per_tick),
         "maze_name": "the_ville",
         "persona_names": [cast.names[stream.owner] for stream in told],
-        "step": last // facts.minutes_per_tick,
+        "step": facts.clock.ticks(last),
     }
     _write(out / "reverie" / "meta.json", meta)
 

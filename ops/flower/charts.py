@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from cogitate.memory.clock import Clock
 from cogitate.scheduler.journal.figures import Figures
 
 HOUR = 60  # game minutes
@@ -27,11 +28,11 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     totals: dict[str, int] = {}  # sum over the span, where it is meaningful
 
 
-def charts_of(points: Sequence[Figures], minutes_per_tick: int) -> list[Chart]:
+def charts_of(points: Sequence[Figures], clock: Clock) -> list[Chart]:
     """Return all charts of these points, the oldest first."""
 
     def hourly(counts: Counts, names: Sequence[str], scale: float = 1.0) -> dict[str, list[Value]]:
-        hours = [point.ticks * minutes_per_tick / HOUR for point in points]
+        hours = [point.ticks * clock.minutes_per_tick / HOUR for point in points]
         return {
             name: [counts(point).get(name, 0) / scale / hour for point, hour in zip(points, hours, strict=True)]
             for name in names

@@ -222,7 +222,7 @@ class Readings:
             kept = store.field("state", "settings")
             if kept is None:
                 raise RunMissing("the run was deleted meanwhile")
-            charts = charts_of(points, kept_settings(kept).minutes_per_tick)
+            charts = charts_of(points, kept_settings(kept).game_clock())
             return {
                 "run": chosen,
                 "tick": points[-1].tick if points else 0,

@@ -8,6 +8,7 @@ from pathlib import Path
 from redis import Redis
 
 from cogitate.ops.load.profiles import Demanded, LoadProfile, Phase, sorted_demand
+from cogitate.ops.world_choice import minutes_per_tick
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.journal.exported import all_lines
@@ -50,17 +51,17 @@ def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
     demand = {
         minute: Demanded(minute, ratings[minute], reflections[minute]) for minute in sorted(reflections | ratings)
     }
-    recorded = Phase(name="recorded", minutes=last - first + settings.minutes_per_tick)
+    recorded = Phase(name="recorded", minutes=last - first + minutes_per_tick(settings))
     return LoadProfile(
         name=f"from-{run}",
         about=f"the load of the run {run}",
         agents=len(owners),
-        minutes_per_tick=settings.minutes_per_tick,
+        minutes_per_tick=minutes_per_tick(settings),
         start_minute=first,
         warm_up=0,
         tick_rate=settings.tick_rate or LoadProfile.tick_rate,
         reflection_interval=last + 1,
-        act_interval=settings.act_interval * settings.minutes_per_tick,
+        act_interval=settings.act_interval * minutes_per_tick(settings),
         throttle_interval=settings.tuning.throttle_interval,
         demand=sorted_demand(demand, first),
         phases=[recorded],

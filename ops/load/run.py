@@ -50,7 +50,7 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
         "broker_url": None,
         "llm": "openai",
         "limits": {},
-        "minutes_per_tick": profile.minutes_per_tick,
+        "seconds_per_tick": 60 * profile.minutes_per_tick,
         "reflection_interval": profile.reflection_interval,
         "throttle_interval": profile.throttle_interval,
         "act_interval": profile.act_interval // profile.minutes_per_tick,

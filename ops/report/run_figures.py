@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 from redis import Redis
 
-from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.clock import DAY, Clock, day_of
 from cogitate.memory.effects import Append, Archive, Effect, TakeWaiting
 from cogitate.scheduler.config.controls import FULL, SetCadence
 from cogitate.scheduler.config.kept_settings import kept_settings
@@ -74,7 +74,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
     prompts: dict[PromptUse, Cost] = msgspec.field(default_factory=dict)
     failures: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)  # kind, class
     warnings: dict[str, Warned] = msgspec.field(default_factory=dict)
-    minutes_per_tick: int = 1
+    clock: Clock = Clock()
     entries: int = 0  # live, at the last tick
     archive: int = 0  # entries that are archived and not deleted
 
@@ -128,7 +128,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
 
     def _minute(self, tick: int) -> int:
         """Return the game time of an earlier tick."""
-        return self.minute - (self.last - tick) * self.minutes_per_tick
+        return self.minute - self.clock.minutes(self.last - tick)
 
     def charge(self, spent: Spent) -> None:
         """Charge the day, kind and owner of a job."""
@@ -170,9 +170,10 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
     """
     store = RunStore.open(client, run)
     tick, settings = store.tick(), kept_settings(store.state_field("settings"))
-    minutes = tick * settings.minutes_per_tick
+    clock = settings.game_clock()
+    minutes = clock.minutes(tick)
     width = next((w for w in _WIDTHS if minutes <= w * STEPS), DAY * -(-minutes // (DAY * STEPS)))
-    figures = RunFigures(width=width, minutes_per_tick=settings.minutes_per_tick)
+    figures = RunFigures(width=width, clock=clock)
     for line in all_lines(client, data_dir, run):
         if not figures.first and line.core.tick > 1:
             _begin(store, line.core.tick - 1, figures)

@@ -299,7 +299,7 @@ def _percentile(counts: Mapping[int, int], percent: int) -> int:
 
 
 def _span(figures: RunFigures) -> int:
-    return (figures.last - figures.first + 1) * figures.minutes_per_tick if figures.last else 0
+    return figures.clock.minutes(figures.last - figures.first + 1) if figures.last else 0
 
 
 def _first_day(figures: RunFigures) -> int:

@@ -27,6 +27,7 @@ from cogitate.scheduler.latency.due_ticks import TOO_SLOW, DueTicks
 from cogitate.tasks.job import JobKey, Request
 
 EVERY = 10  # game minutes between rounds of repairs
+HOUR = 60  # game minutes
 AT_ONCE = 2  # repairs in one round, to leave budget for later requests of the day
 FAILED = "repair.failed"  # counter of an owner: the game day after its last failed repair
 WORTH_PLANNING = 12 * 60  # game minutes
@@ -44,9 +45,12 @@ def is_time(minute: int, before: int, start: int) -> bool:
     """Return whether repairs are due at game time `minute`, with the previous tick at `before`.
 
     Args:
-        start: minutes after 00:00 at which repairs begin.
+        start: minutes after 00:00 at which repairs begin, or at the last tick of the day where ticks are longer than an
+            hour; `DAY`: never.
     """
-    return minute % DAY >= start and minute // EVERY != before // EVERY
+    long = minute - before
+    begun = minute % DAY >= start or (long > HOUR and start < DAY and day_of(minute + long) > day_of(minute))
+    return begun and minute // EVERY != before // EVERY
 
 
 def repairs(streams: Mapping[str, Stream], minute: int) -> list[Request]:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, DAY_SECONDS, STANDARD
 from cogitate.memory.entry import MAX_TEXT
 from cogitate.memory.errors import quoted
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.retrieval import DEFAULT
 from cogitate.scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
-from cogitate.scheduler.budget.budget import MILLION, BudgetView, Guarantee, Release
+from cogitate.scheduler.budget.budget import AT_ONCE, MILLION, BudgetView, Guarantee, Release
 from cogitate.scheduler.config.controls import FULL
 from cogitate.scheduler.config.endpoints import DEFAULT as OF_SHORT_SETTINGS
 from cogitate.scheduler.config.endpoints import Model
@@ -118,8 +118,9 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
     table = {(kind.name, tier): offers(kind, tier) for kind in kinds for tier in TIERS}
 
     def latency_of(kind: Kind) -> int:
-        latency = settings.latency.get(kind.name, kind.latency)
-        ticks = ticks_of(latency, tick_rate=settings.tick_rate, minutes_per_tick=settings.minutes_per_tick)
+        usual = kind.latency if settings.game_clock().has_times else 1  # a round's minutes mean nothing
+        latency = settings.latency.get(kind.name, usual)
+        ticks = ticks_of(latency, tick_rate=settings.tick_rate, clock=settings.game_clock())
         given = kind.name in settings.latency
         if kind.name == "summarise" and not given and "cells" in {settings.policy, *settings.policies.values()}:
             return min(ticks, settings.cells)  # at one memory a tick, the cells fill up in so many ticks
@@ -155,7 +156,9 @@ def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
     """Return a kind's bounds in a run whose due ticks adapt; None: this kind's latency is fixed."""
     if not kind.output_cap or kind.name in settings.latency:
         return None
-    least, most = (minutes / settings.minutes_per_tick for minutes in (kind.latency_least, kind.latency_most))
+    clock = settings.game_clock()
+    least = kind.latency_least / clock.minutes_per_tick if clock.has_times else 1
+    most = kind.latency_most / clock.minutes_per_tick
     if kind.name == "act" and settings.act_interval:
         most = min(most, settings.act_interval / 2)
     ticks = max(1, math.ceil(least))
@@ -187,8 +190,13 @@ def view_of(settings: Settings) -> BudgetView:
 
 
 def release_of(settings: Settings) -> Release:
-    """Return how a day's limits are released: from the morning until repairs begin or the last tick of the day."""
-    last = DAY - settings.minutes_per_tick
+    """Return how a day's limits are released: from the morning until repairs begin or the last tick of the day.
+
+    Where ticks are so long that a day may have none after its morning, all is released at 00:00.
+    """
+    last = DAY - math.ceil(settings.game_clock().minutes_per_tick)
+    if last < settings.morning:
+        return AT_ONCE
     return Release(
         start=round(settings.day_start * MILLION),
         begins=settings.morning,
@@ -217,10 +225,14 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
     """
     agents = sum(owner.startswith("agent:") for owner in owners)
     spread = min(agents // CROWD, LONGEST_SPREAD) if settings.tuning.spread is None else settings.tuning.spread
+    minutes, seconds = divmod(settings.seconds_per_tick, 60)
     return Facts(
         locations=tuple(locations),
         limits=settings.memory_limits(),
-        minutes_per_tick=settings.minutes_per_tick,
+        minutes_per_tick=minutes,
+        seconds=seconds,
+        day_seconds=None if settings.day_seconds == DAY_SECONDS else settings.day_seconds,
+        clock_names=None if settings.clock == STANDARD else settings.clock,
         start_minute=start_minute,
         morning=settings.morning,
         spread=min(spread, DAY - settings.morning),

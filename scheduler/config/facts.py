@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from cogitate.memory.clock import DAY_SECONDS, STANDARD, Clock
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.profiles import ProfileChoice
@@ -18,6 +19,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     locations: tuple[Location, ...] = ()
     limits: MemoryLimits = MemoryLimits()
     minutes_per_tick: int = 1
+    seconds: int = 0  # of a tick beyond its minutes
+    # None: as `Clock` has them. Large numbers and strings as defaults would be omitted or not by their identity.
+    day_seconds: int | None = None
+    clock_names: str | None = None
     start_minute: int = 0  # game time of tick 0
     morning: int = 360
     spread: int = 0  # minutes; 0 also in runs of versions that spread nothing
@@ -51,7 +56,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return WorldFacts(
             locations=self.locations,
             limits=self.limits,
-            minutes_per_tick=self.minutes_per_tick,
+            clock=self.clock,
             morning=self.morning,
             spread=self.spread,
             act_interval=self.act_interval,
@@ -63,4 +68,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def minute(self, tick: int) -> int:
         """Return the game time of a tick, in total minutes."""
-        return self.start_minute + tick * self.minutes_per_tick
+        return self.clock.minute(tick)
+
+    @property
+    def clock(self) -> Clock:
+        """Return the clock of the run."""
+        return Clock(
+            seconds_per_tick=60 * self.minutes_per_tick + self.seconds,
+            day_seconds=self.day_seconds or DAY_SECONDS,
+            start=self.start_minute,
+            names=self.clock_names or STANDARD,
+        )

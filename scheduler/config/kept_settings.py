@@ -24,7 +24,9 @@ KEPT = frozenset(
         "failover",
         "input_price",
         "output_price",
-        "minutes_per_tick",
+        "seconds_per_tick",
+        "day_seconds",
+        "clock",
         "morning",
         "apply",
         "latency",
@@ -69,6 +71,8 @@ def keep_settings(settings: Settings) -> str:
 def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
     """Return the settings that a run was created with; all others come from `over` or the environment."""
     kept = json.loads(raw)
+    if minutes := kept.pop("minutes_per_tick", None):  # of earlier versions
+        kept["seconds_per_tick"] = 60 * minutes
     models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
     prices = typed_json.convert(kept.pop(_PRICES, {}), dict[str, ModelPrice])
     return (over or Settings()).changed(**kept | {"models": models}).with_prices(prices)

@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from cogitate.memory.clock import DAY, Clock
 from cogitate.memory.errors import InputError as InputError
 from cogitate.memory.errors import quoted
 from cogitate.memory.language.truncation import Truncation
@@ -238,6 +239,21 @@ class Settings(
         check_file()
         check_variables(settings_cls.model_fields)
         return init_settings, env_settings, InitSettingsSource(settings_cls, read_tables())
+
+    @model_validator(mode="after")
+    def _clock(self) -> Settings:
+        shown = {"seconds_per_tick": self.seconds_per_tick, "day_seconds": self.day_seconds}
+        if self.clock.endswith("rounds") and self.seconds_per_tick * DAY < self.day_seconds:
+            raise ValueError(f"clock={self.clock!r} needs rounds of a game minute or more, not {shown}")
+        if self.clock == "months" and self.seconds_per_tick < self.day_seconds:
+            raise ValueError(f"clock='months' needs ticks of a day or more, not {shown}")
+        return self
+
+    def game_clock(self, start: int = 0) -> Clock:
+        """Return the clock of a run with these settings, whose tick 0 has the game time `start`."""
+        return Clock(
+            seconds_per_tick=self.seconds_per_tick, day_seconds=self.day_seconds, start=start, names=self.clock
+        )
 
     def state_url(self) -> str:
         """Return the URL of the state: the one given, or that of the embedded server of the data folder.

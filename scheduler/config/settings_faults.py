@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
 from cogitate.memory.errors import CogitateError, quoted
-from cogitate.scheduler.config.former_names import FORMER, former_variables
+from cogitate.scheduler.config.former_names import FORMER, former_variables, instead_of
 from cogitate.scheduler.config.tables import TABLE_OF, TABLES
 
 TOML = "cogitate.toml"
@@ -161,7 +161,7 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
     name = ".".join([field, *rest])
     if found["type"] == "extra_forbidden":
         if not rest and field in FORMER:
-            return Fault(field, name, f" {FORMER[field]}")
+            return Fault(field, name, f" {instead_of(field, found['input'])}")
         near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(field, known, 1) if not rest)
         where = "" if field in given else f" in {TOML}"
         return Fault(field, name, f" there is no such setting{where}{near or '; `cogitate config` lists them'}")

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
 
+from cogitate.memory.clock import DAY_SECONDS, NAMES, STANDARD
 from cogitate.memory.limits import Cause, Policy
 from cogitate.memory.routing.routing import Style
 from cogitate.memory.trigger import DEFAULT_TRIGGER
@@ -14,6 +15,8 @@ from cogitate.scheduler.config.endpoints import EmbeddingSettings, Endpoint, Mod
 from cogitate.scheduler.config.latency_setting import LatencySetting
 from cogitate.scheduler.config.retrieval_settings import Retrieval
 from cogitate.scheduler.config.tiers import Tier
+
+LONGEST_TICK = 2_592_000  # seconds: 30 days
 
 
 class ServerTable(BaseModel):
@@ -66,7 +69,9 @@ class ModelTable(BaseModel):
 class TimeTable(BaseModel):
     """Ticks, game time and due ticks."""
 
-    minutes_per_tick: int = Field(1, ge=1, le=60)
+    seconds_per_tick: int = Field(60, ge=1, le=LONGEST_TICK)  # of game time, up to 30 days
+    day_seconds: int = Field(DAY_SECONDS, ge=60, le=1_000_000_000)  # how long a game day lasts, in the same seconds
+    clock: str = Field(STANDARD, pattern=f"^(?:{NAMES.pattern})$")  # how texts name a time
     morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
     apply: Literal["due", "ready"] = "due"
     wait: float | None = Field(None, ge=0)  # seconds a boundary waits for due results; None: 60 unpaced, 0 paced

@@ -172,6 +172,7 @@ class Admitting(Part):
             found,
             state.streams,
             minute=minute,
+            before=state.facts.minute(tick - 1),
             interval=limits.reflection_interval,
             again=again_due,
             enough=None if limits.reflection_trigger == "interval" else limits.reflection_trigger_max,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from cogitate.scheduler.config.controls import ControlRequest
 from cogitate.scheduler.engine.boundary import Closing, close_due
@@ -19,6 +20,21 @@ from cogitate.scheduler.journal.lines import Core, TickNotes
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob
 
 OnePart = TypeVar("OnePart", bound=Part)
+Rest = ParamSpec("Rest")
+Made = TypeVar("Made")
+
+
+def _by_its_clock(
+    step: Callable[Concatenate[RunEngine, Rest], Made],
+) -> Callable[Concatenate[RunEngine, Rest], Made]:
+    """Return a step that writes texts by the run's clock."""
+
+    @wraps(step)
+    def timed(engine: RunEngine, /, *args: Rest.args, **more: Rest.kwargs) -> Made:
+        with engine.state.facts.clock.in_force():
+            return step(engine, *args, **more)
+
+    return timed
 
 
 class RunEngine:
@@ -34,6 +50,7 @@ class RunEngine:
         """Return the part of this type."""
         return next(part for part in self.parts if isinstance(part, wanted))
 
+    @_by_its_clock
     def work_ahead(self, tick: int, left: Callable[[], float], horizon: int) -> None:
         """Compute heuristics that the next boundaries may need, until the time is over; it changes no result.
 
@@ -48,6 +65,7 @@ class RunEngine:
             self.parts.append(self._ahead)
         self._ahead.work(tick, left)
 
+    @_by_its_clock
     def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:
         """Pass the boundary: end the jobs that are due and apply their effects, then let each part do its share.
 
@@ -82,6 +100,7 @@ class RunEngine:
         ended, notes = (closing.ended for closing in closings), (closing.note for closing in closings)
         return list(ends_at_boundary(self.state.run, ended, notes))
 
+    @_by_its_clock
     def end(
         self, tick: int, turn: WorldTurn, controls: Sequence[ControlRequest | None] = (), *, away: bool = False
     ) -> FinishedTick:

@@ -67,7 +67,8 @@ class Retention(Part):
 
         This happens with every tick, not in rounds: a round would delete all that a crowd has seen at once.
         """
-        kept, most = facts.limits.retention // facts.minutes_per_tick, facts.limits.max_archived
+        kept, most = facts.clock.ticks(facts.limits.retention), facts.limits.max_archived
+        kept = max(kept, min(1, facts.limits.retention))  # a tick where that is longer
         looked_at = self._owners(streams, kept, most, tick)
         over = {owner: found for owner in looked_at if (found := _over(streams[owner], tick - kept, most))}
         deleted = []

@@ -41,7 +41,7 @@ class RunState(RunData):
             models_of=rules.models_of,
             known=self.latencies,
             jobs=self.open,
-            minutes_per_tick=facts.minutes_per_tick,
+            clock=facts.clock,
         )
         self.latencies.want(any(rules.bounds_of(kind) for kind in rules.kinds))
 

@@ -33,7 +33,7 @@ def figure_history(store: RunStore, span: Span) -> list[Figures]:
         hour = newest[0].minute // HOUR
         fields = [f"h{one}" for one in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
     else:
-        ticks = max(2, MINUTES[span] // kept_settings(kept).minutes_per_tick)
+        ticks = max(2, kept_settings(kept).game_clock().ticks(MINUTES[span]))
         fields = [f"t{one}" for one in range(max(1, tick - min(ticks, KEPT_TICKS) + 1), tick + 1)]
     return thinned(read_figures(store, fields))
 

@@ -102,9 +102,9 @@ def spenders_today(store: RunStore, run: RunOverview) -> Spenders:
     (kept,) = store.state("settings")
     if kept is None:
         raise RunMissing("the run was deleted meanwhile")
-    step, start = kept_settings(kept).minutes_per_tick, run.minute - run.minute % DAY
-    newest = recent_ticks(store, run.run, limits_of(store).ever, min(RECENT, 1 + (run.minute - start) // step))
-    return Spenders(since=max(start, newest.minute - (newest.last - newest.first) * step), owners=newest.owners)
+    clock, start = kept_settings(kept).game_clock(), run.minute - run.minute % DAY
+    newest = recent_ticks(store, run.run, limits_of(store).ever, min(RECENT, 1 + clock.ticks(run.minute - start)))
+    return Spenders(since=max(start, newest.minute - clock.minutes(newest.last - newest.first)), owners=newest.owners)
 
 
 def run_overview(client: Redis, run: str) -> RunOverview:
@@ -119,8 +119,8 @@ def run_overview(client: Redis, run: str) -> RunOverview:
     if tick is None or kept is None:
         raise RunMissing("the run was deleted meanwhile")
     settings, limits = kept_settings(kept), limits_of(store)
-    hour = recent_ticks(store, run, limits.ever, max(1, HOUR // settings.minutes_per_tick))
-    start = hour.minute - hour.last * settings.minutes_per_tick
+    hour = recent_ticks(store, run, limits.ever, max(1, settings.game_clock().ticks(HOUR)))
+    start = hour.minute - settings.game_clock().minutes(hour.last)
     present = [window_of(period, hour.last, hour.minute) for period in ("day", "run")]
     lines = [line for line in budget_lines(store, limits.last) if line.window in present]
     windows = [

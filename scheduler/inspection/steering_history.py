@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from cogitate.memory import typed_json
+from cogitate.memory.clock import Clock
 from cogitate.scheduler.config.controls import Control, ControlAnswer, read_asked
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -35,7 +36,7 @@ def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringSt
         minute: game time of that tick.
     """
     kept = store.field("state", "settings")
-    pace = kept_settings(kept).minutes_per_tick if kept is not None else 1
+    clock = kept_settings(kept).game_clock() if kept is not None else Clock()
     found = []
     for raw in store.items("answers"):
         try:
@@ -49,7 +50,7 @@ def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringSt
                 by=one.by,
                 state="refused" if one.refused else "applied",
                 tick=one.tick,
-                minute=minute - (tick - one.tick) * pace,
+                minute=minute - clock.minutes(tick - one.tick),
                 refused=one.refused,
                 job=one.job,
             )

@@ -9,6 +9,7 @@ from functools import cached_property
 from redis import Redis
 
 from cogitate.memory import typed_json
+from cogitate.memory.clock import Clock
 from cogitate.memory.entry import Entry, EntryType, as_known
 from cogitate.memory.retrieval.candidates import Query
 from cogitate.memory.retrieval.profiles import ProfileChoice, profile_of
@@ -38,6 +39,9 @@ class _StoredSource:
 
     def minute(self) -> int:
         return self.at
+
+    def clock(self) -> Clock:
+        return self.facts.clock
 
     def names(self) -> Mapping[str, str]:
         return self.facts.world().display_names

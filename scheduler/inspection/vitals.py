@@ -120,7 +120,7 @@ def budget_vitals(client: Redis, run: str) -> BudgetVitals:
     status, tick, settings = _state(store)
     limits = limits_of(store)
     recent = recent_ticks(store, run, limits.ever, RECENT)
-    start = recent.minute - recent.last * settings.minutes_per_tick
+    start = recent.minute - settings.game_clock().minutes(recent.last)
 
     windows = [
         Window(line=line, forecast=forecast(line, minute=recent.minute, start=start))

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, USUAL, Clock
 from cogitate.memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
 from cogitate.memory.errors import HostInput, InputError, first_fault, quoted, require_list
 from cogitate.memory.routing.routing import Event
 from cogitate.scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_NAMES, as_read, check_text, reason
 from cogitate.scheduler.intake.effects import wrong_entry
 
-EARLIEST = 30 * DAY  # game minutes before the tick; older memories belong into a profile
-LATEST = DAY  # game minutes after the tick
+EARLIEST = 30  # days before the tick, or ticks where these are longer; older memories belong into a profile
 
 
 def _no_bool(value: object) -> object:
@@ -91,7 +90,7 @@ class Observation(HostInput, SeenFields):
             check_text("observation: text", self.text, MAX_TEXT)
 
 
-def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], now: int) -> Entry:
+def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], now: int, clock: Clock = USUAL) -> Entry:
     """Return the entry that an observation becomes.
 
     Args:
@@ -103,10 +102,12 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], n
     what = f"observation for {quoted(owner)}"
     checked = _as_entry(what, entry, now)
     check_text(f"{what}: text", checked.text, MAX_TEXT)
-    if not now - EARLIEST <= checked.minute <= now + LATEST:
+    unit = max(DAY, clock.minutes(1))
+    if not now - EARLIEST * unit <= checked.minute <= now + unit:
+        named = "day" if unit == DAY else "tick"
         raise InputError(
             f"{what}: minute {checked.minute} is far from the tick's, which is {now}: give one from "
-            f"{EARLIEST // DAY} days before to {LATEST // DAY} day after it"
+            f"{EARLIEST} {named}s before to 1 {named} after it"
         )
     return checked
 

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from cogitate.memory.clock import USUAL, Clock
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.tasks.job import Job, JobKey, Request
@@ -50,7 +51,7 @@ class DueTicks:
         fixed: returns the fixed ticks from admission to due of a kind.
         bounds_of: returns the bounds of a kind whose due ticks follow its model's latency; None: they are fixed.
         jobs: the run's open jobs.
-        minutes_per_tick: the game minutes of a tick.
+        clock: of the run.
     """
 
     def __init__(
@@ -61,14 +62,14 @@ class DueTicks:
         models_of: Callable[[str], Sequence[str]],
         known: Latencies,
         jobs: Mapping[JobKey, JobInFlight],
-        minutes_per_tick: int = 1,
+        clock: Clock = USUAL,
     ) -> None:
         self._fixed = fixed
         self._bounds_of = bounds_of
         self._models_of = models_of
         self._known = known
         self._jobs = jobs
-        self._pauses = (max(1, PAUSE // minutes_per_tick), max(1, LONG_PAUSE // minutes_per_tick))
+        self._pauses = (max(1, clock.ticks(PAUSE)), max(1, clock.ticks(LONG_PAUSE)))
         self.last: int | None = None  # the run's last tick, if it has one: results due after it are useless
         self._tick = -1
         self._flight: Counter[tuple[str, str]] = Counter()  # unanswered jobs by kind and model

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import day_of
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.rules import ThrottleRules
@@ -38,7 +38,7 @@ class ThrottleState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     postponed: int = 0  # postponements in the whole run
 
 
-LAST_CALL = DAY - 60  # minute of the game day
+HOUR = 60  # game minutes
 
 
 class Throttle:
@@ -99,6 +99,7 @@ class Throttle:
         streams: Mapping[str, Stream],
         *,
         minute: int,
+        before: int,
         interval: int,
         again: Callable[[str, str], Iterable[Request]],
         enough: int | None = None,
@@ -106,6 +107,7 @@ class Throttle:
         """Return the due requests that may be made now, with those that waited; and the postponements.
 
         Args:
+            before: game time of the previous tick.
             interval: game minutes between two reflections at the usual cadence.
             again: returns the requests that are due now for a (kind, owner) that waited.
             enough: accumulated importance that makes an owner due; None: only the interval does.
@@ -113,13 +115,14 @@ class Throttle:
         if self.state.factor >= FULL and not self.postponing.waiting:
             return list(due), ()
         own = {request.owner: request for request in due if request.kind == KIND}
+        is_last = day_of(minute + max(HOUR, minute - before)) > day_of(minute)  # of the day
         passed = self.postponing.sift(
             own,
             factor=self.state.factor,
             minute=minute,
             interval=interval,
             # So owners that reflect once or twice a day (streams design) do, however long an outage is.
-            last_call=self.rules.auto and not self.state.pinned and minute % DAY >= LAST_CALL,
+            last_call=self.rules.auto and not self.state.pinned and is_last,
             salience=lambda owner: salience(streams[owner]),
             enough=enough,
         )

@@ -115,8 +115,8 @@ class Committer:
             first = last = int(index)
             kept_until = first
         elif period == "day" and int(index) + KEPT_DAYS < day_of(facts.minute(number)):
-            first = -(-(int(index) * DAY - facts.start_minute) // facts.minutes_per_tick)
-            last = -(-((int(index) + 1) * DAY - facts.start_minute) // facts.minutes_per_tick) - 1
+            first = facts.clock.ticks_until(int(index) * DAY - facts.start_minute)
+            last = facts.clock.ticks_until((int(index) + 1) * DAY - facts.start_minute) - 1
             kept_until = last
         else:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cogitate.memory.clock import Clock
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.retrieval.profiles import ProfileChoice
 from cogitate.memory.stream import Stream
@@ -35,6 +36,10 @@ class LiveMemory:
     def minute(self) -> int:
         """Return the game time of the last boundary."""
         return self.state.facts.minute(self.boundary())
+
+    def clock(self) -> Clock:
+        """Return the clock of the run."""
+        return self.state.facts.clock
 
     def names(self) -> Mapping[str, str]:
         """Return the display names of owners and places."""

@@ -112,7 +112,7 @@ class WorldCalls:
         self._check_turn()
         known = self.known(owner)
         now = self._state.facts.minute(self.present)
-        checked = check_entry(known, entry, now)
+        checked = check_entry(known, entry, now, self._state.facts.clock)
         length, most = len(checked.text), self._state.rules.max_text
         if length > most:
             raise InputError(
@@ -270,7 +270,8 @@ class WorldCalls:
         npcs = check_texts("present", present, most=MAX_OWNER)
         lines = check_integer("count", count, 0, MAX_NUMBERS)
         names = {owner: profile.name for owner, profile in self._state.profiles.items()}
-        return scope_context(self._state.streams, location=place, present=npcs, names=names, count=lines)
+        with self._state.facts.clock.in_force():
+            return scope_context(self._state.streams, location=place, present=npcs, names=names, count=lines)
 
     def memory(self, owner: str, similarity: Similarity | None = None) -> MemoryView:
         """Return a view of what an owner remembers."""

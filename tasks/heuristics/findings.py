@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from cogitate.memory.appointments import appointments
-from cogitate.memory.clock import DAY, clock_time, day_number, day_of
+from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times
@@ -67,9 +67,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
         if said and is_dated and item.number not in declined:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
             quote = tell(recalled, entry, said)
-            told_so = f"day {day_number(item.minute)}" in quote and any(
-                time.minute == item.minute % DAY for time in find_times(quote)
-            )
+            told_so = date(item.minute) in quote and any(time.minute == item.minute % DAY for time in find_times(quote))
             yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
 
 
@@ -100,13 +98,13 @@ def _plan(recalled: Recalled) -> Iterable[Finding]:
 
 def _day(minute: int, now: int) -> str:
     """Return the day of a game time as one says it now: "day 2", and "today" on that day."""
-    return "today" if day_of(minute) == day_of(now) else f"day {day_number(minute)}"
+    return "today" if day_of(minute) == day_of(now) else date(minute)
 
 
 def _is_over(text: str, minute: int) -> bool:
     """Return whether a text names a day, and this day or its hour is over."""
     days = [int(day) for day in re.findall(r"\bday (\d{1,6})\b", text)]
-    if not days:
+    if not days or not clock_in_force().counts_days:
         return False
     times = find_times(text)
     return (max(days) - 1) * DAY + (max(t.minute for t in times) if times else DAY - 1) <= minute

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cogitate.memory.clock import day_number
+from cogitate.memory.clock import date
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.grammar import is_past, past_of
 from cogitate.memory.language.own_view import with_subject
@@ -80,7 +80,7 @@ class Promise:
         dated = anchor_days(self.deed, self.minute)
         if not self.spoken:
             return dated.strip(" .!,;:")
-        day = f" (day {day_number(self.minute)})" if dated != self.deed else ""
+        day = f" ({date(self.minute)})" if dated != self.deed else ""
         return f'"{shorten(self.said, MOST_QUOTED)}"{day}'
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cogitate.memory.clock import day_number, day_of
+from cogitate.memory.clock import day_of, on_date
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import QUESTIONS, has_end, with_end
 from cogitate.memory.language.languages import ENGLISH, is_english
@@ -81,7 +81,7 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     said = shorten(sentence, MOST_QUOTED).replace('"', "'")
     day = ""
     if anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute):
-        day = f" on day {day_number(entry.minute)}"  # on which "tomorrow" was said
+        day = f" {on_date(entry.minute)}"  # on which "tomorrow" was said
     if not is_english(sentence):
         return f'{line.speaker}: "{said}"'
     mine, others = line.speaker == recalled.name, [s for s in entry.subjects if recalled.of(s) != line.speaker]

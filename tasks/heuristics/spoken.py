@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from itertools import islice
 
-from cogitate.memory.clock import day_number
+from cogitate.memory.clock import clock_in_force, date, day_number
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.tables import read_table
@@ -74,6 +74,8 @@ class Phrases:
 
     def day(self, minute: int) -> str:
         """Return the day of a game time, "" where the language has no word for it."""
+        if not clock_in_force().counts_days:
+            return date(minute)
         return self._table.get("day", "").format(day=day_number(minute))
 
     def to_do(self, phrase: str, what: str = "", place: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Cadences of declared kinds: due at a time of each day, or again after an interval."""
+"""Cadences of declared kinds: due at a time of each day, or again after a span of game time or some ticks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from typing import Protocol
 from cogitate.memory.clock import DAY
 from cogitate.tasks.kind import Moment
 from cogitate.tasks.kind_check import KindError
-from cogitate.tasks.timing import offset, tick_at
+from cogitate.tasks.timing import is_turn, next_turn, offset, tick_at
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _SPAN = re.compile(r"([1-9]\d{0,5}) ?([mhd])")
+_TURNS = re.compile(r"([1-9]\d{0,5}) ?(s|ticks?)")
 _MINUTES = {"m": 1, "h": 60, "d": DAY}
 
 
 class Cadence(Protocol):
-    """A rule that says at which game times an owner is due."""
+    """A rule that says at which ticks an owner is due."""
 
-    def next_after(self, owner: str, minute: int) -> int:
-        """Return the owner's first game time after `minute`."""
+    def is_now(self, moment: Moment) -> bool:
+        """Return whether the owner is due at the moment's tick."""
+
+    def next_tick(self, moment: Moment) -> int:
+        """Return the owner's next tick after the moment's."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,34 @@ class Repeating:
         """Return the owner's first game time after `minute`."""
         first = self.at + offset(owner, self.spread)
         return first + ((minute - first) // self.every + 1) * self.every
+
+    def is_now(self, moment: Moment) -> bool:
+        """Return whether a due time lies between the previous tick and the moment's."""
+        before = moment.world.clock.minute_before(moment.tick, moment.minute)
+        return self.next_after(moment.owner, before) <= moment.minute
+
+    def next_tick(self, moment: Moment) -> int:
+        """Return the tick of the next due time after the moment."""
+        return tick_at(moment, self.next_after(moment.owner, moment.minute))
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Due at each owner's turn, once in so many ticks, or in the ticks that begin in so many seconds of game time."""
+
+    ticks: int = 0
+    seconds: int = 0
+
+    def is_now(self, moment: Moment) -> bool:
+        """Return whether it is the owner's turn."""
+        return is_turn(moment, self._every(moment))
+
+    def next_tick(self, moment: Moment) -> int:
+        """Return the tick of the owner's next turn."""
+        return next_turn(moment, self._every(moment))
+
+    def _every(self, moment: Moment) -> int:
+        return self.ticks or -(-self.seconds // moment.world.clock.seconds_per_tick)
 
 
 def daily(time: str, *, spread: int = 0) -> Cadence:
@@ -56,32 +88,23 @@ def daily(time: str, *, spread: int = 0) -> Cadence:
 
 
 def every(span: str) -> Cadence:
-    """Return a cadence of once per span of game time, with owners spread over the span.
+    """Return a cadence of once per span of game time or per number of ticks, with owners spread over the span.
 
     Args:
-        span: such as "90m", "6h" or "2d".
+        span: such as "30s", "90m", "6h", "2d" or "3 ticks".
 
     Raises:
         KindError: when the span is invalid.
     """
-    minutes = minutes_in(span)
-    if not minutes:
-        raise KindError(f'every({span!r}): give a span of game time such as "90m", "6h" or "2d"')
-    return Repeating(minutes, spread=minutes)
+    if minutes := minutes_in(span):
+        return Repeating(minutes, spread=minutes)
+    found = _TURNS.fullmatch(span) if isinstance(span, str) else None
+    if found is None:
+        raise KindError(f'every({span!r}): give a span of game time such as "30s", "90m", "6h" or "2d", or "3 ticks"')
+    return Turns(seconds=int(found[1])) if found[2] == "s" else Turns(ticks=int(found[1]))
 
 
 def minutes_in(span: object) -> int:
     """Return the game minutes of a span such as "90m", "6h" or "2d"; 0 for anything else."""
     found = _SPAN.fullmatch(span) if isinstance(span, str) else None
     return int(found[1]) * _MINUTES[found[2]] if found else 0
-
-
-def is_now(cadence: Cadence, moment: Moment) -> bool:
-    """Return whether a due time lies between the previous tick and the moment's."""
-    before = moment.minute - moment.world.minutes_per_tick
-    return cadence.next_after(moment.owner, before) <= moment.minute
-
-
-def next_tick(cadence: Cadence, moment: Moment) -> int:
-    """Return the tick of the next due time after the moment."""
-    return tick_at(moment, cadence.next_after(moment.owner, moment.minute))

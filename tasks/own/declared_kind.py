@@ -11,15 +11,15 @@ from zlib import crc32
 
 from pydantic import BaseModel
 
-from cogitate.memory.clock import clock_time, day_number
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
 from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
 from cogitate.tasks.job import Job, JobKey, Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.own.answer_example import example_of
-from cogitate.tasks.own.cadences import Cadence, is_now, next_tick
+from cogitate.tasks.own.cadences import Cadence
 from cogitate.tasks.own.choices import Choice
 from cogitate.tasks.own.method_faults import called, fault_of_method
 from cogitate.tasks.persona import persona
@@ -64,14 +64,14 @@ class DeclaredKind(Kind):
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return a request at each due time of an owner that has memories for the kind to read."""
         cadence, owners = self.declared.due, self.declared.owners
-        if cadence is None or moment.owner.partition(":")[0] not in owners or not is_now(cadence, moment):
+        if cadence is None or moment.owner.partition(":")[0] not in owners or not cadence.is_now(moment):
             return ()
         return (Request(kind=self.name, owner=moment.owner),) if _read(self, _case_of(moment, self.name)) else ()
 
     def wake(self, moment: Moment) -> int | None:
         """Return the tick of the next due time."""
         cadence, owners = self.declared.due, self.declared.owners
-        return None if cadence is None or moment.owner.partition(":")[0] not in owners else next_tick(cadence, moment)
+        return None if cadence is None or moment.owner.partition(":")[0] not in owners else cadence.next_tick(moment)
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         """Return False for a cadence, which no observation changes; True where the host's class has a `due`."""
@@ -88,8 +88,7 @@ class DeclaredKind(Kind):
                 "ask": declared.ask,
                 "example": example,
                 **persona(case.profile),
-                "day": day_number(case.job.minute),
-                "time": clock_time(case.job.minute),
+                **timing.told(case.job.minute, case.job.key.tick),
                 "memories": [template_entry(entry) for entry in memories],
                 "params": case.job.params,
                 **long_term_context(case, memory_share),

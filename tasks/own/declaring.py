@@ -51,7 +51,8 @@ def kind(
 
     Args:
         name: of the kind, its queue and its limits; by default the class's name in lower case.
-        due: when owners are due, such as `daily("02:00")` or `every("6h")`; None: only when a host requests it.
+        due: when owners are due, such as `daily("02:00")`, `every("6h")` or `every("3 ticks")`; None: only when a host
+            requests it.
         owners: the types of owners that are due, such as "agent", "npc" or "location".
         reads: the memories that it reads: `newest(20)` (the default), or for example `drawn(3, older="1d")`.
         ask: the task for the model, in a sentence or two; the memories follow.
@@ -148,7 +149,7 @@ def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]
 
 def _wrong_values(declared: Declaration) -> Iterator[str]:
     """Yield the errors of the arguments that become no field of the kind."""
-    if declared.due is not None and not hasattr(declared.due, "next_after"):
+    if declared.due is not None and not hasattr(declared.due, "next_tick"):
         yield f'due {quoted(declared.due)} is invalid: give one such as daily("02:00")'
     reads: object = declared.reads  # what was given; nothing has checked it yet
     if not callable(reads):

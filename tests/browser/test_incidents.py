@@ -130,7 +130,7 @@ def incidents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incidents]:
             COGITATE_MODEL=MODEL,
             COGITATE_INPUT_PRICE="150000",
             COGITATE_OUTPUT_PRICE="600000",
-            COGITATE_MINUTES_PER_TICK="10",
+            COGITATE_SECONDS_PER_TICK="600",
             COGITATE_MORNING="60",
             COGITATE_REFLECTION_INTERVAL="120",
             COGITATE_ACT_INTERVAL="6",

@@ -27,7 +27,7 @@ def test_a_week_is_two_pages(browser: Any, tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(
             data_dir=tmp_path,
-            minutes_per_tick=10,
+            seconds_per_tick=600,
             act_interval=12,
             llm="openai",
             base_url=endpoint.url,

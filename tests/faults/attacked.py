@@ -54,7 +54,7 @@ def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
         "limits": {},
         "limit_tokens": 100_000_000,
         "claim_cap": 20,
-        "minutes_per_tick": STEP,
+        "seconds_per_tick": 60 * STEP,
         "reflection_interval": 120,
         "lease": 2.0,
         "hint_interval": 0.2,

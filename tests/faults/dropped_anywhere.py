@@ -24,7 +24,7 @@ from tests.faults.attacked import LATENCY
 
 TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
 SETTINGS = Settings.tuned(
-    minutes_per_tick=STEP,
+    seconds_per_tick=60 * STEP,
     latency=LATENCY,
     limits={"tick.run.jobs": 3, "day.run.jobs": 12},  # they bind
     retry_share=0.75,  # whoever dies costs an attempt: none of them may make a job dead, and so the digest another

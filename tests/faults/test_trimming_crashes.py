@@ -49,7 +49,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 def live(client: Redis, folder: Path) -> TickLoop:
     """Go on to the end."""
     town = Town(agents=2, seed=3, minutes_per_tick=STEP)
-    settings = Settings(minutes_per_tick=STEP, latency=LATENCY, max_observations=10, journal_keep=1, data_dir=folder)
+    settings = Settings(
+        seconds_per_tick=60 * STEP, latency=LATENCY, max_observations=10, journal_keep=1, data_dir=folder
+    )
     with TickLoop(
         run="town",
         owners=town.owners(),

@@ -32,7 +32,7 @@ MODEL: dict[str, Any] = {
     "api_key": "any",
     "limit_tokens": 10_000_000,
     "claim_cap": 1,
-    "minutes_per_tick": 2,
+    "seconds_per_tick": 120,
 }
 
 
@@ -80,7 +80,7 @@ def test_a_real_recorded_day(
         (Town(25), {}),
         (
             Town(5, seed=3, minutes_per_tick=10),
-            {"minutes_per_tick": 10, "act_interval": 12, "max_observations": 60, "max_reflections": 3, "max_plans": 2},
+            {"seconds_per_tick": 600, "act_interval": 12, "max_observations": 60, "max_reflections": 3, "max_plans": 2},
         ),
     ],
     ids=["25 agents by the minute", "long ticks and little room"],

@@ -41,7 +41,7 @@ from tests.simulation.lived import UNSUMMARISED, lost
 ANN, BO, CELLS, WINDOW = "agent:ann", "agent:bo", "npc:cells", "npc:window"
 OWNERS = (ANN, BO, CELLS, WINDOW)
 SETTINGS = Settings.tuned(
-    minutes_per_tick=60,
+    seconds_per_tick=3600,
     latency={"plan": 1, "reflect": 2, "summarise": 3, "prune": 1, "act": 1},
     llm="openai",
     limits={"tick.run.calls": 3},

@@ -13,7 +13,7 @@ import re
 from pydantic import BaseModel
 
 from cogitate.memory.language.languages import is_english
-from cogitate.prompts.answers import Answer, DailyPlan, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
+from cogitate.prompts.answers import Answer, DailyPlan, IntegratedAnswer, ReflectionAnswer, StepPlan, SummaryAnswer
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.fields import TIME, texts_of
 from cogitate.workers.answer_faults.found import Fault, found
@@ -55,7 +55,7 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
 
 def _fault_of_kind(answer: BaseModel, content: PromptContent) -> Fault | None:
     """Return what is wrong with an answer of its kind."""
-    if isinstance(answer, DailyPlan):
+    if isinstance(answer, DailyPlan | StepPlan):
         return found(fault_of_plan(answer), "plan")
     if isinstance(answer, SummaryAnswer | IntegratedAnswer):
         return found(fault_of_summary(answer.summary, content), "summary")

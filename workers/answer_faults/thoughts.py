@@ -7,9 +7,9 @@ import re
 from pydantic import BaseModel
 
 from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED
-from cogitate.prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer
+from cogitate.prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer, StepPlan
 
-THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer)
+THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer, StepPlan)
 QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|『[^『』]*』")
 YOU = re.compile(r"\byou(?:rs?|rself|['’]\w+)?\b", re.IGNORECASE)
 _MARKUP = re.compile(  # of a page, of a prompt, of a model's template
@@ -45,7 +45,7 @@ def _asks(end: str) -> bool:
     return any(mark in end for mark in QUESTIONS)
 
 
-def fault_of_plan(plan: DailyPlan) -> str | None:
+def fault_of_plan(plan: DailyPlan | StepPlan) -> str | None:
     """Return why an item of a plan is nothing to be done, or None."""
     told = next((item.description for item in plan.activities if _NO_DEED.match(item.description)), None)
     return None if told is None else f"{told[:40]!r} tells of the day; say what the character does"

@@ -123,7 +123,7 @@ class Runner:
                 return Outcome(claim)
             began = time.monotonic()
             where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
-            with where, self._heartbeat.of(claim.job.run, claim.incarnation):
+            with where, self._heartbeat.of(claim.job.run, claim.incarnation), claim.case.world.clock.in_force():
                 asked = adjustment.model or claim.job.model
                 result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
                 asked = result.model if result is not None and result.model else asked

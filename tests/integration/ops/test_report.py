@@ -132,7 +132,7 @@ def test_names_are_escaped_and_no_memory_is_told(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(
             data_dir=tmp_path,
-            minutes_per_tick=10,
+            seconds_per_tick=600,
             reflection_interval=60,
             limits={},
             max_observations=50,

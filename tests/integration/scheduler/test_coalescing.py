@@ -41,7 +41,7 @@ def live(
         owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")},
         ticks=until,
         exist="resume" if resume else "create",
-        settings=Settings.tuned(data_dir=tmp_path, minutes_per_tick=LONG, **settings),
+        settings=Settings.tuned(data_dir=tmp_path, seconds_per_tick=60 * LONG, **settings),
         inline=True,
         client=client,
     )

@@ -39,7 +39,7 @@ def plans(tmp_path: Path, agents: int, **settings: Any) -> tuple[FakeRedis, Coun
     """Let a morning go by. Returns where, and how many plans were decided and made how."""
     client = FakeRedis()
     owners = {f"agent:{n}": Profile(name=f"A{n}") for n in range(agents)}
-    chosen = Settings.tuned(data_dir=tmp_path, minutes_per_tick=10, act_interval=0, **settings)
+    chosen = Settings.tuned(data_dir=tmp_path, seconds_per_tick=600, act_interval=0, **settings)
     with TickLoop(run="r", owners=owners, settings=chosen, ticks=TICKS, inline=True, client=client) as loop:
         for _ in loop:
             pass

@@ -27,7 +27,7 @@ TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans
 def new_home(folder: Path) -> Path:
     """A data folder for runs whose ticks are two minutes."""
     folder.mkdir(exist_ok=True)
-    (folder / "cogitate.toml").write_text("[time]\nminutes_per_tick = 2\n")
+    (folder / "cogitate.toml").write_text("[time]\nseconds_per_tick = 120\n")
     return folder / "data"
 
 

@@ -25,7 +25,7 @@ WHOLE_RUN = ("run:0", "run")
 KINDS = [kind.name for kind in kinds()]
 SETTINGS = f"""
 [time]
-minutes_per_tick = 3
+seconds_per_tick = 180
 [budget]
 limit_tokens = 300000
 limits = {{ "day.kind:reflect.calls" = 150, "day.run.tokens" = 250000, "tick.run.calls" = 6 }}

@@ -44,7 +44,7 @@ class Visit:
             run="town",
             owners=self.town.owners(),
             settings=Settings.tuned(
-                minutes_per_tick=10, latency=LATENCY, limits=LIMITS, max_observations=40, **settings
+                seconds_per_tick=600, latency=LATENCY, limits=LIMITS, max_observations=40, **settings
             ),
             locations=self.town.locations,
             brief=self.town.brief,

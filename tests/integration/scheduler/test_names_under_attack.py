@@ -48,7 +48,7 @@ def test_a_run_of_owners_called_anything(valkey: EmbeddedServer, name: str, othe
     owners = {f"agent:{one}": Profile(name=one) for one in (name, other)}
     with valkey.client() as client, TemporaryDirectory() as folder:
         client.flushall()
-        given_settings = Settings(data_dir=Path(folder), minutes_per_tick=60, workers=0)
+        given_settings = Settings(data_dir=Path(folder), seconds_per_tick=3600, workers=0)
         with TickLoop(run="town", owners=owners, settings=given_settings, ticks=9, inline=True, client=client) as loop:
             for tick in loop:
                 for owner in owners:

@@ -60,7 +60,7 @@ def live(settings: Settings, at_end: Callable[[list[Change]], None] = lambda dre
 
 def test_workers_import_the_module_of_a_kind_that_their_host_has_imported(tmp_path: Path, dreams: str) -> None:
     importlib.import_module(dreams)
-    dreamed = live(Settings(data_dir=tmp_path / "data", minutes_per_tick=10, workers=1))
+    dreamed = live(Settings(data_dir=tmp_path / "data", seconds_per_tick=600, workers=1))
     assert [(change.owner, change.source, change.reason) for change in dreamed] == [
         (owner, "heuristic", "none") for owner in OWNERS
     ]
@@ -81,7 +81,7 @@ def test_a_declared_kind_from_its_file_to_flower(tmp_path: Path, dreams: str, mo
             redis_url=SecretStr(server.url),
             kinds=(dreams,),
             workers=1,
-            minutes_per_tick=10,
+            seconds_per_tick=600,
             llm="openai",
             base_url=endpoint.url,
             limit_tokens=1_000_000,

@@ -42,7 +42,7 @@ STORY = ("run", "--story", "--ticks", DAY // STEP, "--seed", 1, "--run", "valley
 def opened(
     client: FakeRedis, world: Story, *, ticks: int = DAY // STEP, resume: bool = False, **given: Any
 ) -> TickLoop:
-    settings = settings_for(world, Settings.tuned(data_dir=Path("/nowhere"), minutes_per_tick=STEP, **given))
+    settings = settings_for(world, Settings.tuned(data_dir=Path("/nowhere"), seconds_per_tick=60 * STEP, **given))
     return TickLoop(
         run="valley",
         owners=world.owners(),
@@ -74,7 +74,7 @@ def lived() -> tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]:
 @pytest.mark.parametrize(("workers", "pace"), [(1, ()), (3, ("--wait", 60)), (2, ("--tick-rate", 200, "--wait", 60))])
 def test_workers_pace_and_hash_seed_leave_the_digest(workers: int, pace: tuple[object, ...], tmp_path: Path) -> None:
     latencies = ", ".join(f"{kind} = {ticks}" for kind, ticks in LATENCY.items())  # by default they depend on the pace
-    (tmp_path / "cogitate.toml").write_text(f"[time]\nminutes_per_tick = {STEP}\nlatency = {{ {latencies} }}\n")
+    (tmp_path / "cogitate.toml").write_text(f"[time]\nseconds_per_tick = {60 * STEP}\nlatency = {{ {latencies} }}\n")
     ran = summary(
         *STORY,
         "--workers",

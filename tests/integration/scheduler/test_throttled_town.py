@@ -34,7 +34,7 @@ def live(folder: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = 
     published = InlinePublisher.publish
     settings = Settings.tuned(
         data_dir=folder,
-        minutes_per_tick=LONG,
+        seconds_per_tick=60 * LONG,
         limits={},
         act_interval=HOUR // LONG,
         act_per_tick=AGENTS,

@@ -54,7 +54,7 @@ class Lived(NamedTuple):
 
 def settings_of(folder: Path, keep: int | None, **more: Any) -> Settings:
     """Small memories, so that there is much to cut."""
-    chosen: dict[str, Any] = {"minutes_per_tick": STEP, "data_dir": folder, "max_observations": 15}
+    chosen: dict[str, Any] = {"seconds_per_tick": 60 * STEP, "data_dir": folder, "max_observations": 15}
     return Settings.tuned(**(chosen | {"journal_keep": keep} | more))
 
 

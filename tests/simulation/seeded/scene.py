@@ -75,7 +75,7 @@ def scene_of(number: int) -> Scene:
     unit = "calls" if asks and number % 4 else "jobs"
     chosen: dict[str, Any] = {
         "data_dir": Path("/nowhere"),
-        "minutes_per_tick": STEP,
+        "seconds_per_tick": 60 * STEP,
         "morning": 60,  # 01:00, at tick 3
         "apply": "ready" if number % 8 == 5 else "due",
         "wait": FOR_EVER if patient else draw.choice((0.0, 0.5, 2.0)),

@@ -134,7 +134,7 @@ def test_a_tick_that_is_no_number_of_one(served: Served, tick: str) -> None:
         {"prompts": "/"},
         {"limit_usd": 1000},
         {"nonsense": 1},
-        {"minutes_per_tick": 0},
+        {"seconds_per_tick": 0},
     ],
 )
 def test_a_host_sets_nothing_of_the_machine(settings: dict[str, Any]) -> None:
@@ -147,10 +147,10 @@ def test_a_host_sets_nothing_of_the_machine(settings: dict[str, Any]) -> None:
 def test_a_host_may_tighten_limits_and_not_loosen_them() -> None:
     with serving(settings=Settings(limits={"day.run.calls": 10, "run.run.calls": 30})) as (client, table):
         given = {"day.run.calls": 99, "run.run.calls": 3, "tick.run.calls": 2}
-        client.answer("/runs/v/open", {**OPEN, "settings": {"limits": given, "minutes_per_tick": 10}})
+        client.answer("/runs/v/open", {**OPEN, "settings": {"limits": given, "seconds_per_tick": 600}})
         settings = table.get("host", "v").loop.settings
         assert settings.limits == {"day.run.calls": 10, "run.run.calls": 3, "tick.run.calls": 2}
-        assert settings.minutes_per_tick == 10
+        assert settings.seconds_per_tick == 600
 
 
 # -- tokens --------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from tests.unit.tasks.own_kind_case import Own
 
 ADA, BEN = "agent:ada", "agent:ben"
 OWNERS = {ADA: Profile(name="Ada Smith"), BEN: Profile(name="Ben Cole")}
-FAST = PinnedSettings(minutes_per_tick=5)
+FAST = PinnedSettings(seconds_per_tick=300)
 Loops = Callable[..., TickLoop]
 
 
@@ -130,7 +130,7 @@ def test_reading_changes_no_digest(cogitate_loop: Loops) -> None:
 
 def test_the_same_view_is_read_from_the_ledger(cogitate_loop: Loops) -> None:
     client = FakeRedis()
-    settings = PinnedSettings(minutes_per_tick=5, retrieval="spec")
+    settings = PinnedSettings(seconds_per_tick=300, retrieval="spec")
     loop = cogitate_loop(owners=OWNERS, ticks=240, client=client, settings=settings)
     village_day(loop, lambda loop: None)
     for owner in OWNERS:

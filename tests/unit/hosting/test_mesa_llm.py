@@ -77,7 +77,7 @@ def minds_of(model: mesa.Model, **more: Any) -> Minds:
 @pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning])
 def test_a_model_whose_endpoint_is_down_runs_to_its_end(reasoning: type[Any], redis: FakeRedis) -> None:
     market = Market(reasoning, f"http://127.0.0.1:{free_ports(1)}")
-    with minds_of(market, minutes_per_step=10, start_minute=350) as minds:
+    with minds_of(market, seconds_per_step=600, start_minute=350) as minds:
         kinds = set()
         for _ in range(STEPS):
             market.step()
@@ -108,7 +108,7 @@ def test_agents_reflect_in_the_background_until_their_limit_binds(redis: FakeRed
         market,
         run="market",
         who=lambda agent: Profile(name=f"Trader {agent.unique_id}"),
-        minutes_per_step=10,
+        seconds_per_step=600,
         settings=PinnedSettings(limits=limits),
     ) as minds:
         for _ in range(STEPS_OF_TWO_DAYS):

@@ -93,7 +93,7 @@ def test_a_model_goes_its_own_way_with_minds_as_without(made: Callable[[], Any],
     with minds_of(
         accompanied,
         who=every_seventh,
-        minutes_per_step=15,
+        seconds_per_step=900,
         sees=lambda agent: f"I am number {agent.unique_id}.",
         brief=lambda agent: {"activity": f"being number {agent.unique_id}"},
     ) as minds:
@@ -109,7 +109,7 @@ def test_a_model_goes_its_own_way_with_minds_as_without(made: Callable[[], Any],
 def test_thoughts_name_their_agent_and_minds_can_be_read(redis: FakeRedis) -> None:
     model = built(BoltzmannWealth, n=3, seed=1)
     planned: dict[int, str] = {}
-    with minds_of(model, minutes_per_step=30, sees=lambda agent: f"My purse holds {agent.wealth} coins.") as minds:
+    with minds_of(model, seconds_per_step=1800, sees=lambda agent: f"My purse holds {agent.wealth} coins.") as minds:
         for _ in range(20):
             model.step()
             for thought in minds.applied:
@@ -227,7 +227,9 @@ def test_a_run_is_resumed_by_a_model_that_begins_again(redis: FakeRedis) -> None
                 thought.agent.wealth += len(thought.text) % 3
 
     def opened(model: Any, **more: Any) -> Minds:
-        return minds_of(model, minutes_per_step=30, sees=lambda agent: f"My purse holds {agent.wealth} coins.", **more)
+        return minds_of(
+            model, seconds_per_step=1800, sees=lambda agent: f"My purse holds {agent.wealth} coins.", **more
+        )
 
     straight = built(BoltzmannWealth, n=4, seed=2)
     with opened(straight, run="straight") as minds:
@@ -255,10 +257,10 @@ def test_an_observation_and_several_are_seen_as_they_are(redis: FakeRedis) -> No
         }
 
 
-@pytest.mark.parametrize("minutes", [0, 61, 1.5, True, "10"])
-def test_a_length_that_no_step_has_is_refused(minutes: Any, redis: FakeRedis) -> None:
-    with pytest.raises(ConfigurationError, match="minutes_per_step="):
-        minds_of(built(BoltzmannWealth, n=1, seed=1), minutes_per_step=minutes)
+@pytest.mark.parametrize("seconds", [0, 2_592_001, 1.5, True, "10"])
+def test_a_length_that_no_step_has_is_refused(seconds: Any, redis: FakeRedis) -> None:
+    with pytest.raises(ConfigurationError, match="seconds_per_step="):
+        minds_of(built(BoltzmannWealth, n=1, seed=1), seconds_per_step=seconds)
 
 
 def test_what_is_no_model_is_refused(redis: FakeRedis) -> None:

@@ -88,7 +88,7 @@ def test_another_thread_says_nothing_in_the_turn(cogitate_loop: Loops) -> None:
 
 @pytest.mark.parametrize("minutes", [1, 10])
 def test_an_observation_is_of_the_tick_unless_it_names_another_time(cogitate_loop: Loops, minutes: int) -> None:
-    settings = PinnedSettings(minutes_per_tick=minutes)
+    settings = PinnedSettings(seconds_per_tick=60 * minutes)
     loop = cogitate_loop(owners={ADA: Profile(name="Ada")}, ticks=3, start_minute=500, settings=settings)
     for tick in loop:
         for seen in (Observation(text="A bell."), {"text": "A cart."}, {"text": "A dog.", "minute": None}):
@@ -103,7 +103,7 @@ def test_an_observation_is_of_the_tick_unless_it_names_another_time(cogitate_loo
 
 def test_what_a_host_probably_does_not_mean_is_doubted_once(cogitate_loop: Loops) -> None:
     owners = {ADA: Profile(name="Ada", home="hose"), "location:inn": Profile(name="The inn")}
-    settings = PinnedSettings(minutes_per_tick=10)
+    settings = PinnedSettings(seconds_per_tick=600)
     with capture_logs() as logs:
         loop = cogitate_loop(
             owners=owners, ticks=4, settings=settings, locations=[Location(id="house", name="The house")]

@@ -103,7 +103,7 @@ def of_mesa(settings: PinnedSettings) -> TickLoop:
         run="test",
         who=lambda agent: OWNERS[f"agent:{agent.unique_id}"],
         sees=sees,
-        minutes_per_step=15,
+        seconds_per_step=900,
         settings=settings,
         ticks=TICKS,
     ) as minds:
@@ -118,7 +118,7 @@ def test_every_way_to_host_has_one_digest(
     found = {}
     client = FakeRedis()
     for way in (plain, blocks, awaited, all_three):
-        settings = PinnedSettings(data_dir=tmp_path, minutes_per_tick=15)
+        settings = PinnedSettings(data_dir=tmp_path, seconds_per_tick=900)
         loop = cogitate_loop(owners=OWNERS, ticks=TICKS, settings=settings)
         way(loop)
         assert {kind for kind, _, _ in loop.ended} >= {"plan", "reflect"}

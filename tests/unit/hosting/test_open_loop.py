@@ -47,7 +47,7 @@ def test_a_run_is_created_refused_resumed_and_replaced(redis: FakeRedis, tmp_pat
 
 def test_seconds_of_a_tick_are_the_pace_of_the_run(redis: FakeRedis, tmp_path: Path) -> None:
     settings = PinnedSettings(data_dir=tmp_path)
-    with cogitate.open("paced", OWNERS, seconds_per_tick=0.05, settings=settings) as loop:
+    with cogitate.open("paced", OWNERS, real_seconds_per_tick=0.05, settings=settings) as loop:
         assert loop.settings.tick_rate == 20.0
         assert loop.settings.wait_seconds() == 0
         assert loop.settings.data_dir == tmp_path
@@ -57,8 +57,8 @@ def test_seconds_of_a_tick_are_the_pace_of_the_run(redis: FakeRedis, tmp_path: P
 
 @pytest.mark.parametrize("seconds", [0, -1, math.nan, math.inf, True, "1", 10**6])
 def test_seconds_that_no_tick_has_are_refused(seconds: Any) -> None:
-    with pytest.raises(ConfigurationError, match="seconds_per_tick="):
-        cogitate.open("village", OWNERS, seconds_per_tick=seconds)
+    with pytest.raises(ConfigurationError, match="real_seconds_per_tick="):
+        cogitate.open("village", OWNERS, real_seconds_per_tick=seconds)
 
 
 @pytest.mark.parametrize("exist", ["refuse", "", None])

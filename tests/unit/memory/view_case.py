@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cogitate.memory.clock import USUAL, Clock
 from cogitate.memory.retrieval.profiles import ProfileChoice
 from cogitate.memory.retrieval.similarity import Similarity
 from cogitate.memory.stream import Stream
@@ -28,6 +29,9 @@ class StreamSource:
 
     def minute(self) -> int:
         return self.at
+
+    def clock(self) -> Clock:
+        return USUAL
 
     def names(self) -> Mapping[str, str]:
         return self.known

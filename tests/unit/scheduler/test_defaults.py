@@ -203,6 +203,9 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {
             "locations": [],
             "minutes_per_tick": 1,
+            "seconds": 0,
+            "day_seconds": None,
+            "clock_names": None,
             "start_minute": 0,
             "morning": 360,
             "act_interval": 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cogitate.memory.clock import Clock
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location, Profile
@@ -87,7 +88,7 @@ def case_of(
         run="test",
         key=JobKey(minute, kind.name, stream.owner, 0, 0),
         minute=minute,
-        due=minute + ticks_of(kind.latency, tick_rate=None, minutes_per_tick=1),
+        due=minute + ticks_of(kind.latency, tick_rate=None, clock=Clock(seconds_per_tick=60)),
         reads=(Reads(stream.owner, upto, request.numbers),),
         params=request.params,
     )

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from cogitate.memory import typed_json
+from cogitate.memory.clock import Clock
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import UnreadableEntry
@@ -115,4 +116,4 @@ def test_a_case_holds_what_its_job_may_read_in_the_order_of_its_numbers_as_it_wa
 @pytest.mark.parametrize("rate", [None, 20.0])
 def test_what_names_no_latency_is_refused(latency: str, rate: float | None) -> None:
     with pytest.raises(ValueError, match=f"{latency!r} is not a latency"):
-        ticks_of(latency, tick_rate=rate, minutes_per_tick=1)
+        ticks_of(latency, tick_rate=rate, clock=Clock(seconds_per_tick=60))

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.memory.clock import Clock
 from cogitate.memory.effects import MarkAccessed
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location
@@ -172,7 +173,7 @@ def test_the_oldest_of_the_long_term_summary_gives_way_where_hardly_a_memory_fit
 )
 def test_a_result_comes_when_it_is_due(params: dict[str, Any], due: int, delay: int) -> None:
     one = msgspec.structs.replace(job(**params), due=due)
-    case = Case(job=one, profile=PROFILE, world=WorldFacts(minutes_per_tick=5), memories={KLAUS: []})
+    case = Case(job=one, profile=PROFILE, world=WorldFacts(clock=Clock(seconds_per_tick=300)), memories={KLAUS: []})
     assert delay_of(case) == delay
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cogitate.memory.clock import Clock
 from cogitate.memory.stream import Stream
 from cogitate.tasks.kind import Moment
 from cogitate.tasks.timing import is_agent, is_turn, next_turn, offset, open_numbers, tick_at
@@ -17,7 +18,7 @@ owners = st.sampled_from([f"agent:{number}" for number in range(30)])
 
 
 def moment(owner: str, tick: int, minute: int = 0, minutes_per_tick: int = 1, **brief: object) -> Moment:
-    world = replace(WORLD, minutes_per_tick=minutes_per_tick)
+    world = replace(WORLD, clock=Clock(seconds_per_tick=60 * minutes_per_tick))
     return moment_of(Stream(owner), minute, world=world, tick=tick, **brief)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from redis import Redis
 
+from cogitate.memory.clock import Clock
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
@@ -129,7 +130,7 @@ class Host:
                 offers_of=lambda kind, tier: [
                     ModelOption(model, 0, cost if isinstance(cost, Cost) else cost[kind.name])
                 ],
-                latency_of=lambda kind: ticks_of(kind.latency, tick_rate=None, minutes_per_tick=1),
+                latency_of=lambda kind: ticks_of(kind.latency, tick_rate=None, clock=Clock(seconds_per_tick=60)),
                 bounds_of=lambda kind: bounds,
                 brief=lambda owner: {},
                 coalesce=False,

@@ -94,7 +94,7 @@ def settings_of(server: EmbeddedServer, role: str, folder: Path, **more: Any) ->
         "redis_url": SecretStr(url(server, role)),
         "broker_url": SecretStr(url(server, role, 1)),
         "data_dir": folder,
-        "minutes_per_tick": 10,
+        "seconds_per_tick": 600,
         "workers": 0,
         "concurrency": 2,
         "real_day_tokens": 1_000_000,

@@ -21,7 +21,7 @@ def test_a_job_whose_facts_are_gone_is_given_back_and_they_are_read_anew(client:
     assert claims.claim(job.id) == "closed"
     assert client.hlen(host.ledger.store.key("attempts")) == 0
     client.hset(key, mapping=kept)
-    assert claimed(claims, job).case.world.minutes_per_tick == 60, "not what facts are by default"
+    assert claimed(claims, job).case.world.clock.seconds_per_tick == 3600, "not what facts are by default"
 
 
 def test_a_claim_whose_facts_cannot_be_read_now_is_given_back_later(client: Redis) -> None:

@@ -88,7 +88,7 @@ def settings_for(data_dir: Path, base_url: str) -> Settings:
         api_key=SecretStr("any"),
         limit_tokens=1_000_000,
         data_dir=data_dir,
-        minutes_per_tick=10,
+        seconds_per_tick=600,
         latency=LATENCY,
         wait=0,
         lease=1e-9,

@@ -24,14 +24,14 @@ SETTINGS = st.builds(
     day_start=st.floats(0.000_001, 1),
     morning=st.integers(0, DAY - 1),
     repair_from=st.integers(0, DAY),
-    minutes_per_tick=st.sampled_from([1, 10, 60]),
+    seconds_per_tick=st.sampled_from([60, 600, 3600]),
 )
 KINDS = ("plan", "reflect", "act")
 
 
 @given(SETTINGS, st.integers(0, 10**12), st.integers(0, 9))
 def test_release_grows_and_is_complete_at_the_last_tick(settings: PinnedSettings, room: int, day: int) -> None:
-    release, step = release_of(settings), settings.minutes_per_tick
+    release, step = release_of(settings), settings.seconds_per_tick // 60
     found = [release.of(room, day * DAY + minute) for minute in range(0, DAY, step)]
     assert found == sorted(found)
     assert found[0] == room * round(settings.day_start * MILLION) // MILLION or settings.morning == 0
@@ -67,7 +67,7 @@ def test_run_spreads_its_spending_over_the_day(
 ) -> None:
     limit, owners = 60, {f"agent:{name}": Profile(name=name.title()) for name in ("ada", "ben", "eve")}
     given: dict[str, Any] = {"limits": {"day.run.jobs": limit}, "day_start": start, "guarantees": {}}
-    settings = PinnedSettings.tuned(data_dir=tmp_path, minutes_per_tick=10, **given)
+    settings = PinnedSettings.tuned(data_dir=tmp_path, seconds_per_tick=600, **given)
     loop = cogitate_loop(owners=owners, settings=settings, ticks=200)
     given_out = []
     for tick in loop:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cogitate.memory.apply import apply
+from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import Decided
@@ -133,6 +134,14 @@ def test_failed_repair_pauses_repairs_of_the_owner_for_the_day() -> None:
 def test_repair_times(minute: int, before: int, time: bool) -> None:
     assert is_time(minute, before, 1200) is time
     assert not is_time(minute, before, 1440)
+
+
+@pytest.mark.parametrize("hours", [8, 24, 30 * 24])
+def test_ticks_of_hours_or_days_have_repairs_at_the_end_of_each_day_that_has_a_tick(hours: int) -> None:
+    step = 60 * hours
+    repaired = [tick for tick in range(1, 10) if is_time(tick * step, (tick - 1) * step, 1200)]
+    assert repaired == ([2, 5, 8] if hours == 8 else [*range(1, 10)])
+    assert not any(is_time(tick * step, (tick - 1) * step, DAY) for tick in range(10))
 
 
 def test_reflection_repair_reads_the_newest_observations() -> None:

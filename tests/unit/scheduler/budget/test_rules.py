@@ -45,7 +45,7 @@ def test_facts_follow_the_settings() -> None:
     assert usual == Facts(
         locations=(),
         limits=MemoryLimits(),
-        minutes_per_tick=Settings().minutes_per_tick,
+        minutes_per_tick=Settings().seconds_per_tick // 60,
         start_minute=0,
         morning=Settings().morning,
         act_interval=Settings().act_interval,
@@ -53,7 +53,7 @@ def test_facts_follow_the_settings() -> None:
     )
     mill = Location(id="mill", name="Mill")
     changed = facts_of(
-        Settings.tuned(minutes_per_tick=3, morning=301, act_interval=17, max_plans=9, **MODEL), (mill,), 77
+        Settings.tuned(seconds_per_tick=180, morning=301, act_interval=17, max_plans=9, **MODEL), (mill,), 77
     )
     assert (changed.locations, changed.start_minute, changed.minutes_per_tick) == ((mill,), 77, 3)
     assert (changed.morning, changed.act_interval, changed.limits.max_plans) == (301, 17, 9)
@@ -183,9 +183,9 @@ def test_plans_requested_ahead_keep_their_guarantee_all_day() -> None:
     ("changed", "bounds"),
     [
         ({}, (3, 30)),
-        ({"minutes_per_tick": 2}, (2, 15)),  # the least is rounded up, the most down
-        ({"minutes_per_tick": 7}, (1, 4)),
-        ({"minutes_per_tick": 60}, (1, 1)),
+        ({"seconds_per_tick": 120}, (2, 15)),  # the least is rounded up, the most down
+        ({"seconds_per_tick": 420}, (1, 4)),
+        ({"seconds_per_tick": 3600}, (1, 1)),
         ({"latency": {"think": 4}}, None),
         ({"adaptive_latency": False}, None),
     ],

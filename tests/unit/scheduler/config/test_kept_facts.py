@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fakeredis import FakeRedis
 
 from cogitate import Profile, TickLoop
+from cogitate.memory.clock import Clock
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
 from cogitate.scheduler.config.endpoints import Model
@@ -50,7 +51,7 @@ def test_kinds_of_job_see_the_constants_that_the_ledger_keeps() -> None:
     assert facts.world() == WorldFacts(
         locations=facts.locations,
         limits=facts.limits,
-        minutes_per_tick=5,
+        clock=Clock(seconds_per_tick=300, start=600),
         morning=301,
         spread=7,
         act_interval=17,

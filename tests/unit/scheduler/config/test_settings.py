@@ -215,7 +215,8 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "metrics_port": ((1, 65_000), (0, 65_001)),
     "input_price": ANY,
     "output_price": ANY,
-    "minutes_per_tick": ((1, 60), (0, 61)),
+    "seconds_per_tick": ((1, 2_592_000), (0, 2_592_001)),
+    "day_seconds": ((60, 1_000_000_000), (59, 1_000_000_001)),
     "morning": ((0, 1439), (-1, 1440)),
     "limit_tokens": FROM_ONE,
     "real_day_tokens": FROM_ONE,
@@ -280,6 +281,16 @@ def test_a_former_setting_is_refused_wherever_it_is_given(monkeypatch: pytest.Mo
     Path("cogitate.toml").unlink()
     monkeypatch.setenv(f"COGITATE_{name.upper()}", "1")
     with pytest.raises(ConfigurationError, match=f"^COGITATE_{name.upper()} {says}"):
+        Settings()
+
+
+def test_a_setting_in_another_unit_is_refused_with_the_value_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("cogitate.toml").write_text("[time]\nminutes_per_tick = 10\n")
+    with pytest.raises(ConfigurationError, match=r"minutes_per_tick: .*seconds_per_tick = 600"):
+        Settings()
+    Path("cogitate.toml").unlink()
+    monkeypatch.setenv("COGITATE_MINUTES_PER_TICK", "5")
+    with pytest.raises(ConfigurationError, match=r"COGITATE_MINUTES_PER_TICK .*seconds_per_tick = 300"):
         Settings()
 
 

@@ -20,7 +20,7 @@ Loops = Callable[..., TickLoop]
 
 ADA = {"agent:ada": Profile(name="Ada Smith")}
 TICKS = 60
-HOURLY: dict[str, Any] = {"minutes_per_tick": 30, "max_observations": 10}
+HOURLY: dict[str, Any] = {"seconds_per_tick": 1800, "max_observations": 10}
 
 
 def lived(loops: Loops, settings: Settings, upto: int = TICKS, **more: Any) -> tuple[TickLoop, set[str]]:

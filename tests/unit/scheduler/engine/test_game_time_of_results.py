@@ -23,21 +23,23 @@ LENGTHS = [1, 5, 10, 15, 30, 60]
 def test_no_kind_is_due_more_than_a_tick_later_than_where_ticks_are_minutes(tmp_path: Path, minutes: int) -> None:
     known = kinds()
     usual = rules_of(PinnedSettings(data_dir=tmp_path), known, no_brief)
-    rules = rules_of(PinnedSettings(data_dir=tmp_path, minutes_per_tick=minutes), known, no_brief)
+    rules = rules_of(PinnedSettings(data_dir=tmp_path, seconds_per_tick=60 * minutes), known, no_brief)
     for kind in known:
         due = minutes * rules.latency(kind.name)
         assert 0 <= due - usual.latency(kind.name) < minutes, kind.name
 
 
 def test_a_paced_tick_leaves_workers_time(tmp_path: Path) -> None:
-    settings = PinnedSettings(data_dir=tmp_path, minutes_per_tick=10, tick_rate=20.0)
+    settings = PinnedSettings(data_dir=tmp_path, seconds_per_tick=600, tick_rate=20.0)
     assert rules_of(settings, kinds(), no_brief).latency("plan") == 5, "at least a quarter of a second, as ever"
 
 
 @pytest.mark.parametrize("minutes", LENGTHS)
 def test_a_plan_holds_nothing_that_is_over_when_it_takes_effect(cogitate_loop: Loops, minutes: int) -> None:
     planned = []
-    loop = cogitate_loop(owners=OWNERS, ticks=2 * DAY // minutes, settings=PinnedSettings(minutes_per_tick=minutes))
+    loop = cogitate_loop(
+        owners=OWNERS, ticks=2 * DAY // minutes, settings=PinnedSettings(seconds_per_tick=60 * minutes)
+    )
     for tick in loop:
         if tick.minute in (600, 1_200):
             loop.request("plan", "agent:a")

@@ -96,7 +96,7 @@ def test_many_points_become_fewer_with_the_same_sums() -> None:
 
 def kept(step: int, *, tick: int = 3_000, hours: int = 3_000) -> RunStore:
     """A run that a host has kept the figures of, also of more ticks and hours than are shown."""
-    store = store_of([], tick=tick, settings=keep_settings(PinnedSettings(minutes_per_tick=step)))
+    store = store_of([], tick=tick, settings=keep_settings(PinnedSettings(seconds_per_tick=60 * step)))
     ticks = {f"t{at}": Figures(tick=at, minute=60 * hours) for at in range(tick + 1)}
     of_hours = {f"h{at}": Figures(tick=at, minute=60 * at) for at in range(hours + 2)}
     fields = {name: msgspec.json.encode(figures) for name, figures in (ticks | of_hours).items()}

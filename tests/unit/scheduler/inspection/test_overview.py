@@ -36,7 +36,7 @@ VIEW = {
 
 def run(step: int = 1, **settings: Any) -> RunStore:
     """A run of six ticks, one minute each by its lines, that a host has left."""
-    chosen: dict[str, Any] = {"limits": LIMITS, "minutes_per_tick": step, "retry_share": 0.0}
+    chosen: dict[str, Any] = {"limits": LIMITS, "seconds_per_tick": 60 * step, "retry_share": 0.0}
     kept = PinnedSettings.tuned(**(chosen | settings))
     store = with_open_job(store_of(lines(), settings=keep_settings(kept), status="running", host="here:7"))
     for window, fields in WINDOWS.items():

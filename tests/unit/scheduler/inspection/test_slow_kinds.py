@@ -46,7 +46,7 @@ def test_it_says_how_long_answers_took_and_how_long_a_job_may_wait() -> None:
     assert said(store_of(130), act_interval=50) == [
         "act: nearly every answer came within 130 ticks (late ones count), of 25 (0.25 s) that it may wait"
     ]
-    (line,) = said(store_of(130, rate=None), minutes_per_tick=5)
+    (line,) = said(store_of(130, rate=None), seconds_per_tick=300)
     assert "of 12 that it may wait" in line, "60 game minutes of five a tick; how long these are is not known"
 
 

@@ -22,7 +22,7 @@ from tests.unit.hosting.short_loop_case import Loops, opened
 def test_what_was_spent_is_counted_from_the_days_begin_as_far_as_it_is_read(
     cogitate_loop: Loops, step: int, ticks: int, since: int
 ) -> None:
-    loop = opened(cogitate_loop, ticks=ticks, settings=PinnedSettings(minutes_per_tick=step))
+    loop = opened(cogitate_loop, ticks=ticks, settings=PinnedSettings(seconds_per_tick=60 * step))
     for _ in loop:
         pass
     store = loop.ledger.store

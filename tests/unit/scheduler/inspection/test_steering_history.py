@@ -20,7 +20,7 @@ NEW = "7/plan/agent:ann/0/0"
 def asked(answers: list[bytes], controls: list[bytes], step: int | None = 5) -> RunStore:
     store = store_of([])
     if step is not None:
-        store.client.hset(store.key("state"), "settings", keep_settings(PinnedSettings(minutes_per_tick=step)))
+        store.client.hset(store.key("state"), "settings", keep_settings(PinnedSettings(seconds_per_tick=60 * step)))
     for key, lines in (("answers", answers), ("controls", controls)):
         if lines:
             store.client.rpush(store.prefix + key, *lines)

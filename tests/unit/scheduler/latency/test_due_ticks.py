@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cogitate.memory.clock import Clock
 from cogitate.scheduler.budget.rules import rules_of
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import ModelOption
@@ -33,7 +34,7 @@ class Case:
             models_of=lambda kind: (MODEL,),
             known=self.known,
             jobs=self.jobs,
-            minutes_per_tick=minutes_per_tick,
+            clock=Clock(seconds_per_tick=60 * minutes_per_tick),
         )
 
     def learn(self, *ticks: int, at: int = 50) -> None:
@@ -248,7 +249,7 @@ def test_due_ticks_follow_the_model_where_ticks_do_not_wait(changed: dict[str, o
 
 def test_bounds_are_game_time_and_a_fixed_kind_has_none() -> None:
     settings = Settings(
-        llm="openai", limit_tokens=1_000, tick_rate=1.0, minutes_per_tick=10, latency={"reflect": 4}, act_interval=6
+        llm="openai", limit_tokens=1_000, tick_rate=1.0, seconds_per_tick=600, latency={"reflect": 4}, act_interval=6
     )
     rules = rules_of(settings, kinds(), lambda owner: {})
     found = {kind.name: rules.bounds_of(kind) for kind in rules.kinds}

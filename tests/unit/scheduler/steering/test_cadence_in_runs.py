@@ -80,7 +80,7 @@ def test_asking_everybody_at_every_tick_changes_nothing(
     def digest(run: str) -> str:
         settings = PinnedSettings(
             data_dir=tmp_path,
-            minutes_per_tick=4,
+            seconds_per_tick=240,
             max_observations=60,
             reflection_trigger=trigger,
             policies={} if policy == "stream" else {"agent:ann": policy},

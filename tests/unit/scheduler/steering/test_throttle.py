@@ -365,6 +365,7 @@ def test_a_throttle_asks_again_for_those_it_lets_through_later() -> None:
             due,
             streams,
             minute=5,
+            before=4,
             interval=720,
             again=lambda kind, owner: [Request(kind=kind, owner=owner, priority=7)],
         )
@@ -376,12 +377,17 @@ def test_a_throttle_asks_again_for_those_it_lets_through_later() -> None:
 
 
 def test_nobody_waits_beyond_the_last_hour_of_the_day_unless_an_operator_says_so() -> None:
-    def thinks(minute: int, *, pinned: bool = False, auto: bool = True) -> bool:
+    def thinks(minute: int, *, pinned: bool = False, auto: bool = True, step: int = 1) -> bool:
         throttle = Throttle(ThrottleRules(auto=auto))
         throttle.set(SetCadence("reflect", 1, pinned))
         due = [Request(kind="reflect", owner="agent:a")]
         requests, postponed = throttle.sift(
-            due, {"agent:a": Stream("agent:a")}, minute=minute, interval=720, again=lambda kind, owner: ()
+            due,
+            {"agent:a": Stream("agent:a")},
+            minute=minute,
+            before=minute - step,
+            interval=720,
+            again=lambda kind, owner: (),
         )
         assert len(requests) + len(postponed) == 1
         assert throttle.state.postponed == len(postponed)
@@ -389,6 +395,8 @@ def test_nobody_waits_beyond_the_last_hour_of_the_day_unless_an_operator_says_so
 
     hours = (1379, 1380, 1439, 1440, 1440 + 1379, 1440 + 1380)
     assert [thinks(minute) for minute in hours] == [False, True, True, False, False, True]
+    assert [thinks(minute, step=480) for minute in (480, 960, 1440)] == [False, True, False], "the last tick of a day"
+    assert thinks(1440, step=1440)
     assert not thinks(1380, pinned=True)
     assert not thinks(1380, auto=False)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from cogitate.memory.clock import DAY
 from cogitate.memory.effects import SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, UsageError
@@ -21,7 +22,7 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.checks import MAX_LABEL, MAX_NAMES, MAX_NUMBERS, MAX_OWNER
-from cogitate.scheduler.intake.observations import EARLIEST, LATEST
+from cogitate.scheduler.intake.observations import EARLIEST
 from cogitate.scheduler.tick.world_calls import NoSuchOwner, WorldCalls
 from cogitate.tasks.job import Reads
 from cogitate.tasks.registry import kind_of
@@ -171,8 +172,8 @@ def test_a_fork_of_the_process_may_say_and_read_nothing(name: str, monkeypatch: 
 #: Calls with a value that is the last that fits, or the first that does not.
 BOUNDS: list[tuple[str, Callable[[WorldCalls, int], object], int]] = [
     ("characters", lambda world, n: world.observe(ADA, seen("x" * n)), MOST),
-    ("minutes ahead", lambda world, n: world.observe(ADA, seen(minute=MINUTE + n)), LATEST),
-    ("minutes ago", lambda world, n: world.observe(ADA, seen(minute=MINUTE - n)), EARLIEST),
+    ("minutes ahead", lambda world, n: world.observe(ADA, seen(minute=MINUTE + n)), DAY),
+    ("minutes ago", lambda world, n: world.observe(ADA, seen(minute=MINUTE - n)), EARLIEST * DAY),
     ("keys", lambda world, n: world.story_event("done", related={f"k{i}": "x" for i in range(n)}), 100),
     ("a key", lambda world, n: world.story_event("done", related={"k" * n: "x"}), 100),
     ("an id", lambda world, n: world.story_event("done", related={"k": "x" * n}), MAX_LABEL),

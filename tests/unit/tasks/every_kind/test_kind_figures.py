@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from cogitate.memory import typed_json
+from cogitate.memory.clock import Clock
 from cogitate.prompts.render import Templates
 from cogitate.tasks import (
     act,
@@ -129,7 +130,7 @@ def test_what_a_host_says_of_a_situation_is_bounded(struct: Any, field: str, mos
 
 def test_a_world_of_which_nothing_is_said() -> None:
     world = WorldFacts()
-    assert (world.locations, world.minutes_per_tick, world.morning, world.act_interval) == ((), 1, 360, 0)
+    assert (world.locations, world.clock, world.morning, world.act_interval) == ((), Clock(), 360, 0)
     assert world.names == {}
     moment = moment_of(stream_of(), 3)
     assert (moment.owner, moment.last, moment.lead("plan")) == (KLAUS, None, 0)

@@ -70,7 +70,7 @@ def test_the_class_of_the_guide_that_is_derived_from_kind_runs(
 ) -> None:
     examples = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     exec(next(body for body in examples if "class Bell(Kind)" in body), {"__name__": "bells"})
-    settings = Settings(data_dir=tmp_path, minutes_per_tick=10)
+    settings = Settings(data_dir=tmp_path, seconds_per_tick=600)
     loop = cogitate_loop(owners={"world": Profile(name="The valley")}, ticks=160, settings=settings)
     heard = [(tick.minute, change.effect.data) for tick in loop for change in tick.applied if change.kind == "bell"]
     assert heard == [(730, {"hour": 12}), (1450, {"hour": 0})]

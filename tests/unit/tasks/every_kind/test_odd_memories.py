@@ -137,7 +137,7 @@ def test_a_run_with_odd_memories_goes_on_and_can_be_replayed(
         locations=[Location(id="cafe", name="Cafe", type="cafe")],
         ticks=40,
         client=client,
-        settings=Settings(policy=policy, minutes_per_tick=60, reflection_interval=180, max_observations=6),
+        settings=Settings(policy=policy, seconds_per_tick=3600, reflection_interval=180, max_observations=6),
     )
     for tick in loop:
         if tick.number in (1, 20):
@@ -151,7 +151,7 @@ def test_a_run_with_odd_memories_goes_on_and_can_be_replayed(
 
 def test_a_plan_without_items_ends_no_run(cogitate_loop: Callable[..., TickLoop]) -> None:
     client = FakeRedis()
-    settings = Settings(minutes_per_tick=60, reflection_interval=120)
+    settings = Settings(seconds_per_tick=3600, reflection_interval=120)
     loop = cogitate_loop(owners={KLAUS: Profile(name="Klaus")}, ticks=30, client=client, settings=settings)
     reflected = 0
     for tick in loop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from cogitate import kind as declare
 from cogitate.effects import Append, Entry, MarkAccessed
 from cogitate.errors import KindError
 from cogitate.kinds import Case, Kind, Moment, Request
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, Clock
 from cogitate.tasks.job import seconds_of, ticks_of
 from cogitate.tasks.kind import WorldFacts
-from cogitate.tasks.own.cadences import minutes_in
+from cogitate.tasks.own.cadences import Repeating, minutes_in
 from cogitate.tasks.own.declared_kind import declaring_modules
 from cogitate.tasks.registry import kind_of, kinds, register_builtin
 from tests.unit.tasks.kind_cases import KLAUS, case_of, message, moment_of, observation, stream_of
@@ -48,7 +49,7 @@ def declared(**arguments: Any) -> Kind:
 
 def test_a_daily_kind_is_due_at_the_first_tick_from_its_time_on() -> None:
     kind, stream = declared(), stream_of(*SEEN)
-    world = WorldFacts(minutes_per_tick=7)
+    world = WorldFacts(clock=Clock(seconds_per_tick=420))
     minutes = [tick * 7 for tick in range(2 * 1440 // 7)]
     moments = [moment_of(stream, minute, world=world, tick=minute // 7) for minute in minutes]
     asked = [moment for moment in moments if list(kind.due(moment))]
@@ -76,11 +77,12 @@ def test_it_is_not_due_for_other_owners_nor_for_one_with_nothing_to_read() -> No
 
 
 def test_owners_are_spread_over_the_minutes_after_a_time_and_over_a_span() -> None:
-    late, again = daily("23:30", spread=60), every("6h")
+    late, again = Repeating(DAY, 23 * 60 + 30, 60), Repeating(360, spread=360)
+    assert (late, again) == (daily("23:30", spread=60), every("6h"))
     firsts = {late.next_after(f"agent:{number}", 0) for number in range(200)}
     assert all((first - 23 * 60 - 30) % 1440 < 60 for first in firsts)
     assert len(firsts) > 30
-    whole_day = daily("00:00", spread=DAY)
+    whole_day = Repeating(DAY, spread=DAY)
     assert max(whole_day.next_after(f"agent:{number}", 0) for number in range(200)) > 23 * 60
     for owner in ("agent:ada", "agent:ben"):
         first = again.next_after(owner, 0)
@@ -88,6 +90,24 @@ def test_owners_are_spread_over_the_minutes_after_a_time_and_over_a_span() -> No
         assert [again.next_after(owner, first), again.next_after(owner, first + 359)] == [first + 360] * 2
     assert max(again.next_after(f"agent:{number}", 0) for number in range(200)) > 5 * 60
     assert min(again.next_after(f"agent:{number}", 0) for number in range(200)) < 60
+
+
+@pytest.mark.parametrize(
+    ("span", "seconds_per_tick", "every_ticks"),
+    [("3 ticks", 2_592_000, 3), ("1 tick", 1, 1), ("30s", 10, 3), ("30s", 60, 1)],
+)
+def test_a_cadence_in_ticks_or_seconds_comes_once_in_so_many_ticks(
+    span: str, seconds_per_tick: int, every_ticks: int
+) -> None:
+    kind, stream = declared(due=every(span), reads=newest(1)), stream_of(*SEEN)
+    clock = Clock(seconds_per_tick=seconds_per_tick)
+    moments = [
+        moment_of(stream, 1_000_000 + clock.minute(tick), tick=tick, world=WorldFacts(clock=clock))
+        for tick in range(20)
+    ]
+    due = [moment.tick for moment in moments if list(kind.due(moment))]
+    assert [later - tick for tick, later in pairwise(due)] == [every_ticks] * (len(due) - 1)
+    assert [kind.wake(moments[tick]) for tick in due[:-1]] == due[1:]
 
 
 def test_a_class_stores_an_answer_in_its_own_way_with_the_job_and_what_was_read() -> None:
@@ -351,7 +371,7 @@ def test_what_is_no_span_has_no_minutes(span: object) -> None:
 def test_a_latency_follows_the_clock_that_it_names(
     latency: int | str, rate: float | None, minutes: int, ticks: int
 ) -> None:
-    assert ticks_of(latency, tick_rate=rate, minutes_per_tick=minutes) == ticks
+    assert ticks_of(latency, tick_rate=rate, clock=Clock(seconds_per_tick=60 * minutes)) == ticks
 
 
 def test_what_is_no_number_of_seconds_is_none() -> None:

@@ -122,7 +122,7 @@ def test_the_prompt_says_who_where_when_and_what_is_unfinished() -> None:
         PROFILE.currently,
         "- cafe: Hobbs Cafe (cafe)",
         "energy 55",
-        "Today is day 2",
+        "It is day 2",
         "6:00 AM",
         "Maria wants",
     ):

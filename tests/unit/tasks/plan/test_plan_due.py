@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cogitate.memory.apply import apply
-from cogitate.memory.clock import DAY, clock_time, next_morning
+from cogitate.memory.clock import DAY, Clock, clock_time, next_morning
 from cogitate.memory.effects import Append
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.stream import Stream
@@ -74,7 +74,7 @@ def test_it_wakes_at_the_next_morning(minute: int) -> None:
     assert KIND.wake(moment_of(stream_of(), minute)) == next_morning(minute, MORNING)
     plan = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
     assert KIND.wake(moment_of(stream_of(plan), minute)) == DAY + MORNING
-    world = WorldFacts(minutes_per_tick=7)
+    world = WorldFacts(clock=Clock(seconds_per_tick=420))
     wake = KIND.wake(moment_of(stream_of(), 700, tick=100, world=world))
     assert wake is not None
     assert 700 + (wake - 100 - 1) * 7 < DAY + MORNING <= 700 + (wake - 100) * 7

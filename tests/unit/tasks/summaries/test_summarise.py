@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.apply import apply, unmet
+from cogitate.memory.clock import Clock
 from cogitate.memory.effects import Archive, SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
@@ -57,11 +58,11 @@ def test_due_as_specified(lines: int, importance: int, age: int, due: bool) -> N
 
 
 def latency(minutes_per_tick: int) -> int:
-    return ticks_of(KIND.latency, tick_rate=None, minutes_per_tick=minutes_per_tick)
+    return ticks_of(KIND.latency, tick_rate=None, clock=Clock(seconds_per_tick=60 * minutes_per_tick))
 
 
 def test_the_catch_all_leaves_time_for_the_job_even_when_ticks_are_long() -> None:
-    world = WorldFacts(names=WORLD.names, minutes_per_tick=30)
+    world = WorldFacts(names=WORLD.names, clock=Clock(seconds_per_tick=1800))
     stream = stream_of(*talk(2))
     first = next(
         tick for tick in range(200) if list(KIND.due(moment_of(stream, START + 30 * tick, tick=tick, world=world)))
@@ -74,7 +75,10 @@ def test_the_catch_all_leaves_time_for_the_job_even_when_ticks_are_long() -> Non
 def test_whoever_it_is_about_and_however_long_its_model_takes_the_summary_is_there_in_time(
     minutes_per_tick: int, lead: int
 ) -> None:
-    world, ticks = WorldFacts(names=WORLD.names, minutes_per_tick=minutes_per_tick), LATEST // minutes_per_tick
+    world, ticks = (
+        WorldFacts(names=WORLD.names, clock=Clock(seconds_per_tick=60 * minutes_per_tick)),
+        LATEST // minutes_per_tick,
+    )
     for number in range(10):  # each has turns of its own
         stream = stream_of(*talk(1, 1, start=0), owner=f"agent:{number}")
         first = next(
@@ -91,7 +95,7 @@ def test_whoever_it_is_about_and_however_long_its_model_takes_the_summary_is_the
 def test_a_few_lines_are_left_alone_as_long_as_a_turn_and_a_job_still_come_in_time(
     minutes_per_tick: int, age: int
 ) -> None:
-    world, ages = WorldFacts(names=WORLD.names, minutes_per_tick=minutes_per_tick), []
+    world, ages = WorldFacts(names=WORLD.names, clock=Clock(seconds_per_tick=60 * minutes_per_tick)), []
     for number in range(40):  # each has turns of its own
         stream = stream_of(*talk(1, 1, start=0), owner=f"agent:{number}")
         ages += [
