@@ -23,9 +23,7 @@ from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.memory.view import MemoryView
-from cogitate.scheduler.budget.budget_lines import spent_of
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.inspection.vitals import budget_vitals
 from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.journal.ends import JobEnd
 from cogitate.scheduler.journal.history import Change
@@ -106,8 +104,8 @@ class Minds:
     @property
     def spent(self) -> Cost:
         """Return the calls, tokens and micro-dollars that the run has spent so far."""
-        lines = budget_vitals(self.loop.ledger.client, self.loop.ledger.run).windows
-        return spent_of(window.line for window in lines)
+        spent = self.loop.spent
+        return Cost(spent.calls, spent.tokens, spent.usd_micros)
 
     def __getitem__(self, agent: Any) -> Mind:
         """Return the mind of an agent.

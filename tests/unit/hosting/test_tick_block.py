@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from typing import Any
 
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -134,3 +135,13 @@ def test_the_number_of_a_tick_is_a_number_for_everybody_else(cogitate_loop: Loop
         assert json.dumps({"tick": loop.tick}) == '{"tick": 1}'
         assert type(pickle.loads(pickle.dumps(loop.tick))) is int  # noqa: S301
         assert f"{loop.tick} {loop.tick + 1}" == "1 2"
+
+
+def test_former_calls_name_the_new_ones(cogitate_loop: Loops) -> None:
+    loop: Any = opened(cogitate_loop, ticks=2)
+    with pytest.raises(UsageError, match=r"`for tick in loop` or `with loop\.next_tick\(\) as tick:`"):
+        loop.tick()
+    with pytest.raises(AttributeError, match=r"no attribute 'ask': `loop\.apply\(effect\)` applies an effect"):
+        loop.ask("agent:ada")
+    with pytest.raises(AttributeError, match=r"^'TickLoop' object has no attribute 'aks'$"):
+        loop.aks  # noqa: B018
