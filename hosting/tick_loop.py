@@ -237,8 +237,9 @@ class TickLoop(BodyCalls, FormerCalls):
             advance = one_by_one(self._loop, lambda: iter(self))
             self._block = TickBlock(self._loop, advance)
             self._async_ticks = AsyncTicks(self._loop, advance)
+            self.unused: list[str] = []  # arguments that a resumed run does not use; its first tick tells them
             if resumed:
-                tell_ignored(self.state, [*unused, *unused_arguments(self.state, given, description_of(client, run))])
+                self.unused = [*unused, *unused_arguments(self.state, given, description_of(client, run))]
             tell_strangers(self.state, settings, given.owners)
             self._loop.calls.doubts.look_at_profiles(self.state.profiles or given.owners)
             tell_unasked(run, settings, given.settings)
@@ -264,6 +265,8 @@ class TickLoop(BodyCalls, FormerCalls):
             LedgerError: when an error has ended this loop, or the loop is closed.
         """
         ticks = iter(self._loop)
+        tell_ignored(self.state, self.unused)
+        self.unused.clear()
         if self._log_warnings:
             from cogitate.hosting.pace_fit import tell_unfit_kinds
 
