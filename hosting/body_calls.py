@@ -16,7 +16,7 @@ from cogitate.memory.routing.scope_context import MAX_ENTRIES
 from cogitate.memory.view import MemoryView
 from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.journal.ends import JobEnd
-from cogitate.scheduler.tick.deciding import Deciding
+from cogitate.scheduler.tick.deciding import Deciding, Params
 from cogitate.scheduler.tick.loop import RunLoop
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.job import Reads
@@ -126,7 +126,7 @@ class BodyCalls:
         self,
         kind: str,
         owners: Iterable[str],
-        params: Mapping[str, Any] | None = None,
+        params: Params = None,
         *,
         priority: int = 0,
         within: int | None = None,
@@ -140,7 +140,8 @@ class BodyCalls:
 
         Args:
             owners: one job for each; the ends come in this order. Without owners no tick passes.
-            params, priority, within: as for `request`, the same for each job.
+            params: as for `request`, the same for each job; or a function that returns those of an owner.
+            priority, within: as for `request`.
 
         Raises:
             InputError: as `request`; then no job is requested, and the tick stays open.
@@ -161,7 +162,7 @@ class BodyCalls:
         self,
         kind: str,
         owners: Iterable[str],
-        params: Mapping[str, Any] | None = None,
+        params: Params = None,
         *,
         priority: int = 0,
         within: int | None = None,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from cogitate.memory.errors import UsageError
-from cogitate.scheduler.intake.checks import MAX_NUMBERS, MAX_OWNER, check_texts
+from cogitate.memory.errors import InputError, UsageError
+from cogitate.memory.host_code import Raised, captured
+from cogitate.scheduler.intake.checks import MAX_NUMBERS, MAX_OWNER, check_texts, reason
 from cogitate.scheduler.journal.ends import JobEnd
 from cogitate.scheduler.tick.divergence import WorldDiverged, remedy
 from cogitate.scheduler.tick.loop import RunLoop
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.job import split_job_id
+
+Params = Mapping[str, Any] | Callable[[str], Mapping[str, Any]] | None  # of each job, or by its owner
 
 
 class Deciding:
@@ -32,7 +35,7 @@ class Deciding:
         loop: RunLoop,
         kind: str,
         owners: Iterable[str],
-        params: Mapping[str, Any] | None,
+        params: Params,
         *,
         priority: int,
         within: int | None,
@@ -57,7 +60,10 @@ class Deciding:
         self._repeats = calls.redelivering
         with ExitStack() as undo:
             undo.callback(calls.back_to, calls.mark())
-            ids = [calls.request(kind, owner, params, priority=priority, within=within) for owner in named]
+            ids = [
+                calls.request(kind, owner, _params_of(params, owner), priority=priority, within=within)
+                for owner in named
+            ]
             undo.pop_all()
         self._ends: dict[int, JobEnd] = {}  # by position
         self._pending = {name: position for position, name in enumerate(ids)}
@@ -107,3 +113,19 @@ class Deciding:
                     f"tick {key.tick}: the resumed world decides on job {name}, which the journal does not have. "
                     f"{remedy(loop.tick, loop.checkpoint_tick)}"
                 )
+
+
+def _params_of(params: Params, owner: str) -> Mapping[str, Any] | None:
+    """Return the parameters of an owner's job.
+
+    Raises:
+        InputError: when the host's function fails.
+    """
+    if not callable(params):
+        return params
+    found = captured(params, owner)
+    if type(found) is Raised:
+        raise InputError(
+            f"params({owner!a}) raised {type(found.error).__name__}: {reason(found.error)}"
+        ) from found.error
+    return found

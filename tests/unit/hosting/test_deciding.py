@@ -183,6 +183,8 @@ def test_a_resumed_world_that_decides_otherwise_is_told_so(cogitate_loop: Loops)
         ([ADA, 5], {}, InputError, "one of owners"),
         ([ADA], {"within": 0}, InputError, "within"),
         ([ADA], {"params": {"x": object()}}, InputError, "params"),
+        ([ADA], {"params": lambda owner: {}[owner]}, InputError, r"params\('agent:ada'\) raised KeyError"),
+        ([ADA], {"params": lambda owner: 5}, InputError, "params"),
     ],
 )
 def test_what_is_refused_requests_nothing_and_leaves_the_tick_open(
@@ -293,6 +295,15 @@ def test_an_operator_who_cancels_the_run_ends_the_decision(cogitate_loop: Loops)
     assert loop.over
 
 
+def test_each_owner_may_have_its_own_parameters(cogitate_loop: Loops) -> None:
+    votes()
+    loop = opened(cogitate_loop)
+    for _ in loop:
+        ends = loop.decide("vote", OWNERS, lambda owner: {"motion": len(owner) + (owner == BEN)})
+        assert told(ends) == [(ADA, "applied", True), (BEN, "applied", False), (CY, "applied", True)]
+        break
+
+
 def test_a_block_ends_with_the_tick_of_the_decision(cogitate_loop: Loops) -> None:
     votes(latency=2)
     loop = opened(cogitate_loop)
@@ -359,3 +370,16 @@ def test_a_task_that_no_longer_waits_for_a_decision_gets_its_ends_with_the_next_
             assert told_of == [(4, hum), (6, "test/1/vote/agent:ada/0/0")]
 
     asyncio.run(host())
+
+
+def test_agents_choose_among_the_actions_of_a_round(cogitate_loop: Loops) -> None:
+    actions = {ADA: ["buy a sack", "wait"], BEN: ["sell a sack", "wait"]}
+    loop = opened(cogitate_loop)
+    for _ in loop:
+        ends = loop.decide("act", actions, lambda owner: {"actions": actions[owner]})
+        chosen = {
+            end.owner: change.effect.data["doing"] for end in ends for change in end.applied if change.kind == "act"
+        }  # type: ignore[union-attr]
+        assert all(doing in actions[owner] for owner, doing in chosen.items())
+        assert chosen.keys() == actions.keys()
+        break
