@@ -28,9 +28,9 @@ if _typing.TYPE_CHECKING:
     from cogitate.memory.view import MemoryView
     from cogitate.scheduler.config.settings import Settings
     from cogitate.scheduler.intake.observations import Observation
+    from cogitate.scheduler.journal.changes import Change
     from cogitate.scheduler.journal.ends import JobEnd
-    from cogitate.scheduler.journal.history import Change
-    from cogitate.scheduler.tick.loop import Tick
+    from cogitate.scheduler.tick.tick_iterator import Tick
     from cogitate.tasks.own.cadences import daily, every
     from cogitate.tasks.own.choices import drawn, newest
     from cogitate.tasks.own.declaring import kind
@@ -62,7 +62,7 @@ __all__ = [
 _MODULES = ("effects", "errors", "kinds", "memory")
 
 _HOMES = {  # the module that defines each name; `app` is what `celery -A cogitate` looks for
-    "Change": "cogitate.scheduler.journal.history",
+    "Change": "cogitate.scheduler.journal.changes",
     "CogitateError": "cogitate.memory.errors",
     "Event": "cogitate.memory.routing.routing",
     "EventRule": "cogitate.memory.routing.routing",
@@ -72,7 +72,7 @@ _HOMES = {  # the module that defines each name; `app` is what `celery -A cogita
     "Observation": "cogitate.scheduler.intake.observations",
     "Profile": "cogitate.memory.profile",
     "Settings": "cogitate.scheduler.config.settings",
-    "Tick": "cogitate.scheduler.tick.loop",
+    "Tick": "cogitate.scheduler.tick.tick_iterator",
     "TickLoop": "cogitate.hosting.tick_loop",
     "app": "cogitate.workers.celery_app",
     "daily": "cogitate.tasks.own.cadences",

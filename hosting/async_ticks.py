@@ -29,11 +29,23 @@ class AsyncTicks:
         self._thread: ThreadPoolExecutor | None = None
         self._next: Future[Tick | None] | None = None  # not handed over yet
         self._waiting: asyncio.Task[Any] | None = None  # requests for the next tick
+        self.handed = 0  # the number of the newest tick that a task received
 
     def __aiter__(self) -> AsyncTicks:
         return self
 
     async def __anext__(self) -> Tick:
+        if await self.step(self._advance) is None:
+            self.end()
+            raise StopAsyncIteration
+        return self._loop.ticks.seen()
+
+    async def step(self, advance: Callable[[], Tick | None]) -> Tick | None:
+        """Return the next tick, or the one that a cancelled task was waiting for; None after the last.
+
+        Raises:
+            UsageError: while another task waits for a tick.
+        """
         self._loop.calls.check_process()
         task, other = asyncio.current_task(), self._waiting
         if other is not None and not (other.done() or other.cancelling()):
@@ -44,7 +56,7 @@ class AsyncTicks:
         if self._next is None:
             if self._thread is None:
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"ticks-{self._loop.ledger.run}")
-            self._next = self._thread.submit(self._advance)
+            self._next = self._thread.submit(advance)
         waiting = asyncio.wrap_future(self._next)
         waiting.add_done_callback(_retrieve)
         self._waiting = task
@@ -59,9 +71,8 @@ class AsyncTicks:
             undo.callback(self.end)
             tick = waiting.result()
             undo.pop_all()
-        if tick is None:
-            self.end()
-            raise StopAsyncIteration
+        if tick is not None:
+            self.handed = tick.number
         return tick
 
     def end(self) -> bool:

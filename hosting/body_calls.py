@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cogitate.hosting.async_ticks import AsyncTicks
 from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry
+from cogitate.memory.errors import UsageError
 from cogitate.memory.profile import Profile
 from cogitate.memory.retrieval.similarity import Similarity
 from cogitate.memory.routing.routing import Event, Strategy
 from cogitate.memory.routing.scope_context import MAX_ENTRIES
 from cogitate.memory.view import MemoryView
 from cogitate.scheduler.intake.observations import Observation
+from cogitate.scheduler.journal.ends import JobEnd
+from cogitate.scheduler.tick.deciding import Deciding, Params
 from cogitate.scheduler.tick.loop import RunLoop
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.job import Reads
 
 
@@ -21,6 +26,7 @@ class BodyCalls:
     """The calls of a loop's body: reports of the world, requests for jobs, and views of memories."""
 
     _loop: RunLoop
+    _async_ticks: AsyncTicks
     _similarity: Similarity | None  # of the settings' embeddings, for memory views
 
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
@@ -115,6 +121,67 @@ class BodyCalls:
         return self._loop.calls.request(
             kind, owner, numbers=numbers, reads=reads, priority=priority, params=params, within=within
         )
+
+    def decide(
+        self,
+        kind: str,
+        owners: Iterable[str],
+        params: Params = None,
+        *,
+        priority: int = 0,
+        within: int | None = None,
+    ) -> list[JobEnd]:
+        """Request a job for each owner, pass ticks until all these jobs have ended, and return their ends.
+
+        The present tick is committed, and the body goes on in the tick of the boundary that brought the last end:
+        `open_tick`, whose `applied` and `ended` have everything since the tick before, other jobs included. A job ends
+        at its due tick at the latest; a deferred one with its last trial. Give a checkpoint after the last decision of
+        a body.
+
+        Args:
+            owners: one job for each; the ends come in this order. Without owners no tick passes.
+            params: as for `request`, the same for each job; or a function that returns those of an owner.
+            priority, within: as for `request`.
+
+        Raises:
+            InputError: as `request`; then no job is requested, and the tick stays open.
+            UsageError: outside of the loop's body, in its last tick, after `stop`, after a checkpoint in this body,
+                from a task that iterates with `async for` (await `decide_async` there), and when the run ends first.
+            WorldDiverged: when a resumed world decides on jobs that the journal does not have.
+            Fenced, LedgerUnavailable: when a tick cannot be committed, which ends the loop.
+        """
+        self._loop.calls.check_turn()
+        if self._async_ticks.handed == self._loop.calls.present:
+            raise UsageError("decide would block the event loop: write `await loop.decide_async(…)`")
+        deciding = Deciding(self._loop, kind, owners, params, priority=priority, within=within)
+        while not deciding.done:
+            deciding.take(self._loop.ticks.advance())
+        return deciding.ends()
+
+    async def decide_async(
+        self,
+        kind: str,
+        owners: Iterable[str],
+        params: Params = None,
+        *,
+        priority: int = 0,
+        within: int | None = None,
+    ) -> list[JobEnd]:
+        """Do what `decide` does while other tasks run. A cancelled task may iterate on; the next tick has the ends."""
+        deciding = Deciding(self._loop, kind, owners, params, priority=priority, within=within)
+        while not deciding.done:
+            deciding.take(await self._async_ticks.step(self._loop.ticks.advance))
+        return deciding.ends()
+
+    @property
+    def open_tick(self) -> Tick:
+        """The tick that is open now; after `decide`, the one in which the body goes on.
+
+        Raises:
+            UsageError: outside of the loop's body.
+        """
+        self._loop.calls.check_turn()
+        return self._loop.ticks.seen()
 
     def apply(self, effect: Effect) -> None:
         """Apply an effect with this tick, such as a change of a plan item's status.

@@ -23,10 +23,8 @@ from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.memory.view import MemoryView
-from cogitate.scheduler.budget.budget_lines import spent_of
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.tables import LONGEST_TICK
-from cogitate.scheduler.inspection.vitals import budget_vitals
 from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.journal.ends import JobEnd
 from cogitate.scheduler.journal.history import Change
@@ -86,6 +84,8 @@ class Minds:
         self._model = model
         owners = dict(self._arrived())
         self.loop = opened(owners=owners, brief=None if brief is None else self._brief_of)
+        # The agents are the model's present ones: they join and leave with the first new step.
+        self.loop.unused = [name for name in self.loop.unused if not name.startswith("owners: ")]
         with ExitStack() as stack:
             stack.callback(self.loop.close, commit=False)
             self._unhook = _after_each_step(model, self._stepped)
@@ -107,8 +107,8 @@ class Minds:
     @property
     def spent(self) -> Cost:
         """Return the calls, tokens and micro-dollars that the run has spent so far."""
-        lines = budget_vitals(self.loop.ledger.client, self.loop.ledger.run).windows
-        return spent_of(window.line for window in lines)
+        spent = self.loop.spent
+        return Cost(spent.calls, spent.tokens, spent.usd_micros)
 
     def __getitem__(self, agent: Any) -> Mind:
         """Return the mind of an agent.

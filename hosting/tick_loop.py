@@ -14,6 +14,7 @@ from redis import Redis
 from cogitate.hosting import logs
 from cogitate.hosting.async_ticks import AsyncTicks, in_thread
 from cogitate.hosting.body_calls import BodyCalls
+from cogitate.hosting.former_calls import FormerCalls
 from cogitate.hosting.opening import (
     Exist,
     RunOpening,
@@ -32,6 +33,7 @@ from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
 from cogitate.scheduler.budget.briefs import Brief
+from cogitate.scheduler.budget.budget_lines import Spending, spending
 from cogitate.scheduler.budget.rules import (
     check_limits,
     check_models,
@@ -65,7 +67,7 @@ if TYPE_CHECKING:
 PATIENT = 15.0  # if boundaries wait at least this many seconds for results, they may wait for workers to start too
 
 
-class TickLoop(BodyCalls):
+class TickLoop(BodyCalls, FormerCalls):
     """One run, ready to be iterated.
 
     Without a Redis URL in the settings, the loop starts an embedded Valkey in the data folder, and worker processes;
@@ -235,8 +237,9 @@ class TickLoop(BodyCalls):
             advance = one_by_one(self._loop, lambda: iter(self))
             self._block = TickBlock(self._loop, advance)
             self._async_ticks = AsyncTicks(self._loop, advance)
+            self.unused: list[str] = []  # arguments that a resumed run does not use; its first tick tells them
             if resumed:
-                tell_ignored(self.state, [*unused, *unused_arguments(self.state, given, description_of(client, run))])
+                self.unused = [*unused, *unused_arguments(self.state, given, description_of(client, run))]
             tell_strangers(self.state, settings, given.owners)
             self._loop.calls.doubts.look_at_profiles(self.state.profiles or given.owners)
             tell_unasked(run, settings, given.settings)
@@ -262,6 +265,8 @@ class TickLoop(BodyCalls):
             LedgerError: when an error has ended this loop, or the loop is closed.
         """
         ticks = iter(self._loop)
+        tell_ignored(self.state, self.unused)
+        self.unused.clear()
         if self._log_warnings:
             from cogitate.hosting.pace_fit import tell_unfit_kinds
 
@@ -316,6 +321,17 @@ class TickLoop(BodyCalls):
     def checkpoint_tick(self) -> int:
         """The tick that committed the world's last checkpoint; 0: no checkpoint."""
         return self._loop.checkpoint_tick
+
+    @property
+    def spent(self) -> Spending:
+        """The calls, tokens and money that the run has spent so far, and where each of its limits stands.
+
+        It counts calls as workers report them: a world that must repeat its ticks does not decide by it.
+
+        Raises:
+            LedgerUnavailable: when Redis does not answer.
+        """
+        return spending(self.ledger.store, self.state.view, self._loop.tick, self.state.facts.minute(self._loop.tick))
 
     @property
     def ended(self) -> Counter[tuple[str, str, str]]:

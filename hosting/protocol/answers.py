@@ -139,7 +139,7 @@ def applied(changes: Iterable[Change]) -> list[Applied]:
 
 def ends(ended: Iterable[JobEnd]) -> list[End]:
     """Convert the ends of jobs to the protocol's form."""
-    return [End(**one._asdict()) for one in ended]
+    return [End(**{name: getattr(one, name) for name in End.model_fields}) for one in ended]
 
 
 def requested(run: str, tick: int, turn: Turn) -> list[str]:

@@ -11,10 +11,10 @@ from cogitate.hosting.shortfall_lines import format_failure
 from cogitate.ops.formatting.amounts import by_unit, format_cost
 from cogitate.ops.formatting.effects import format_effects
 from cogitate.ops.formatting.failures import format_class
-from cogitate.ops.formatting.run import MEANING
 from cogitate.scheduler.budget.budget import format_empty_pool, format_limited_cell
 from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitUnit
 from cogitate.scheduler.inspection.job_history import JobRecord, LateAnswer
+from cogitate.scheduler.journal.ends import MEANING
 from cogitate.scheduler.ledger.claims import Tried
 from cogitate.tasks.job import Cost
 

@@ -19,15 +19,9 @@ from cogitate.ops.formatting.steering import format_cadence, format_mode, format
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.parts import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
+from cogitate.scheduler.journal.ends import MEANING
 
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
-MEANING = {
-    "denied": "refused by a limit of the budget",
-    "too_slow": "the model is too slow for the due tick and was not called",
-    "late": "not ready when due",
-    "failed": "without a usable answer of a model, or the code of the kind failed",
-    "dead": "abandoned after too many attempts, or because a retry pool was empty",
-}
 
 
 @dataclass(frozen=True, kw_only=True)

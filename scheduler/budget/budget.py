@@ -105,6 +105,18 @@ def format_limited_cell(cell: str) -> str:
     return named if scope == "run" else f"{named} ({scope})"
 
 
+def format_no_room(cell: str) -> str:
+    """Return in words that a cell such as "day:0 kind:plan calls" refused a job, and when it is free again."""
+    window, _, rest = cell.partition(" ")
+    scope, _, unit = rest.rpartition(" ")
+    period, _, index = window.partition(":")
+    limit = f"limit {period}.{scope}.{unit} has no room"
+    if period == "run":
+        return f"{limit}, unless it is raised"
+    again = f"at tick {int(index) + 1}" if period == "tick" else f"on day {int(index) + 2} at 00:00"
+    return f"{limit} in {format_window(window)}; free again {again}"
+
+
 def format_empty_pool(cell: str) -> str:
     """Return in words that a cell such as "tick:5 run calls" refused a retry."""
     window, _, rest = cell.partition(" ")

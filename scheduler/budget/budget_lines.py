@@ -7,10 +7,12 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol, cast
 
 import msgspec
+from redis.exceptions import RedisError
 
-from cogitate.scheduler.budget.budget import retry_pool, window_of, window_order
+from cogitate.scheduler.budget.budget import BudgetView, retry_pool, window_of, window_order
 from cogitate.scheduler.config.kept_settings import kept_settings
-from cogitate.scheduler.config.limits import LIMIT_UNITS, UNITS, LimitTable, LimitUnit
+from cogitate.scheduler.config.limits import LIMIT_UNITS, PERIODS, UNITS, LimitTable, LimitUnit
+from cogitate.scheduler.ledger.errors import LedgerUnavailable
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 
@@ -86,6 +88,44 @@ def spent_of(lines: Iterable[BudgetLine]) -> Cost:
     """Return the total cost of a run's jobs."""
     own = [line for line in lines if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
     return Cost(**{line.unit: line.spent for line in own})
+
+
+class Spending(NamedTuple):
+    """What a run has spent, and where its limits stand."""
+
+    calls: int
+    tokens: int
+    usd_micros: int
+    limits: tuple[BudgetLine, ...]  # those of the whole run, the present day and the last committed tick
+
+    @property
+    def usd(self) -> float:
+        """The money in dollars."""
+        return self.usd_micros / 1e6
+
+
+def spending(store: RunStore, view: BudgetView, tick: int, minute: int) -> Spending:
+    """Return what a run has spent so far, with each limit in the windows of a tick.
+
+    Args:
+        view: admission's view at that tick.
+
+    Raises:
+        LedgerUnavailable: when Redis does not answer.
+    """
+    windows = {period: window_of(period, tick, minute) for period in PERIODS}
+    found: Accounts = {
+        (windows[name.period], name.scope, name.unit): {} for name, _ in view.table if not name.scope.endswith(":*")
+    }
+    held = {field: value for field, value in view.held.items() if field.partition("|")[0] in windows.values()}
+    try:
+        found |= accounts_of({window: store.window(window) for window in windows.values()}) | jobs_of(held)
+    except RedisError as error:
+        raise LedgerUnavailable(f"Redis does not answer: {error}") from error
+    lines = lines_of(found, view.table, Pools(view.retry_share), held)
+    total = spent_of(lines)
+    limited = tuple(line for line in lines if line.limit is not None)
+    return Spending(total.calls, total.tokens, total.usd_micros, limited)
 
 
 def limits_in_force(table: LimitTable, pools: Pools) -> list[LimitInForce]:

@@ -106,7 +106,13 @@ def _close(
         failure = row.failure or (EFFECTS_REFUSED if made.refusal else "")
         model = item.job.model if row.failure else ""
         result = Result(
-            effects=made.effects, source="heuristic", reason=reason, model=model, failure=failure, refusal=made.refusal
+            effects=made.effects,
+            source="heuristic",
+            reason=reason,
+            model=model,
+            failure=failure,
+            refusal=made.refusal,
+            because=item.job.refused if reason == "denied" and not failure else "",
         )
         counts_as = reservation(item)
     else:

@@ -96,9 +96,11 @@ class RunEngine:
 
     def ends(self) -> list[JobEnd]:
         """Return the ends of the jobs that were due at the boundary that was passed last."""
-        closings = self._tick.closings if self._tick is not None else ()
+        if self._tick is None:
+            return []
+        closings = self._tick.closings
         ended, notes = (closing.ended for closing in closings), (closing.note for closing in closings)
-        return list(ends_at_boundary(self.state.run, ended, notes))
+        return list(ends_at_boundary(self.state.run, self._tick.number, ended, notes))
 
     @_by_its_clock
     def end(

@@ -8,7 +8,6 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import Decided
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.engine.open_jobs import OpenJob
-from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.tasks.job import Correction, Cost, Job, Reads, Request
 
 
@@ -53,7 +52,7 @@ def open_job(
         reserved=grant.reserved if grant is not None else Cost(),
         ahead=ahead,
         at=request.at,
-        refused=line.refused if line.refused == TOO_SLOW else "",
+        refused=line.refused,
     )
     return OpenJob(job=job, grant=grant)
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from cogitate.scheduler.budget.budget import format_empty_pool, format_no_room
+from cogitate.scheduler.config.controls import SetMode
+from cogitate.scheduler.journal.changes import Change, changes_of_end
 from cogitate.scheduler.journal.lines import Core, Ended, EndNote, ReadLine, reason_of
 from cogitate.scheduler.ledger.claims import Reason, Source
 from cogitate.tasks.job import job_id
 
 HowEnded = Literal["applied", "refused", "stale", "cancelled", "dropped", "deferred"]
 LEFT = "left"  # refusal of a request for an owner that leaves with the same tick
+MEANING: Mapping[str, str] = {  # of the reason of an end that a cheaper result has
+    "denied": "refused by a limit of the budget",
+    "too_slow": "the model is too slow for the due tick and was not called",
+    "late": "not ready when due",
+    "failed": "without a usable answer of a model, or the code of the kind failed",
+    "dead": "abandoned after too many attempts, or because a retry pool was empty",
+}
 
 
 class JobEnd(NamedTuple):
@@ -27,22 +37,25 @@ class JobEnd(NamedTuple):
     end: HowEnded
     source: Source  # "llm" or "cached": a model's answer; "heuristic"; "none": no effects were made
     reason: Reason  # why it is not what a model said: "late", "denied", "failed", "dead", …; "none" without one
-    why: str  # in words, or as a class: what was refused, which limit refused it, how the model failed; "" without
+    why: str  # in words, or as a class: what was refused, which limit, until when, how the model failed; "" without
     next: str = ""  # of a deferred one: the id of the job that tries again, if its owner stays
+    applied: tuple[Change, ...] = ()  # what its effects changed, as in `tick.applied`
 
 
-def ends_at_boundary(run: str, ended: Iterable[Ended], notes: Iterable[EndNote]) -> Iterator[JobEnd]:
-    """Yield the ends of jobs that were due at a boundary."""
+def ends_at_boundary(run: str, tick: int, ended: Iterable[Ended], notes: Iterable[EndNote]) -> Iterator[JobEnd]:
+    """Yield the ends of jobs that were due at the boundary of a tick."""
     for one, note in zip(ended, notes, strict=True):
         if one.end != "cancelled":
-            yield _end_of(run, one, note)
+            yield _end_of(run, one, note, _why(one, note), tuple(changes_of_end(one, note, tick)))
 
 
 def ends_after_turn(run: str, core: Core, notes: Iterable[EndNote]) -> Iterator[JobEnd]:
     """Yield the ends that a tick decided after the world's turn: jobs cancelled, requests dropped or deferred."""
+    by_operator = SetMode("cancelled") in core.controls
     for one, note in zip(core.ended, notes, strict=True):
         if one.end == "cancelled":
-            yield _end_of(run, one, note)
+            why = "its owner has left" if one.key.owner in core.left else "an owner that it reads has left"
+            yield _end_of(run, one, note, "an operator cancelled the run" if by_operator else why)
     for decided in core.decided:
         if decided.decision in ("dropped", "deferred"):
             end: HowEnded = "dropped" if decided.decision == "dropped" else "deferred"
@@ -53,14 +66,14 @@ def ends_after_turn(run: str, core: Core, notes: Iterable[EndNote]) -> Iterator[
                 end,
                 "none",
                 reason_of(decided.refused),
-                decided.refused,
+                _refusal(decided.refused),
                 "" if decided.successor is None else job_id(run, decided.successor),
             )
 
 
 def ends_of(run: str, line: ReadLine) -> Iterator[JobEnd]:
     """Yield all ends of one tick of the journal."""
-    yield from ends_at_boundary(run, line.core.ended, line.notes.ended)
+    yield from ends_at_boundary(run, line.core.tick, line.core.ended, line.notes.ended)
     yield from ends_after_turn(run, line.core, line.notes.ended)
 
 
@@ -69,8 +82,23 @@ def how_ended(ended: Ended, note: EndNote) -> HowEnded:
     return "refused" if ended.end == "applied" and note.refusal and not ended.effects else ended.end
 
 
-def _end_of(run: str, ended: Ended, note: EndNote) -> JobEnd:
-    why = note.refusal or note.failure + (f", since {note.because}" if note.because else "")
+def _refusal(refused: str) -> str:
+    """Return why admission refused a request: the limit, or a word such as "draining"."""
+    return format_no_room(refused) if " " in refused else refused
+
+
+def _why(ended: Ended, note: EndNote) -> str:
+    """Return why an end is not what its job was for; "" if it is."""
+    if note.refusal:
+        return note.refusal
+    if note.empty:
+        return format_empty_pool(note.empty)
+    if note.failure:
+        return note.failure + (f", since {note.because}" if note.because else "")
+    return _refusal(note.because) or MEANING.get(ended.reason, "")
+
+
+def _end_of(run: str, ended: Ended, note: EndNote, why: str, applied: tuple[Change, ...] = ()) -> JobEnd:
     return JobEnd(
         job_id(run, ended.key),
         ended.key.kind,
@@ -79,4 +107,5 @@ def _end_of(run: str, ended: Ended, note: EndNote) -> JobEnd:
         note.source,
         ended.reason,
         why,
+        applied=applied,
     )

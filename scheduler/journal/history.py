@@ -6,33 +6,20 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import msgspec
 from redis.client import Pipeline
 
 from cogitate.memory import typed_json
 from cogitate.memory.apply import apply, unmet
-from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.repeats import count_repeat
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import leave_out
+from cogitate.scheduler.journal.changes import Change as Change
+from cogitate.scheduler.journal.changes import changes_of_end
 from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
 from cogitate.scheduler.journal.lines import Core, JournalError, JournalLine, ReadLine, read_line, unpack_line
-from cogitate.scheduler.ledger.claims import Reason, Source
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
-
-
-class Change(NamedTuple):
-    """One applied effect, as it is handed to the host's world."""
-
-    owner: str
-    effect: Effect
-    entry: Entry | None  # the numbered entry, when the effect appended one
-    kind: str
-    source: Source
-    reason: Reason
-
 
 PAGE = 50  # lines a round trip: a busy hour of a town of hundreds takes 40 KB each
 
@@ -182,14 +169,7 @@ def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
 def changes_of(line: ReadLine) -> Iterator[Change]:
     """Return the changes that a tick handed to the world, equal to those of its first handing over."""
     for ended, note in line.ends:
-        if ended.end != "applied":
-            continue
-        numbers = iter(note.appended)
-        for effect in ended.effects:
-            entry = None
-            if isinstance(effect, Append):
-                entry = msgspec.structs.replace(effect.entry, number=next(numbers), tick=line.core.tick)
-            yield Change(effect.owner, effect, entry, ended.key.kind, note.source, ended.reason)
+        yield from changes_of_end(ended, note, line.core.tick)
 
 
 def observed_again(seen: Iterable[tuple[str, Entry]], core: Core) -> bool:

@@ -22,7 +22,6 @@ from typing import Literal, NamedTuple
 import structlog
 from redis.exceptions import RedisError
 
-from cogitate.memory.errors import CogitateError
 from cogitate.memory.profile import Profile
 from cogitate.memory.routing.routing import Routing
 from cogitate.scheduler.budget.budget import BudgetView
@@ -34,13 +33,14 @@ from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.turn import FinishedTick
 from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_boundary
 from cogitate.scheduler.journal.exported import ExportedJournal
-from cogitate.scheduler.journal.history import Change, changes_of, observed_again, read_journal
+from cogitate.scheduler.journal.history import changes_of, read_journal
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import Apply, Commit, HostLedger
 from cogitate.scheduler.ledger.step_replies import Advanced, BoundaryInput, UnreadableLog
 from cogitate.scheduler.tick.commit import Committer, HostPace
 from cogitate.scheduler.tick.commit_thread import Carried, Reply, SendCommit
+from cogitate.scheduler.tick.divergence import check_repeated
 from cogitate.scheduler.tick.ended_jobs import EndedJobs
 from cogitate.scheduler.tick.figure_history import FigureHistory
 from cogitate.scheduler.tick.garbage import FullCollections
@@ -49,6 +49,7 @@ from cogitate.scheduler.tick.pace import Pace
 from cogitate.scheduler.tick.restore import restore
 from cogitate.scheduler.tick.result_collector import Publish, ResultCollector
 from cogitate.scheduler.tick.tick_iterator import OneDriver
+from cogitate.scheduler.tick.tick_iterator import Tick as Tick
 from cogitate.scheduler.tick.trimming import JournalTrimmer
 from cogitate.scheduler.tick.world_calls import WorldCalls
 from cogitate.tasks.job import Job
@@ -59,24 +60,6 @@ TIMED_TICKS = 14_400  # ten days of a run whose ticks are minutes
 SECONDS_AHEAD = 10.0  # a paced host computes heuristics for jobs that are due within so many seconds
 
 Watcher = Callable[[int, FinishedTick, float], None]  # called after each commit with the tick and its seconds
-
-
-class WorldDiverged(CogitateError, RuntimeError):
-    """A resumed world repeated its last tick differently, so it is not deterministic from its checkpoint.
-
-    Open the run with `world="present"` to go on after its last committed tick with the world as it is. Or put all of
-    the world's state, random generators included, into the checkpoint, and restore it from `loop.restored`.
-    """
-
-
-class Tick(NamedTuple):
-    """One tick as the world sees it."""
-
-    number: int
-    minute: int  # game time, total minutes
-    applied: tuple[Change, ...]
-    replayed: bool  # handed over again on resume: already committed
-    ended: tuple[JobEnd, ...] = ()  # jobs that have ended since the last tick was handed over
 
 
 class _OpenTick(NamedTuple):
@@ -191,9 +174,9 @@ class RunLoop:
         if self.tick == 0:
             for owner, profile in owners.items():
                 self.calls.add_owner(owner, profile)
-        self._ticks = self._run()
-        self._one_driver = OneDriver(
-            self._ticks, lambda: f"run {ledger.run!r}: tick {self.calls.present}" if self.calls.is_open else ""
+        self._steps = self._run()
+        self.ticks = OneDriver(
+            self._steps, lambda: f"run {ledger.run!r}: tick {self.calls.present}" if self.calls.is_open else ""
         )
 
     # -- the ticks -----------------------------------------------------------------------------------
@@ -208,7 +191,7 @@ class RunLoop:
         if self._failed or self._closed:
             ended = "is closed" if self._closed else "was ended by an error"
             raise LedgerError(f'run {self.ledger.run!r}: this loop {ended}; open the run again with exist="resume"')
-        return iter(self._one_driver)
+        return iter(self.ticks)
 
     def _run(self) -> Generator[Tick, None, None]:
         self.calls.check_process()
@@ -364,20 +347,13 @@ class RunLoop:
         for line in read_journal(self.ledger.store, self.checkpoint_tick + 1, self.tick):
             core = line.core
             self.calls.open(core.tick)
-            now = ends_at_boundary(self.ledger.run, core.ended, line.notes.ended)
+            now = ends_at_boundary(self.ledger.run, core.tick, core.ended, line.notes.ended)
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True, (*self._ends_before(core.tick), *now))
             self._ends = tuple(ends_after_turn(self.ledger.run, core, line.notes.ended))
             self.calls.check_process()
             self.calls.is_open = False
             turn, _ = self.calls.take()
-            if not observed_again(turn.observed, core):
-                known = len(core.observed) + len(core.waiting) + len(core.repeated)
-                raise WorldDiverged(
-                    f"tick {core.tick}: the resumed world observed {len(turn.observed)} entries that differ from the "
-                    f'{known} in the journal. Nothing is lost: open the run again with world="present" to go on at '
-                    f"tick {self.tick + 1} with the world as it is; or, for a world that is deterministic, restore it "
-                    f"from loop.restored, its checkpoint of tick {self.checkpoint_tick}, before the loop"
-                )
+            check_repeated(turn, core, last=self.tick, checkpoint=self.checkpoint_tick)
         self.calls.redelivering = False
 
     def _ends_before(self, tick: int) -> tuple[JobEnd, ...]:
@@ -449,7 +425,7 @@ class RunLoop:
             LedgerError: when it is called while the loop itself is at work, as by the handler of a signal.
         """
         self.calls.check_process()
-        if inspect.getgeneratorstate(self._ticks) == inspect.GEN_RUNNING:
+        if inspect.getgeneratorstate(self._steps) == inspect.GEN_RUNNING:
             raise LedgerError(f"run {self.ledger.run!r}: its loop is in the midst of a step; call loop.stop() instead")
         if self._failed:
             self.abandon()
@@ -461,7 +437,7 @@ class RunLoop:
             self._commit()
             self._leave()
             undo.pop_all()
-        self._ticks.close()
+        self._steps.close()
 
     def abandon(self) -> None:
         """Leave after an error: the tick that is open never happened.
@@ -472,7 +448,7 @@ class RunLoop:
             return
         self._left, self._closed, self._open, self.calls.is_open = True, True, None, False
         with suppress(ValueError):  # it is in the midst of a step, and what has interrupted that ends it
-            self._ticks.close()
+            self._steps.close()
         sent, self._sent = self._sent, None
         let_go(self.ledger, self._status, sent.reply if sent is not None else None)
 
@@ -493,4 +469,4 @@ class RunLoop:
     @property
     def _failed(self) -> bool:
         """Whether an error of its own has ended the loop."""
-        return not self._left and inspect.getgeneratorstate(self._ticks) == inspect.GEN_CLOSED
+        return not self._left and inspect.getgeneratorstate(self._steps) == inspect.GEN_CLOSED

@@ -99,6 +99,11 @@ class WorldCalls:
         self._turn, self._checkpoint = WorldTurn(), None
         return taken
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether the world has given a checkpoint in this turn."""
+        return self._checkpoint is not None
+
     def mark(self) -> Mark:
         """Return the turn as it is, to go back to."""
         return Mark(copied(self._turn), self._checkpoint)
@@ -109,7 +114,7 @@ class WorldCalls:
 
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, object]) -> None:
         """Note what an owner perceived."""
-        self._check_turn()
+        self.check_turn()
         known = self.known(owner)
         now = self._state.facts.minute(self.present)
         checked = check_entry(known, entry, now, self._state.facts.clock)
@@ -135,7 +140,7 @@ class WorldCalls:
         within: int | None = None,
     ) -> str:
         """Note a request for a job, and return the job's id."""
-        self._check_turn()
+        self.check_turn()
         known = self.known(owner)
         request = Request(
             kind=kind,
@@ -160,7 +165,7 @@ class WorldCalls:
 
     def apply(self, effect: Effect) -> None:
         """Note an effect of the world's own."""
-        self._check_turn()
+        self.check_turn()
         checked = check_effect(effect)
         if checked.owner not in self._state.retired:  # an effect for an owner that has left is counted as refused
             self.known(checked.owner)
@@ -168,19 +173,19 @@ class WorldCalls:
 
     def join(self, owner: str, profile: Profile) -> None:
         """Note an owner that joins."""
-        self._check_turn()
+        self.check_turn()
         self.add_owner(check_owner(owner), profile)
 
     def leave(self, owner: str) -> None:
         """Note an owner that leaves."""
-        self._check_turn()
+        self.check_turn()
         known = self.known(owner)
         if known not in self._turn.leaves:
             self._turn.leaves.append(known)
 
     def checkpoint(self, data: bytes) -> None:
         """Note the state of the world."""
-        self._check_turn()
+        self.check_turn()
         if not isinstance(data, bytes | bytearray | memoryview):
             raise InputError(f"checkpoint({quoted(data)}): give bytes, such as json.dumps(state).encode()")
         state = bytes(data)
@@ -190,7 +195,7 @@ class WorldCalls:
 
     def event(self, owner: str, event: Event | Mapping[str, object]) -> Strategy:
         """Note an event that an owner is to remember, and return what will become of it."""
-        self._check_turn()
+        self.check_turn()
         known = self.known(owner)
         what = check_event(known, event)
         if what.group:
@@ -203,7 +208,7 @@ class WorldCalls:
 
     def broadcast(self, event: Event | Mapping[str, object], also: Iterable[str] = ()) -> dict[str, Strategy]:
         """Note an event for its speaker, its group and the owners it names; return the strategy of each."""
-        self._check_turn()
+        self.check_turn()
         what = self._with_owners(check_event("everybody concerned", event))
         further = check_texts("also", also, most=MAX_OWNER)
         for owner in further:
@@ -245,7 +250,7 @@ class WorldCalls:
 
     def left_location(self, location: str, present: Iterable[str] = ()) -> None:
         """Note that the players leave a location."""
-        self._check_turn()
+        self.check_turn()
         place = check_text("location", location, MAX_OWNER)
         npcs = check_texts("present", present, most=MAX_OWNER)
         for owner in (WORLD, location_owner(place), *npcs):
@@ -256,7 +261,7 @@ class WorldCalls:
         self, kind: str, tags: Sequence[str] = (), related: Mapping[str, str | Sequence[str]] | None = None
     ) -> None:
         """Note an event of the story."""
-        self._check_turn()
+        self.check_turn()
         name = check_text("kind of the story's event", kind, MAX_KIND)
         tagged = check_texts("tags", tags)
         concerned = _related({} if related is None else related)
@@ -344,7 +349,12 @@ class WorldCalls:
                 "to the process that opened it, and hand results back to that"
             )
 
-    def _check_turn(self) -> None:
+    def check_turn(self) -> None:
+        """Refuse a call outside of the world's turn.
+
+        Raises:
+            UsageError: at no tick, or in a thread to which none was handed.
+        """
         self.check_process()
         if not self.is_open:
             raise UsageError(

@@ -156,6 +156,15 @@ def test_the_memories_that_are_read_are_those_that_the_page_shows(tmp_path: Path
     assert '"run": "memories"' in more
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_rounds_that_are_shown_are_those_that_are_played(number: int, tmp_path: Path) -> None:
+    page = "docs/how-to/rounds.md"
+    example = blocks("python", page)[number]
+    assert len([line for line in example.splitlines() if line]) <= 35
+    (tmp_path / "rounds.py").write_text(example)
+    assert run(sys.executable, "-W", "error", "rounds.py", cwd=tmp_path) == blocks("text", page)[number]
+
+
 def test_every_command_and_option_that_is_shown_exists() -> None:
     shown = [line for page in PAGES for line in commands(page)]
     names = sorted({line.split()[1] for line in shown})

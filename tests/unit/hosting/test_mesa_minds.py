@@ -16,10 +16,12 @@ from fakeredis import FakeRedis
 from mesa.examples.advanced.epstein_civil_violence.model import EpsteinCivilViolence
 from mesa.examples.basic.boltzmann_wealth_model.model import BoltzmannWealth
 from mesa.examples.basic.schelling.model import Schelling
+from structlog.testing import capture_logs
 
 from cogitate import Observation, Profile, TickLoop
 from cogitate.errors import ConfigurationError, InputError, UsageError
 from cogitate.hosting import open_loop
+from cogitate.hosting.mesa_minds import owner_of
 from cogitate.kinds import register
 from cogitate.memory.effects import Tell
 from cogitate.mesa import Minds, think
@@ -241,6 +243,27 @@ def test_a_run_is_resumed_by_a_model_that_begins_again(redis: FakeRedis) -> None
         live(minds, again, 30)
     assert minds.loop.digest == digest
     assert trajectory(again) == trajectory(straight)
+
+
+def test_a_resumed_run_takes_the_agents_of_a_present_model_without_a_warning(redis: FakeRedis) -> None:
+    def opened(**more: Any) -> Minds:
+        return minds_of(
+            model, who=lambda one: Profile(name=f"Resident {one.unique_id}", currently=f"{one.wealth}"), **more
+        )
+
+    model = built(BoltzmannWealth, n=3, seed=2)
+    with opened():
+        for _ in range(5):
+            model.step()
+    first, second = list(model.agents)[:2]
+    first.remove()
+    second.wealth += 7
+    new = type(second)(model, second.cell)
+    with capture_logs() as logs, opened(exist="resume", world="present") as minds:
+        model.step()
+    assert set(minds.loop.state.profiles) == {owner_of(agent) for agent in model.agents}
+    assert owner_of(new) in minds.loop.state.profiles
+    assert [log for log in logs if log["event"] == "resume.ignored"] == []
 
 
 def test_an_observation_and_several_are_seen_as_they_are(redis: FakeRedis) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 import re
@@ -256,7 +257,14 @@ def read(view: MemoryView, name: str, given: dict[str, Any]) -> object:
     return getattr(view, name)(**{key: usual[key] for key in wanted if (name, key) != ("context", "query")} | given)
 
 
+DECIDED = st.tuples(
+    KIND,
+    mostly([ADA], [ADA, BEN], OWNERS, {BEN}, (), ADA, [ADA, "agent:zoe"]),
+    some(params=PARAMS, priority=mostly(0, 2**70), within=mostly(1, 2, 0)),
+)
 CALLS: dict[str, st.SearchStrategy[Call]] = {
+    "decide": DECIDED.map(lambda a: lambda loop: loop.decide(a[0], a[1], **a[2])),
+    "decide_async": DECIDED.map(lambda a: lambda loop: asyncio.run(loop.decide_async(a[0], a[1], **a[2]))),
     "observe": st.tuples(OWNER, ENTRY).map(lambda a: lambda loop: loop.observe(a[0], a[1]())),
     "request": st.tuples(
         KIND, OWNER, some(numbers=NUMBERS, reads=READS, priority=mostly(0, 2**70), params=PARAMS, within=mostly(1, 0))
@@ -363,7 +371,7 @@ def lived(loop: TickLoop, at: Callable[[int], list[Call]]) -> list[str]:
                     call(loop)
                 except CogitateError as error:
                     refused.append(str(error))
-            if tick.number == TICKS:
+            if not loop.over and loop.open_tick.number >= TICKS:
                 loop.checkpoint(b"all")
                 loop.stop()  # it may have been given a million
     return refused
@@ -371,12 +379,13 @@ def lived(loop: TickLoop, at: Callable[[int], list[Call]]) -> list[str]:
 
 def is_kept_well(client: FakeRedis, folder: Path, run: str = "test", **arguments: Any) -> None:
     """The run can be resumed, replayed, audited and read."""
-    with opened(client, folder, run=run, exist="resume", ticks=MORE, start_minute=0, owners={}, **arguments) as resumed:
+    given: dict[str, Any] = {"exist": "resume", "ticks": MORE, "start_minute": 0, "owners": {}} | arguments
+    with opened(client, folder, run=run, **given) as resumed:
         ticks = [tick.number for tick in resumed]
-    assert ticks[-1:] == [MORE]
+    assert ticks[-1:] == [given["ticks"]]
     assert audit(client, run) == []
     assert replay(client, run, FakeRedis()).digest == resumed.digest
-    assert summarise_run(client, run).tick == MORE
+    assert summarise_run(client, run).tick == given["ticks"]
     list(JobHistory(client, run).all())
 
 
@@ -402,7 +411,8 @@ def test_every_call_and_every_argument_is_attacked() -> None:
 @LIVES
 @given(data=st.data())
 def test_what_a_call_takes_can_be_kept(name: str, tmp_path: Path, data: st.DataObject) -> None:
-    others = st.one_of(*CALLS.values())
+    decides = name.startswith("decide")
+    others = st.one_of(*(call for other, call in CALLS.items() if decides or not other.startswith("decide")))
     attacks = {
         2: data.draw(st.lists(CALLS[name], min_size=4, max_size=8)),
         3: data.draw(st.lists(others, max_size=4)),
@@ -412,7 +422,7 @@ def test_what_a_call_takes_can_be_kept(name: str, tmp_path: Path, data: st.DataO
     refused = lived(opened(client, tmp_path), lambda tick: attacks.get(tick, []))
     for said in refused:
         is_clear(said)
-    is_kept_well(client, tmp_path)
+    is_kept_well(client, tmp_path, **({"world": "present"} if decides else {}))  # it may have come to the end
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -556,6 +566,28 @@ def test_each_argument_alone_is_refused_or_can_be_read_as_it_was_given(name: str
     assert [one for one in written if (one[0], plain_entry(one[1])) not in [(o, plain_entry(e)) for o, e in seen]] == []
     is_kept_well(client, tmp_path)
     assert "job.effects_refused" not in summarise_run(client, "test").warnings, "a kind could not use what was accepted"
+
+
+def test_each_argument_of_a_decision_alone_is_refused_or_decided(tmp_path: Path) -> None:
+    client, last = FakeRedis(), 2_000
+    usual: dict[str, Any] = {"kind": "plan", "owners": [ADA], "params": {}, "priority": 0, "within": 1}
+    calls = [{**usual, argument: make()} for argument in usual for make in HOSTILE]
+    with opened(client, tmp_path, ticks=last) as loop:
+        for tick in loop:
+            for given in calls:
+                before, said = loop.open_tick, told(loop._loop.calls._turn)
+                try:
+                    ends = loop.decide(**given)
+                except CogitateError as error:
+                    is_clear(str(error))
+                    assert told(loop._loop.calls._turn) == said, "what is refused leaves nothing behind"
+                    assert loop.open_tick is before
+                else:
+                    assert {end.kind for end in ends} <= {"plan"}
+                    assert loop.open_tick.number == before.number + bool(ends)
+            assert loop.open_tick.number > tick.number
+            loop.stop()
+    is_kept_well(client, tmp_path, ticks=int(loop.tick) + 3)
 
 
 @pytest.mark.parametrize("name", READINGS)

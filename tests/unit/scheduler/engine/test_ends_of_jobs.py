@@ -55,7 +55,10 @@ def test_a_request_returns_the_id_under_which_the_job_ends(cogitate_loop: Loops)
     asked: list[str] = []
     found = ends(cogitate_loop(owners=OWNERS, ticks=9), once(2, lambda loop: asked.append(loop.request("hum", ADA))))
     assert asked == ["test/2/hum/agent:ada/0/0"]
-    assert found == {asked[0]: JobEnd(asked[0], "hum", ADA, "applied", "heuristic", "none", "")}
+    (end,) = found.values()
+    assert end[:-1] == (asked[0], "hum", ADA, "applied", "heuristic", "none", "", "")
+    assert found == {asked[0]: end}
+    assert [(change.owner, change.entry and change.entry.text) for change in end.applied] == [(ADA, "I hummed.")]
 
 
 @pytest.mark.parametrize(
@@ -86,9 +89,45 @@ def test_what_the_budget_drops_or_puts_off_is_told_with_the_limit(cogitate_loop:
     limits = {"run.kind:hum.jobs": 0, "run.kind:sing.jobs": 0}
     found = ends(cogitate_loop(owners=OWNERS, ticks=40, settings=PinnedSettings(limits=limits)), turn)
     hum, *songs = found.values()
-    assert (hum.end, hum.reason, hum.why) == ("dropped", "denied", "run:0 kind:hum jobs")
+    assert (hum.end, hum.reason, hum.why) == (
+        "dropped",
+        "denied",
+        "limit run.kind:hum.jobs has no room, unless it is raised",
+    )
     assert [one.end for one in songs] == ["deferred", "deferred", "applied"], "at last by its heuristic"
     assert [one.next for one in songs] == [songs[1].id, songs[2].id, ""]
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ("run.run.jobs", "limit run.run.jobs has no room, unless it is raised"),
+        ("day.kind:hum.jobs", "limit day.kind:hum.jobs has no room in day 1; free again on day 2 at 00:00"),
+        ("tick.owner:*.jobs", f"limit tick.owner:{ADA}.jobs has no room in tick 2; free again at tick 3"),
+    ],
+)
+def test_a_heuristic_in_the_place_of_a_denied_job_is_told_with_the_limit(
+    cogitate_loop: Loops, limit: str, why: str
+) -> None:
+    hums()
+    client, settings = FakeRedis(), PinnedSettings(limits={limit: 0})
+    loop = cogitate_loop(owners=OWNERS, ticks=9, client=client, settings=settings)
+    (end,) = ends(loop, once(2, lambda loop: loop.request("hum", ADA))).values()
+    assert (end.end, end.source, end.reason, end.why) == ("applied", "heuristic", "denied", why)
+    again = [one for line in read_journal(loop.ledger.store, 1, 9) for one in ends_of("test", line)]
+    assert again == [end], "with what it changed"
+
+
+def test_a_resumed_host_learns_which_limit_denied_an_open_job(cogitate_loop: Loops) -> None:
+    hums(latency=5)
+    client, settings = FakeRedis(), PinnedSettings(limits={"run.run.jobs": 0})
+    loop = cogitate_loop(owners=OWNERS, ticks=9, client=client, settings=settings)
+    for _ in loop:
+        loop.request("hum", ADA)
+        break
+    loop.close()
+    (end,) = ends(cogitate_loop(client=client, exist="resume", ticks=9)).values()
+    assert (end.reason, end.why) == ("denied", "limit run.run.jobs has no room, unless it is raised")
 
 
 def test_with_an_owner_go_its_jobs_and_what_was_just_requested(cogitate_loop: Loops) -> None:
@@ -101,7 +140,7 @@ def test_with_an_owner_go_its_jobs_and_what_was_just_requested(cogitate_loop: Lo
     hums(latency=5)
     found = ends(cogitate_loop(owners=OWNERS, ticks=9), turn)
     assert {key: (one.end, one.why) for key, one in found.items()} == {
-        "test/2/hum/agent:ada/0/0": ("cancelled", ""),
+        "test/2/hum/agent:ada/0/0": ("cancelled", "its owner has left"),
         "test/3/hum/agent:ada/0/0": ("dropped", "left"),
     }
 
@@ -164,4 +203,5 @@ def test_an_operator_who_cancels_is_heard_of_in_the_journal(cogitate_loop: Loops
             ask(loop.ledger.client, "test", [SetMode("cancelled")], wait=0)
     lines = list(read_journal(loop.ledger.store, 1, int(loop.tick)))
     assert [one.end for line in lines for one in ends_of("test", line)] == ["cancelled"]
+    assert [one.why for line in lines for one in ends_of("test", line)] == ["an operator cancelled the run"]
     assert loop.ended["hum", "none", "cancelled"] == 1

@@ -412,7 +412,7 @@ def test_a_fork_can_neither_stop_nor_finish_a_loop(cogitate_loop: Loops, monkeyp
     loop = opened(cogitate_loop)
     next(iter(loop))
     monkeypatch.setattr("cogitate.scheduler.tick.world_calls.os.getpid", lambda: -1)
-    for call in (loop._loop.stop, loop._loop.finish, lambda: iter(loop._loop), lambda: next(loop._loop._ticks)):
+    for call in (loop._loop.stop, loop._loop.finish, lambda: iter(loop._loop), lambda: next(loop._loop._steps)):
         with pytest.raises(UsageError, match="is a fork of it"):
             call()
     loop._loop.abandon()
