@@ -1,4 +1,4 @@
-"""All accounts of a run at one instant, although its workers go on."""
+"""A consistent snapshot of all accounts of a run, taken while its workers continue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cogitate.scheduler.budget.budget_lines import Accounts, accounts_of
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 
-TRIES = 50  # the run would have to advance between two reads as often
+TRIES = 50  # reads before giving up on a run that advances during each of them
 
 
 class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,30 +25,30 @@ class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     chain: str
     lines: int  # of the journal
     trimmed: int  # its lines up to this tick were removed
-    checkpoints: set[str]  # ticks of the journal's checkpoints, one that is being written included
-    jobs: dict[str, dict[bytes, bytes]]  # open jobs by key; an empty record is one that is missing
+    checkpoints: set[str]  # ticks of the journal's checkpoints, including one being written
+    jobs: dict[str, dict[bytes, bytes]]  # open jobs by key; an empty dict is a missing record
     unclaimed: set[str]
     staged: set[str]
     due: dict[str, set[str]]  # due tick -> jobs, for the due ticks of the open jobs
-    waiting: dict[str, int]  # due tick -> admitted jobs whose result is out
-    attempts: dict[str, dict[str, Any]]  # by token: whose usage has not arrived
-    lost: dict[str, dict[str, Any]]  # by token: given up, booked in full until their usage arrives
+    waiting: dict[str, int]  # due tick -> admitted jobs without a result so far
+    attempts: dict[str, dict[str, Any]]  # by token: those whose usage has not arrived
+    lost: dict[str, dict[str, Any]]  # by token: abandoned, charged in full until their usage arrives
     open: dict[int, int]  # enqueue tick -> open jobs and attempts that name its windows
     windows: set[str]
     accounts: Accounts
     view: dict[str, int]
-    awaited: dict[str, bytes]  # by job: what stands in the place of an answer that may still come
-    offered: dict[str, bytes]  # by job: such an answer
-    charged: dict[str, bytes]  # by job: what admission counts of an ended one, in full
-    unsettled: dict[str, str]  # by job: token of its newest attempt
-    corrections: dict[str, bytes]  # by job: what it came to
+    awaited: dict[str, bytes]  # by job: what an answer that may still arrive would replace
+    offered: dict[str, bytes]  # by job: an answer that arrived late
+    charged: dict[str, bytes]  # by job: the full reservation that admission counts for an ended job
+    unsettled: dict[str, str]  # by job: token of its latest attempt
+    corrections: dict[str, bytes]  # by job: its actual usage
 
 
 def take_snapshot(store: RunStore) -> AccountsSnapshot:
     """Read the accounts in one transaction.
 
     Raises:
-        TimeoutError: when the run advances faster than it can be read.
+        TimeoutError: if the run advances faster than it can be read.
     """
     for _ in range(TRIES):
         listed, named = _members(store.members("jobs")), _members(store.members("windows"))
@@ -74,7 +74,7 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
             *records,
         ) = store.read_at_once(partial(_queue_accounts, store, ticks, listed, named))
         if (_members(jobs), _members(windows)) != (listed, named):
-            continue  # it has advanced meanwhile
+            continue  # the run advanced in between
         if state[0] is None:
             raise RunMissing("the run was deleted meanwhile")
         return AccountsSnapshot(

@@ -52,19 +52,19 @@ def must_find(client: Redis, run: str, finding: str) -> None:
         (lambda c, p, k: c.hincrby(p + "window:day:0", "run|calls|spent", -2), "negative account"),
         (lambda c, p, k: c.hincrby(p + "open", "1", 1), "open counters"),
         # admission's view is what the journal says
-        (lambda c, p, k: c.hincrby(p + "view", "run:0|run|calls", -1), "view of run:0|run|calls is 2, by the journal"),
+        (lambda c, p, k: c.hincrby(p + "view", "run:0|run|calls", -1), "run:0|run|calls is 2, but 3 by the journal"),
         (lambda c, p, k: c.hdel(p + "view", "day:0|kind:think|calls"), "view of day:0|kind:think|calls is 0"),
         # no reservation without a live job
         (lambda c, p, k: c.delete(f"{p}job:{k}"), "has no record"),
         (lambda c, p, k: c.hset(f"{p}job:{k}", "calls", 9), "reserves [9, 0, 0]"),
-        (lambda c, p, k: c.hset(p + "attempts", "t", attempt("1/think/agent:nobody/0/0")), "which never was"),
-        (lambda c, p, k: c.hset(p + "lost", "t", attempt("1/think/agent:nobody/0/0")), "which never was"),
+        (lambda c, p, k: c.hset(p + "attempts", "t", attempt("1/think/agent:nobody/0/0")), "which never existed"),
+        (lambda c, p, k: c.hset(p + "lost", "t", attempt("1/think/agent:nobody/0/0")), "which never existed"),
         (lambda c, p, k: c.delete(p + "attempts"), "is claimed by an attempt that does not exist"),
         # each job is where hosts and workers look for it
         (lambda c, p, k: c.srem(p + "jobs", k), "open jobs differ"),
         (lambda c, p, k: c.sadd(p + "jobs", "1/think/agent:nobody/0/0"), "open jobs differ"),
         (lambda c, p, k: c.srem(p + "unclaimed", k), "unclaimed is False"),
-        (lambda c, p, k: c.srem(p + "due:4", k), "lists of what is due differ from the open jobs: ['4']"),
+        (lambda c, p, k: c.srem(p + "due:4", k), "lists of due jobs differ from the open jobs: ['4']"),
         (lambda c, p, k: c.delete(p + "staged"), "staged jobs differ"),
         (lambda c, p, k: c.hincrby(p + "waiting", "4", -1), "waiting counters"),
         (lambda c, p, k: c.hset(f"{p}job:{k}", "due", 2), "due at 4"),
@@ -143,16 +143,16 @@ def first(client: Any, key: str) -> bytes:
         (lambda c, p: c.hset(p + "state", "chain", "0"), "and chain 0"),
         (lambda c, p: c.lset(p + "journal", 6, c.lindex(p + "journal", 6) + b" "), "tick 7: the journal was changed"),
         (lambda c, p: c.rpop(p + "journal"), "the journal has no line"),
-        (lambda c, p: c.rpush(p + "journal", "more"), "181 lines, the run stands at tick 180"),
+        (lambda c, p: c.rpush(p + "journal", "more"), "181 lines, but the run is at tick 180"),
         (lambda c, p: c.hincrby(p + "state", "tick", 1), "tick 181: the journal has no line"),
-        # no key belongs to nothing
-        (lambda c, p: c.set(p + "noise", 1), "noise' belongs to nothing"),
-        (lambda c, p: c.hset(p + "entries:agent:nobody", 1, entry(1)), "entries:agent:nobody' belongs to nothing"),
+        # every key belongs to something
+        (lambda c, p: c.set(p + "noise", 1), "noise' is stray"),
+        (lambda c, p: c.hset(p + "entries:agent:nobody", 1, entry(1)), "entries:agent:nobody' is stray"),
         (lambda c, p: c.hset(p + "job:1/plan/agent:ada/0/0", "state", "open"), "job:1/plan/agent:ada/0/0' belongs to"),
-        (lambda c, p: c.hset(p + "window:day:77", "run|calls|spent", 1), "window:day:77' belongs to nothing"),
-        (lambda c, p: c.sadd(p + "due:12", "x"), "due:12' belongs to nothing"),
-        (lambda c, p: c.rpush(p + "ready:12", "1"), "ready:12' belongs to nothing"),
-        (lambda c, p: c.hset("cogitate:{written}:0123456789abcdef:state", "tick", 1), "cdef:state' belongs to nothing"),
+        (lambda c, p: c.hset(p + "window:day:77", "run|calls|spent", 1), "window:day:77' is stray"),
+        (lambda c, p: c.sadd(p + "due:12", "x"), "due:12' is stray"),
+        (lambda c, p: c.rpush(p + "ready:12", "1"), "ready:12' is stray"),
+        (lambda c, p: c.hset("cogitate:{written}:0123456789abcdef:state", "tick", 1), "cdef:state' is stray"),
     ],
 )
 def test_the_auditor_finds_in_memory_journal_and_keys(
@@ -219,7 +219,7 @@ def test_the_auditor_finds_a_correction_of_a_job_that_did_not_count_in_full(clie
     assert audit(client, "r") == []
     correction = Correction(key=KEY._replace(ordinal=7), at=4)
     forged(client, "r", 5, lambda core, notes: (core, replace(notes, corrected=(*notes.corrected, correction))))
-    must_find(client, "r", "was corrected and did not count in full")
+    must_find(client, "r", "was corrected but did not count in full")
 
 
 def each(core: Core, change: Callable[[Ended], Ended]) -> dict[str, Any]:
