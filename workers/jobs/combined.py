@@ -31,7 +31,7 @@ class CombinedRedis(Redis):
     """A client that sends scripts in batches and other commands as usual. Thread-safe; create it after any fork.
 
     While the server is down, a thread may wait for two rounds of the client's timeouts and retries: those of the batch
-    before its own, and those of its own.
+    before its own, and those of its own batch.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

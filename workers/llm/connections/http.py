@@ -124,7 +124,7 @@ class PooledRequest:
         """Send the request with this body and return its complete response.
 
         Raises:
-            NoResponse: when no readable response comes, or one that belongs to another request.
+            NoResponse: if no readable response arrives, or one that belongs to another request.
         """
         request_id = self._stale.new_request_id()
         try:
