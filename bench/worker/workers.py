@@ -25,7 +25,7 @@ from bench.crowd import idle_kind
 from bench.peers.celery_queue import CeleryQueue
 from bench.peers.queue import Queue, open_queues, queue_environment
 from bench.table import Row, Table
-from bench.worker.concurrency import cpu_seconds, running_worker, until
+from bench.worker.concurrency import BROKEN, cpu_seconds, running_worker, until
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.settings import PinnedSettings, Settings
@@ -44,17 +44,25 @@ class _Events:
     """Counts the events of Celery's workers. They are buffered, so some arrive after the block that they report."""
 
     def __init__(self, client: Redis, stack: ExitStack) -> None:
-        self._subscription = stack.enter_context(client.pubsub(ignore_subscribe_messages=True))
+        self._subscription = stack.enter_context(client.pubsub())  # type: ignore[no-untyped-call]
         self._subscription.psubscribe("*celeryev/task.*")
         self._succeeded = 0
 
-    def succeeded(self) -> int:
-        """Return how many tasks have been reported as succeeded so far."""
-        while (message := self._subscription.get_message()) is not None:
+    def wait(self, count: int) -> None:
+        """Wait until this many tasks have been reported as succeeded.
+
+        Raises:
+            RuntimeError: if no event arrives for `BROKEN` seconds.
+        """
+        while self._succeeded < count:
+            message = self._subscription.get_message(timeout=BROKEN)
+            if message is None:
+                raise RuntimeError(f"{self._succeeded} of {count} tasks were reported as succeeded")
+            if message["type"] != "pmessage":
+                continue
             body = json.loads(base64.b64decode(json.loads(message["data"])["body"]))
             events = body if isinstance(body, list) else [body]
             self._succeeded += sum(event["type"] == "task-succeeded" for event in events)
-        return self._succeeded
 
 
 class _Blocks:
@@ -142,14 +150,13 @@ def table(jobs: int = JOBS, rounds: int = ROUNDS) -> Table:
         server = stack.enter_context(EmbeddedServer(folder))
         ways = _Blocks(folder, server, jobs, stack).ways()
         events = _Events(stack.enter_context(server.client()), stack)
-        reported = len(PLAIN) * (jobs + 1) + jobs  # events per round: plain Celery's, including marks, and ours
+        each = len(PLAIN) * (jobs + 1) + jobs  # events per round: plain Celery's, including marks, and ours
         for number in range(rounds + 1):
             for name, block in ways.items():
                 cost = block()
                 if number:  # the first round loads what workers need
                     taken[name].append(cost)
-            # Wait for this round's events, so that sending them is not measured in the next one.
-            until(lambda due=(number + 1) * reported: events.succeeded() >= due, folder / "ours.log")
+            events.wait((number + 1) * each)  # so that sending them is not measured in the next round
     rows = []
     for name, costs in taken.items():
         ratios = [[cost / base for cost, base in zip(costs, taken[plain], strict=True)] for plain in PLAIN]

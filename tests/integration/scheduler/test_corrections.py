@@ -325,7 +325,7 @@ def test_of_too_many_jobs_the_newest_are_remembered(client: Redis, monkeypatch: 
 @pytest.mark.parametrize(
     ("key", "field", "value", "finding"),
     [
-        ("charged", None, None, "are not those of the journal"),
+        ("charged", None, None, "differ from the journal's"),
         ("charged", "job", b'{"ended":9,"due":4,"reserved":{},"cells":[]}', "by the journal"),
         ("unsettled", None, None, "no attempt or correction will report its usage"),
         ("unsettled", "job", "00", "which is not one of its unsettled attempts"),

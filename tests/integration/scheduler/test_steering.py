@@ -160,7 +160,7 @@ def test_the_last_limit_of_a_run_that_asks_a_model_is_not_lifted(tmp_path: Path)
     client = FakeRedis()
     settings: dict[str, Any] = {"llm": "openai", "api_key": "any", "limit_tokens": 1000}
     loop = live(tmp_path, client, {2: [SetLimit("run.run.tokens", None)]}, until=5, **settings)
-    assert "a model is called only with one" in answers(client, loop)[0].refused
+    assert "calling a model requires one" in answers(client, loop)[0].refused
     assert limits_of(RunStore.open(client, RUN)).now.of("run", "run", "tokens") == 1000
 
 
@@ -291,7 +291,7 @@ def test_requests_wait_for_a_host_but_not_without_bound(tmp_path: Path) -> None:
     with pytest.raises(RunMissing):
         ask(client, RUN, [SetMode("paused")], wait=0)
     live(tmp_path, client, {}, until=2)
-    with pytest.raises(TooManyRequests, match="100 requests wait"):
+    with pytest.raises(TooManyRequests, match="100 requests are waiting"):
         ask(client, RUN, [SetCadence("reflect", 500)] * 101, wait=0)
     ask(client, RUN, [SetCadence("reflect", 500)] * 100, wait=0)
     live(tmp_path, client, {}, resume=True)
