@@ -1,1 +1,1 @@
-"""Measurements: `python -m bench NAME`. Each prints tables with our figures beside published ones."""
+"""Measurements: `python -m bench NAME`. Each prints tables that compare our figures with published ones."""

@@ -27,10 +27,10 @@ WITH_JSON = (
 
 
 def main() -> int:
-    """Run the named measurement and print its tables. What only one of them needs is loaded for that one."""
+    """Run the named measurement and print its tables. A measurement's own imports are loaded only when it runs."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    quality = commands.add_parser("quality", help="what runs without a model, on recorded data")
+    quality = commands.add_parser("quality", help="quality of everything that needs no model, on recorded data")
     quality.add_argument(
         "--data",
         type=Path,
@@ -40,76 +40,76 @@ def main() -> int:
     quality.add_argument(
         "--section", action="append", choices=tuple(SECTIONS), help="only this section (may be repeated)"
     )
-    commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
-    commands.add_parser("concurrency", help="calls that one worker process drives, beside plain Celery tasks")
+    commands.add_parser("enqueue", help="cost of publishing a tick's hints, compared with Celery's methods")
+    commands.add_parser("concurrency", help="calls that one worker process sustains, compared with plain Celery tasks")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
-    commands.add_parser("advance", help="one step of the ledger beside a bare pipeline of its writes")
-    stored = commands.add_parser("memory", help="what memory operations cost, and retrieval beside other ways")
-    stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="that are searched")
-    commands.add_parser("workers", help="what a job that does nothing costs a worker, beside other systems'")
-    crowds = commands.add_parser("host", help="what a tick costs its host, by the size of the crowd")
+    commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
+    stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
+    stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="number of entries to search")
+    commands.add_parser("workers", help="a worker's overhead per job, compared with other systems")
+    crowds = commands.add_parser("host", help="cost of a tick to its host, by number of agents")
     crowds.add_argument("--agents", type=int, nargs="+", default=(100, 1_000, 10_000))
     bounds = commands.add_parser(
-        "boundary", help="the ticks of a spread morning, what stalls them, and many due in one tick"
+        "boundary", help="ticks of a spread morning and their stalls, and many agents due in one tick"
     )
     bounds.add_argument("--agents", type=int, nargs="*", default=(1_000, 10_000))
     bounds.add_argument(
-        "--due", type=int, nargs="*", default=(1_000,), help="agents due in one tick, beside other queues"
+        "--due", type=int, nargs="*", default=(1_000,), help="agents due in one tick, compared with other queues"
     )
-    commands.add_parser("footprint", help="bytes that an entry takes in the host and in Redis")
-    stalling = commands.add_parser("hostile", help="what text made to stall a host costs a tick, for each policy")
-    stalling.add_argument("--length", type=int, default=4_000, help="characters of every text, at most 4,000")
-    limit = commands.add_parser("rate-limit", help="whether workers keep a limit against a server that enforces it")
+    commands.add_parser("footprint", help="bytes per entry in the host and in Redis")
+    stalling = commands.add_parser("hostile", help="cost of text crafted to stall a host, by policy")
+    stalling.add_argument("--length", type=int, default=4_000, help="characters per text, at most 4,000")
+    limit = commands.add_parser("rate-limit", help="whether workers keep within a rate limit that a server enforces")
     limit.add_argument("--per-minute", type=int, default=60)
     limit.add_argument("--seconds", type=float, default=300.0)
-    limit.add_argument("--burst", type=int, default=1, help="requests that the server lets come ahead of the pace")
-    price = commands.add_parser("throttle", help="what throttled reflection costs in quality, on a recorded day")
+    limit.add_argument("--burst", type=int, default=1, help="requests that the server accepts ahead of the even pace")
+    price = commands.add_parser("throttle", help="quality lost by throttling reflection, on a recorded day")
     price.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     price.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
-    shown = commands.add_parser("day", help="a day of one agent by heuristics and by the model of the settings")
+    shown = commands.add_parser("day", help="a day of one agent, by heuristics and by the configured model")
     shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
-    soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, its memory watched")
+    soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, memory use checked")
     soaked.add_argument("--agents", type=int, default=200)
     soaked.add_argument("--story", action="store_true", help="the story instead of a town")
     soaked.add_argument("--days", type=int, default=7)
     soaked.add_argument("--seed", type=int, default=0)
-    soaked.add_argument("--every", type=float, default=4.0, help="seconds between two faults, on average")
-    soaked.add_argument("--model", action="store_true", help="ask a stand-in for a model, which fails as well")
-    soaked.add_argument("--data-dir", type=Path, help="keep the run here")
-    other = commands.add_parser("digests", help="whether the demo has one digest on this Python and on others")
+    soaked.add_argument("--every", type=float, default=4.0, help="mean seconds between two faults")
+    soaked.add_argument("--model", action="store_true", help="ask a stand-in model, which fails too")
+    soaked.add_argument("--data-dir", type=Path, help="folder in which to keep the run")
+    other = commands.add_parser("digests", help="whether the demo has the same digest on this and other Pythons")
     other.add_argument("pythons", nargs="*", metavar="PYTHON", help="a command that starts another Python")
-    paced = commands.add_parser("paced", help="thoughts in time on a real clock, before models of several latencies")
+    paced = commands.add_parser("paced", help="share of results in time on a real clock, for several model latencies")
     paced.add_argument("--rates", type=float, nargs="+", default=(1.0, 5.0, 20.0), help="ticks a second")
     paced.add_argument("--latencies", type=float, nargs="+", default=(0.2, 1.0, 5.0), help="seconds, medians")
-    paced.add_argument("--seconds", type=float, default=360.0, help="of one run, at most")
-    paced.add_argument("--before", action="store_true", help="each run with fixed due ticks as well")
-    barrier = commands.add_parser("barrier", help="what waiting for models at every step costs, beside not waiting")
-    barrier.add_argument("--agents", type=int, nargs="+", default=(25, 100, 300), help="of the built-in town")
-    barrier.add_argument("--latency", type=float, default=1.0, help="seconds of each call")
-    barrier.add_argument("--rate", type=float, default=20.0, help="ticks a second of our run")
-    barrier.add_argument("--ticks", type=int, default=1140, help="game minutes, from five in the morning")
+    paced.add_argument("--seconds", type=float, default=360.0, help="most seconds of one run")
+    paced.add_argument("--before", action="store_true", help="repeat each run with fixed due ticks")
+    barrier = commands.add_parser("barrier", help="cost of waiting for models at every step, compared with not waiting")
+    barrier.add_argument("--agents", type=int, nargs="+", default=(25, 100, 300), help="agents of the built-in town")
+    barrier.add_argument("--latency", type=float, default=1.0, help="seconds per call")
+    barrier.add_argument("--rate", type=float, default=20.0, help="ticks per second of Cogitate's run")
+    barrier.add_argument("--ticks", type=int, default=1140, help="game minutes, from 5 AM")
     barrier.add_argument("--recorded", action="store_true", help="recorded days with their own calls instead")
-    barrier.add_argument("--times", type=float, default=4.2, help="of the barrier's speed, with --recorded")
+    barrier.add_argument("--times", type=float, default=4.2, help="speed relative to the barrier, with --recorded")
     barrier.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
-    ways = commands.add_parser("gateway", help="what a tick costs by HTTP and by a pipe, beside the plain loop")
+    ways = commands.add_parser("gateway", help="cost of a tick over HTTP and over a pipe, compared with the plain loop")
     ways.add_argument("--agents", type=int, default=25)
     ways.add_argument("--ticks", type=int, default=1_000)
-    read = commands.add_parser("readability", help="what heuristics write, through mechanical checks of each sentence")
-    read.add_argument("--agents", type=int, default=25, help="of the built-in town")
+    read = commands.add_parser("readability", help="mechanical checks of every sentence that heuristics write")
+    read.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
     read.add_argument("--days", type=int, default=7)
-    read.add_argument("--examples", action="store_true", help="print sentences that the checks find")
+    read.add_argument("--examples", action="store_true", help="print the sentences that fail")
     commands.add_parser(
         "window", help="what the token window keeps of twelve stories: names, objectives, relations, inventory"
     )
-    nearness = commands.add_parser("near-words", help="make the table of words that are near in meaning")
+    nearness = commands.add_parser("near-words", help="build the table of words with similar meanings")
     nearness.add_argument("--vectors", type=Path, required=True, help="glove.6B.50d.txt")
-    vectors = commands.add_parser("word-vectors", help="make the table of the vectors of words")
+    vectors = commands.add_parser("word-vectors", help="build the table of word vectors")
     vectors.add_argument("--vectors", type=Path, required=True, help="glove.6B.100d.txt")
-    carried = commands.add_parser("carry", help="what each part of the dialogue profile is worth on domains apart")
+    carried = commands.add_parser("carry", help="effect of each part of the dialogue profile, on separate domains")
     carried.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
-    commands.add_parser("week", help="reflections and summaries of a week of the town, sampled by a fixed seed")
+    commands.add_parser("week", help="reflections and summaries of a week in the town, sampled with a fixed seed")
     for name in WITH_JSON:
-        commands.choices[name].add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+        commands.choices[name].add_argument("--json", type=Path, metavar="FILE", help="also write figures here")
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
@@ -200,7 +200,7 @@ def main() -> int:
             model=arguments.model,
             data_dir=arguments.data_dir,
         )
-        print("\n".join(wrong) or "nothing is wrong")
+        print("\n".join(wrong) or "no faults found")
         return 1 if wrong else 0
     if arguments.command == "readability":
         from bench.readability import readability

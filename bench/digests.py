@@ -1,4 +1,4 @@
-"""A check that the demo has one digest on every Python: each in an environment of its own, with the pinned packages."""
+"""A check that the demo has the same digest on every Python, each in a fresh environment with the pinned packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEMO = ("run", "--town", "25", "--days", "1", "--json")
 
 
 def version_of(python: str) -> str | None:
-    """Return the version of the Python that a command starts; None where it starts none."""
+    """Return the version of the Python that a command starts, or None if it starts none."""
     try:
         asked = subprocess.run(
             [python, "-c", "import platform; print(platform.python_version())"],
@@ -29,10 +29,10 @@ def version_of(python: str) -> str | None:
 
 
 def digest_of(cogitate: Path, folder: Path) -> str:
-    """Return the digest of the demo, run by this `cogitate` in `folder`, whatever the settings around it.
+    """Return the digest of the demo, run by this `cogitate` in `folder` without the caller's settings.
 
     Raises:
-        SystemExit: when the demo fails, with what it said.
+        SystemExit: if the demo fails; the message has its output.
     """
     folder.mkdir()
     clean = {name: value for name, value in os.environ.items() if not name.startswith("COGITATE_")}
@@ -47,7 +47,7 @@ def installed(python: str, folder: Path) -> Path:
     """Install the package, pinned, in a new environment of this Python in `folder`; return its `cogitate`.
 
     Raises:
-        subprocess.CalledProcessError: when that fails.
+        subprocess.CalledProcessError: if the installation fails.
     """
     subprocess.run([python, "-m", "venv", folder], check=True)
     subprocess.run(
@@ -58,7 +58,7 @@ def installed(python: str, folder: Path) -> Path:
 
 
 def report(pythons: Iterable[str]) -> int:
-    """Run the demo on this Python and on others, print each digest, and answer with an exit code."""
+    """Run the demo on this Python and on others, print each digest, and return an exit code."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         ours = digest_of(Path(sys.executable).parent / "cogitate", folder / "ours")
@@ -67,7 +67,7 @@ def report(pythons: Iterable[str]) -> int:
         for number, python in enumerate(pythons):
             version = version_of(python)
             if version is None:
-                print(f"{'not run':32}  {python} starts no Python here", flush=True)
+                print(f"{'not run':32}  {python} does not start a Python", flush=True)
                 continue
             others.append(digest_of(installed(python, folder / f"venv-{number}"), folder / f"data-{number}"))
             print(f"{others[-1]}  Python {version}", flush=True)

@@ -1,8 +1,8 @@
-"""`python -m bench gateway`: what a tick costs through the gateway and through a pipe, beside the plain loop.
+"""`python -m bench gateway`: the cost of a tick through the gateway and through a pipe, compared with the plain loop.
 
-The same town's observations are posted over HTTP, written to a pipe and told to a loop in Python, each with a server of
-its own and one worker. A tick is what its host waits for: from its turn until the next one may begin. No run waits for
-results, so that what is measured is the way and not the worker.
+The same town's observations are posted over HTTP, written to a pipe and passed to a loop in Python, each with its own
+server and one worker. A tick lasts from its turn until the next one may begin: the time its host waits. No run waits
+for results, so the figures measure the interface and not the worker.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from bench.table import Row, Table
 from cogitate import Observation, Profile, Settings, TickLoop
 
 RUN = "bench"
-NOTE = "Milliseconds of a tick, its turn included, as its host sees it; the first {first} ticks are left out."
+NOTE = "Milliseconds of a tick, including its turn, as its host sees it; without the first {first} ticks."
 WARM = 20
 Post = Callable[[int, Sequence[tuple[str, str]]], None]
 
 
 def table(agents: int, ticks: int) -> Table:
-    """Return the table of the three ways. They take turns, tick by tick, so that each meets the same machine."""
+    """Return the table of the three interfaces. They take turns, tick by tick, so that load affects all alike."""
     owners = {f"agent:{number}": f"Agent {number}" for number in range(agents)}
     seconds: dict[str, list[float]] = {name: [] for name in WAYS}
     with tempfile.TemporaryDirectory(prefix="cogitate-bench-") as folder, ExitStack() as open_ways:

@@ -1,7 +1,7 @@
-"""Measure what it takes to retrieve ten memories for a query that was not asked before, beside others.
+"""Measure the time to retrieve ten memories for a new query, compared with other systems.
 
-The ways take turns in short blocks; a figure is the median of the rounds, and so is a ratio, which is that of one
-round. Queries are fresh in every block: no way may remember an answer.
+The methods take turns in short blocks; figures are medians over the rounds, and ratios are medians of each round's
+ratio. Queries are new in every block, so that no method can cache an answer.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from cogitate.memory.retrieval.retrieval import DEFAULT, DIALOGUE, Query, Retrie
 LIMIT = 10
 ROUNDS = 11
 SIZES = (200, 10_000)
-BLOCK = 0.03  # seconds of one block, about
+BLOCK = 0.03  # approximate seconds per block
 _PEOPLE = ("Ben", "Cid", "Dora", "Edda", "Finn")
 _THINGS = ("net", "apples", "way", "letter", "dog", "song")
 _PLACES = ("harbour", "market", "mill", "school")
 
 
 def fresh_queries() -> Iterator[str]:
-    """Yield questions, each different from all others."""
+    """Yield questions, all different."""
     for number in count():
         who, what, where = _PEOPLE[number % 5], _THINGS[number % 6], _PLACES[number % 4]
         yield f"Did {who} ask about the {what} at the {where}, for the {number}th time?"
 
 
 def ways(entries: Sequence[Entry], minute: int) -> dict[str, Retrieve]:
-    """Return every way to retrieve from these entries, by name; the product's come first."""
+    """Return every method of retrieval from these entries by name, the product's first."""
 
     def ours(profile: RetrievalProfile) -> Retrieve:
         return lambda text: retrieve(entries, Query(minute=minute, text=text, limit=LIMIT), profile)
@@ -55,7 +55,7 @@ def tables(sizes: Sequence[int] = SIZES, rounds: int = ROUNDS) -> Iterator[Table
 
 
 def measured(found: dict[str, Retrieve], queries: Iterator[str], rounds: int) -> dict[str, list[float]]:
-    """Return the milliseconds of a query by way, one for each round; the first round warms up and sets the blocks."""
+    """Return each method's milliseconds per query, by round; the first round warms up and sizes the blocks."""
     taken: defaultdict[str, list[float]] = defaultdict(list)
     asked = {name: max(1, int(BLOCK / _seconds(way, queries, 3))) for name, way in found.items()}
     for _ in range(rounds):
@@ -75,7 +75,7 @@ def _seconds(way: Retrieve, queries: Iterator[str], number: int) -> float:
 
 
 def table(size: int, taken: dict[str, list[float]]) -> Table:
-    """Return the figures of one number of entries; the first way is what the others are compared with."""
+    """Return the figures for one number of entries; the first method is the baseline."""
     ours = next(iter(taken.values()))
     rows = []
     for name, costs in taken.items():

@@ -15,7 +15,7 @@ Cell = float | int | str | None
 
 @dataclass(frozen=True)
 class Row:
-    """One line: what was measured, and a cell per column (None: not measured). `published` marks figures of others."""
+    """One line: a label and a cell per column (None: not measured). `published` marks figures from publications."""
 
     label: str
     cells: tuple[Cell, ...]
@@ -24,7 +24,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Figures with a title, the names of the columns after the label, and a note on how they were counted."""
+    """Figures with a title, column names (without the label's), and a note on how they were measured."""
 
     title: str
     columns: tuple[str, ...]
@@ -33,11 +33,11 @@ class Table:
     decimals: int = 3
 
     def __str__(self) -> str:
-        """Return title, note and table in Markdown."""
+        """Format title, note and table in Markdown."""
         return "\n".join([f"### {self.title}", *([self.note] if self.note else []), "", self.grid()])
 
     def grid(self) -> str:
-        """Return the table alone in Markdown, columns aligned, published rows in italics."""
+        """Format the table alone in Markdown, columns aligned, published rows in italics."""
         head = ["", *self.columns]
         body = [
             [f"*{row.label}*" if row.published else row.label, *(self._shown(cell) for cell in row.cells)]
@@ -59,7 +59,7 @@ class Table:
 
 
 def print_tables(tables: Iterable[Table], json: Path | None) -> None:
-    """Print tables as they are ready, and write the figures of all of them to a file where one is named."""
+    """Print tables as they become ready, and write all figures to a file if one is named."""
     shown = []
     for table in tables:
         print(table, flush=True, end="\n\n")

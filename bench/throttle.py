@@ -1,11 +1,11 @@
-"""Measure what throttling reflection costs in quality: a recorded day at lower and lower cadences.
+"""Measure the quality lost by throttling reflection: a recorded day at ever lower cadences.
 
 Agents live the recorded day and reflect when enough has happened, as the recorded ones did, at a pinned share of that
-cadence. A model is asked over HTTP: the stand-in, whose words mean nothing, but whose prompts show real memories.
+cadence. The model behind HTTP is a stand-in: its words are meaningless, but its prompts show real memories.
 
-Evidence recall is the share of the memories on which the recorded agents' insights rest (distinct texts of an agent)
-that a reflection of the run was drawn from as well: that it was shown, or that its heuristic named. It says what was
-looked at again, not how wise the conclusion was. A thought that is never had recalls nothing.
+Evidence recall is the share of the memories behind the recorded agents' insights (distinct texts per agent) that a
+reflection of the run also used: its prompt showed them, or its heuristic named them. It measures which memories were
+reconsidered, not the quality of the conclusions. A skipped reflection recalls nothing.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def table(data: Path) -> tuple[Table, list[ThrottledDay]]:
     """Run the day at each cadence, and by heuristics only.
 
     Raises:
-        FileNotFoundError: when the recording is not there.
+        FileNotFoundError: if the recording is missing.
     """
     folder = data / "smallville" / RECORDING
     if not folder.is_dir():
-        raise FileNotFoundError(f"{data} holds no recording smallville/{RECORDING}")
+        raise FileNotFoundError(f"{data} has no recording smallville/{RECORDING}")
     evidence = _evidence(read_recording(folder))
     with FakeEndpoint() as endpoint:
         days = [_live(folder, evidence, cadence, endpoint.url) for cadence in CADENCES]
@@ -63,7 +63,7 @@ def table(data: Path) -> tuple[Table, list[ThrottledDay]]:
 
 
 def plot(days: list[ThrottledDay]) -> str:
-    """Evidence recall and reflections over calls, as an SVG file."""
+    """Plot evidence recall and reflections over calls, as an SVG file."""
     asked = sorted((day for day in days if day.calls), key=lambda day: day.calls)
     base = next(day for day in days if not day.calls)
     most = max(day.reflections for day in days)
@@ -137,7 +137,7 @@ def _measured(label: str, loop: TickLoop, evidence: dict[str, set[str]]) -> Thro
 
 
 def _evidence(recording: Recording) -> dict[str, set[str]]:
-    """Return, for each agent, the texts of the events on which its recorded insights rest."""
+    """Return, for each agent, the texts of the events behind its recorded insights."""
     found: dict[str, set[str]] = {}
     for persona in recording.personas:
         nodes = {node.number: node for node in persona.nodes}

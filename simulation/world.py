@@ -105,7 +105,7 @@ class World(Protocol):
         """Restore what `dump` returned.
 
         Raises:
-            ValueError: when the data is no dump of this world.
+            ValueError: if the data is not a dump of this world.
         """
 
 

@@ -1,4 +1,4 @@
-"""The command with which a worker describes itself to an operator: `celery -A cogitate inspect about`."""
+"""The remote-control command by which a worker describes itself: `celery -A cogitate inspect about`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cogitate.tasks.registry import kinds
 
 
 def register() -> None:
-    """Make workers of this process answer the command. Call it once."""
+    """Make this process's workers answer the command. Call it once."""
     inspect_command(help="Version, schema and kinds of this worker.")(about)
 
 
@@ -25,5 +25,5 @@ class WorkerAbout(TypedDict):
 
 
 def about(state: object) -> WorkerAbout:
-    """Return this product's version, the schema that it reads, and the kinds that it knows."""
+    """Return this product's version, the schema that it reads, and its kinds."""
     return {"version": version("cogitate"), "schema": SCHEMA, "kinds": [kind.name for kind in kinds()]}

@@ -1,4 +1,4 @@
-"""The Celery app: one task per kind of job, named like the kind, whose argument is the id of a job.
+"""The Celery app: one task per kind of job, named after the kind, whose argument is a job's id.
 
 Settings are in `celeryconfig`. A task only passes the id to `cogitate.workers.jobs.runner.run_job`, which claims the
 job from the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not
@@ -66,9 +66,9 @@ def _task() -> Callable[..., str]:
 
 
 def _make_app_for_command() -> Celery:
-    """Return the app; if it cannot work for the `celery` command, exit with one line instead of a traceback.
+    """Return the app; if it cannot be made for the `celery` command, exit with one line instead of a traceback.
 
-    In a worker that a host started every error ends so, those of the host's own kinds included: the host logs it.
+    In a worker started by a host this covers every error, including those of the host's own kinds: the host logs it.
     """
     try:
         made = make_app()
@@ -96,7 +96,7 @@ app = _make_app_for_command()
 
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]
 def _set_up_logs(loglevel: int | None = None, logger: logging.Logger | None = None, **_: object) -> None:
-    """Make our events follow the worker's `--loglevel`, and everything the setting `log`."""
+    """Apply the worker's `--loglevel` to Cogitate's events, and the setting `log` to all output."""
     as_json = Settings().log == "json"
     structlog.configure(processors=json_processors() if as_json else text_processors(sys.stdout))
     if logger is not None:
@@ -106,6 +106,6 @@ def _set_up_logs(loglevel: int | None = None, logger: logging.Logger | None = No
 
 @signals.celeryd_after_setup.connect  # type: ignore[untyped-decorator]
 def _leave_out_banner(instance: Any = None, **_: object) -> None:
-    """Have a worker that logs JSON print no banner between its lines."""
+    """Suppress the banner of a worker that logs JSON."""
     if Settings().log == "json":
         instance.quiet = True

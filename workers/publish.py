@@ -1,11 +1,11 @@
 """The publisher of a tick's hints, in one round trip.
 
-`Task.apply_async` costs a host 0.6 to 0.8 ms a job, too much for a day's boundary with a thousand agents. Here kombu
-renders one message per kind, into memory, and every hint of that kind is the same text with its own id and display
-fields. The message is kombu's own, so its fields stay right when its settings or its version change, and a test
-compares them with what `apply_async` sends to a real server.
+`Task.apply_async` costs a host 0.6 to 0.8 ms per job, too much at a day boundary with a thousand agents. Here kombu
+renders one message per kind in memory, and every hint of that kind is that text with another id and other display
+fields. Since kombu renders it, its fields stay correct when kombu's settings or version change, and a test compares
+them with what `apply_async` sends to a real server.
 
-Nothing depends on publishing: the host repeats hints while their job is open and unclaimed. So a broker that is away
+Nothing depends on publishing: the host repeats hints while their job is open and unclaimed. So an unreachable broker
 costs at most one socket timeout and one log line, never an exception.
 """
 
@@ -55,7 +55,7 @@ def display_kwargs(job: Job) -> str:
 class Template:
     """One kind's message, rendered by kombu, with gaps for what differs between two hints."""
 
-    # Each marks one value in the rendered text. They are plain letters, which neither JSON nor base64 changes.
+    # Each marks one value in the rendered text. Plain letters survive JSON and base64 unchanged.
     _ID, _TAG, _ARGS, _KWARGS = "job-id-gap", "delivery-tag-gap", "args-gap", "kwargs-gap"
 
     def __init__(self, app: Celery, kind: str) -> None:
@@ -109,15 +109,15 @@ class Publisher:
         )
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Publish a hint for every job; return how many the broker has accepted, 0 if it is away.
+        """Publish a hint for every job; return how many the broker accepted, 0 if it is unreachable.
 
-        After a timeout some may have arrived all the same: a repeated hint does no harm.
+        After a timeout some may have arrived nevertheless; repeated hints are harmless.
         """
         if not jobs:
             return 0
         messages: defaultdict[tuple[str, int, str], list[str]] = defaultdict(list)
-        random = str(uuid4())[:-8]  # one for the tick, and a number for each message: more would cost most of the time
-        for number, job in enumerate(jobs):  # of one run: a host publishes for its own
+        random = str(uuid4())[:-8]  # one per tick plus a number per message: a UUID each would dominate the cost
+        for number, job in enumerate(jobs):  # all of one run
             hint = self._templates[job.key.kind].render(job, f"{random}{number:08x}")
             messages[job.key.kind, _priority(job), job.run].append(hint)
         try:

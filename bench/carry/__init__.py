@@ -1,1 +1,1 @@
-"""Measure retrieval on domains that it was not chosen on."""
+"""Measure retrieval on domains that were not used to tune it."""

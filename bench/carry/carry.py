@@ -1,12 +1,11 @@
-"""`python -m bench carry`: what each part of the dialogue profile is worth on each domain.
+"""`python -m bench carry`: the contribution of each part of the dialogue profile on each domain.
 
-A domain is a kind of memory that others do not resemble: recorded conversations, chats as people type them, friends who
-catch up in full sentences, a town that lives, a story that is told. A part is kept only if domains beside the one that
-it was chosen on gain by it. On recorded streams, which hold no talk, the measure is the profile `default` (`python -m
-bench quality`).
+A domain is a distinct type of memory: recorded conversations, informal chats, friends who catch up in full sentences, a
+simulated town, a story. A part is kept only if it also helps on domains other than the one for which it was chosen.
+Recorded streams, which contain no talk, are measured with the profile `default` (`python -m bench quality`).
 
 The talks in `talks/` were written for this measurement by language models that knew nothing of the product. One half
-was looked at while the profile was changed; the held-out half only counts.
+was used while the profile was tuned; the other half is held out.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ BM25 = RetrievalProfile(name="bm25", components=(Component("relevance", 1.0, rel
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to retrieve, under the name of its row."""
+    """A retrieval profile and the label of its row."""
 
     label: str
     profile: RetrievalProfile
 
 
 def variants() -> list[Variant]:
-    """Return plain BM25, the dialogue profile, that without each of its parts, and ways to cover several facts."""
+    """Return plain BM25, the dialogue profile, the profile without each of its parts, and variants with diversity."""
     fields = Matching(fields=DIALOGUE.matching.fields)
     parts = [part for part in DIALOGUE.components if part.name != "similarity"]
     return [
@@ -56,7 +55,7 @@ def variants() -> list[Variant]:
 
 
 def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
-    """Yield each domain with its memories; recorded conversations only if there are any of them."""
+    """Yield each domain with its memories; recorded conversations only if available."""
     recorded = [] if data is None else _asked(load_conversations(data))
     if recorded:
         yield "conversations", recorded
@@ -69,7 +68,7 @@ def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
 
 
 def tables(data: Path | None) -> Iterator[Table]:
-    """Yield the recall of each variant by domain, the same of questions of several facts, and by kind of question."""
+    """Yield tables of recall: by domain, by domain for questions with several facts, and by kind of question."""
     asked = dict(domains(data))
     rows: list[Row] = []
     several: list[Row] = []
@@ -84,7 +83,7 @@ def tables(data: Path | None) -> Iterator[Table]:
 
 
 def recalls(memories: Iterable[Asked], profile: RetrievalProfile) -> list[tuple[Question, float]]:
-    """Return each question with the share of its evidence that is among the first results."""
+    """Return each question with the share of its evidence among the first results."""
     found: list[tuple[Question, float]] = []
     for memory in memories:
         for question in memory.questions:

@@ -1,4 +1,4 @@
-"""Questions with known answers: what is asked of a memory, and which of its entries hold the answer."""
+"""Questions with known answers: what a memory is asked, and which of its entries contain the answer."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class Asked:
 
     @property
     def now(self) -> int:
-        """The game time at which the questions are asked."""
+        """Return the game time at which the questions are asked."""
         return self.entries[-1].minute

@@ -1,7 +1,7 @@
 """Questions about the memories of the story's people: votes, statements, decisions, promises, quests and letters.
 
-Each is told what the story tells it, by the rules of a run. The answers are what the story's own days are made from.
-The words of the questions were written once, before any figure was read.
+Each person perceives what the story sends it under the rules of a run. The answers come from the data that generates
+the story's days. The questions were worded once, before any figure was known.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cogitate.simulation.world import Heard
 
 
 def memories(days: int, seed: int) -> list[Asked]:
-    """Return what the story's people remember of some days, each with questions; nobody who is asked nothing."""
+    """Return the memories of the story's people after some days, each with questions; omit memories without any."""
     story = Story(seed)
     entries: dict[str, list[Entry]] = {owner: [] for owner in story.owners()}
     kinds: dict[str, list[Event | None]] = {owner: [] for owner in entries}

@@ -1,7 +1,7 @@
-"""Questions about the memories of a town's people. The town knows the answers: it knows what each line changes.
+"""Questions about the memories of a town's people. The town knows the answers, since it knows what each line changes.
 
-The people live by their routines, without plans and summaries: what is asked is whether the lines are found. The words
-of the questions were written once, before any figure was read.
+The people follow their routines, without plans and summaries, so the questions test whether the lines are found. The
+questions were worded once, before any figure was known.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class _Line:
 
 
 class _Watched(Town):
-    """A town whose talks can be read before they are spoken."""
+    """A town that exposes its talks before they are spoken."""
 
     def talks(self) -> Sequence[Talk]:
         return tuple(self._state.talks.values())
 
     def event(self, meeting: str) -> str:
-        """Return what people were invited to; "" if it is long over."""
+        """Return the event that people were invited to, or "" if it is long over."""
         found = self._state.appointments.get(meeting)
         return found.what if found is not None else ""
 
 
 def memories(agents: int, days: int, seed: int) -> list[Asked]:
-    """Return what the people of a town remember of some days, each with questions; nobody who is asked nothing."""
+    """Return the memories of a town's people after some days, each with questions; omit memories without any."""
     town = _Watched(agents, seed)
     scripts: dict[tuple[str, str], SpokenLine] = {}
     events: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""Measure what a crowd of agents costs its host."""
+"""Measure the cost of many agents to their host."""

@@ -1,9 +1,8 @@
-"""Measure what stalls a paced host on the morning of a crowd whose plans are spread: collections, the ledger's reply.
+"""Measure what stalls a paced host on a morning with many spread plans: garbage collection and the ledger's reply.
 
-The host is that of `bench.crowd.host`, at ten ticks a second. Its full garbage collections fall where Python makes
-them, or into its idle time; the two take turns, so that a busy machine slows both. A tick's milliseconds are CPU of
-the host's own thread. What it stands still for the reply to its commit is time on the clock, beside that of the whole
-commit.
+The host is that of `bench.crowd.host`, at ten ticks a second. Its full garbage collections run whenever Python triggers
+them, or in idle time; the two variants take turns, so that a busy machine slows both. A tick's milliseconds are CPU of
+the host's thread. The wait for the reply to a commit, and the whole commit, are wall-clock time.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ Garbage = Literal["python", "idle"]
 
 
 class _Waits:
-    """The time on the clock of each commit, and for how long of it the host stands still."""
+    """The wall-clock time of each commit, and how long the host waits for it."""
 
     def __init__(self) -> None:
-        self.commits: list[tuple[float, float]] = []  # seconds of standing still, and in all
+        self.commits: list[tuple[float, float]] = []  # seconds of waiting, and in total
         self._took = 0.0
 
     def watch(self, loop: TickLoop) -> None:
@@ -52,7 +51,7 @@ class _Waits:
 
 
 def table(crowds: Sequence[int] = (1_000, 10_000), rounds: int = ROUNDS) -> Table:
-    """Return the ticks of the morning by the size of the crowd and by who makes full collections."""
+    """Return the ticks of the morning, by number of agents and by when full collections run."""
     rows = []
     for agents in crowds:
         ticks: dict[Garbage, list[list[float]]] = {"python": [], "idle": []}
@@ -92,5 +91,5 @@ def table(crowds: Sequence[int] = (1_000, 10_000), rounds: int = ROUNDS) -> Tabl
         "median commit",
         "host stands still",
     )
-    note = f"Medians of {rounds} rounds; the last two are on the clock, of every commit."
+    note = f"Medians of {rounds} rounds; the last two are wall-clock times over all commits."
     return Table("A spread morning", columns, tuple(rows), note, decimals=2)

@@ -1,10 +1,10 @@
-"""Measure what a host pays in the tick in which a crowd is due: it publishes a job for each, and takes in the results.
+"""Measure a host's cost when many agents are due in one tick: publishing a job for each, and receiving the results.
 
-Other systems' hosts publish as their users do, and ask for each result once all are there. In our first row a host
-requests a job that does nothing for each agent and lives the ticks until they are due: admission, the ledger's commit
-and the application of results are in it, and only we have them. Workers do the jobs meanwhile. These figures are CPU of
-the host's process, with Python's full collections made before. The last rows are the slowest tick of the host of
-`bench.crowd.host` on its morning, where heuristics make all plans: CPU of its thread. All take turns, so that a busy
+Other systems' hosts publish the way their users do, and poll each result once all are ready. In our first row a host
+requests a job that does nothing for each agent and runs the ticks until they are due; that includes admission, the
+ledger's commit and applying the results, which only our host does. Workers do the jobs in between. These figures are
+CPU of the host's process, after a full garbage collection. The last rows are the slowest tick of the host of
+`bench.crowd.host` on its morning, when heuristics make all plans: CPU of its thread. All take turns, so that a busy
 machine slows all of them.
 """
 
@@ -36,11 +36,11 @@ AGENTS = 1_000
 ROUNDS = 3
 LATENCY = 3  # ticks until our jobs are due
 BASE = "Celery: apply_async, ready"
-MARK = "taken"  # the key by which a worker says that it has taken all jobs
+MARK = "taken"  # the key that a worker sets after all jobs
 
 
 class Paid(NamedTuple):
-    """Milliseconds of CPU: for publishing, for taking in the results, and together."""
+    """Milliseconds of CPU for publishing, for receiving the results, and in total."""
 
     published: float | None
     taken: float | None
@@ -48,7 +48,7 @@ class Paid(NamedTuple):
 
 
 def _paid(publish: Callable[[], object], done: Callable[[], None], take: Callable[[], object]) -> Paid:
-    """Return what the first and the last of these cost; the jobs are done in between."""
+    """Return the cost of `publish` and of `take`; the jobs are done in between."""
     published = _milliseconds(publish)
     done()
     taken = _milliseconds(take)
@@ -63,7 +63,7 @@ def _milliseconds(work: Callable[[], object]) -> float:
 
 
 def table(agents: int = AGENTS, rounds: int = ROUNDS) -> Table:
-    """Return what so many due agents cost their host by each way, and how many times less than plain Celery."""
+    """Return the cost of this many due agents in each system, and its ratio to plain Celery's."""
     paid: defaultdict[str, list[Paid]] = defaultdict(list)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
@@ -102,10 +102,10 @@ def _slowest(ticks: list[float]) -> Paid:
 
 
 def _peers(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) -> dict[str, Callable[[], Paid]]:
-    """Start the workers of other systems, and return what measures their hosts, by name."""
+    """Start the workers of other systems, and return functions that measure their hosts, by name."""
     url = server.url.replace("db=0", "db=2")
     client = stack.enter_context(server.client(2))
-    client.config_set("appendfsync", "everysec")  # each message of theirs would wait for the disk otherwise
+    client.config_set("appendfsync", "everysec")  # otherwise each of their messages would wait for the disk
     queues: dict[str, Queue] = {BASE: stack.enter_context(closing(CeleryQueue(url, results=True)))}
     for peer, queue in stack.enter_context(open_queues(url, results=True)).items():
         queues[f"{peer.name}: {peer.way}"] = queue
@@ -119,7 +119,7 @@ def _peers(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) 
         def done() -> None:
             queue.mark(MARK)
             until(lambda: bool(client.delete(MARK)), log)
-            until(lambda: queue.results() == agents, log)  # the last ones may have been under way
+            until(lambda: queue.results() == agents, log)  # the last ones may still be on their way
 
         return lambda: _paid(lambda: queue.publish(ids), done, queue.results)
 
@@ -127,7 +127,7 @@ def _peers(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) 
 
 
 def _ours(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) -> Callable[[], Paid]:
-    """Open a run with one worker, and return what measures its host."""
+    """Open a run with one worker, and return a function that measures its host."""
     settings = PinnedSettings(
         data_dir=folder,
         redis_url=server.url,
@@ -145,7 +145,7 @@ def _ours(folder: Path, server: EmbeddedServer, agents: int, stack: ExitStack) -
     stack.enter_context(running_worker(worker_command("ours@%h"), environment, log))
     state = stack.enter_context(server.client(0))
     staged = loop.ledger.store.key("staged")
-    with loop.next_tick():  # everybody joins
+    with loop.next_tick():  # all owners join
         pass
 
     def request() -> None:

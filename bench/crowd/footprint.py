@@ -1,8 +1,8 @@
-"""Measure the bytes of an entry: in the host's process, and in Redis with its line of the journal.
+"""Measure the bytes per entry: in the host's process, and in Redis including its line of the journal.
 
-A thousand owners observe, each tick all of them, until each has as many entries as the limit keeps: in one run every
-text is different, in the other all hear of the same event at a tick. Bytes of the host are those that Python's
-allocator holds afterwards, of the server its used memory; what an empty run takes is subtracted.
+A thousand owners observe something at every tick until each has reached the limit of entries: in one run every text is
+different, in the other all observe the same event at a tick. The host's bytes are those held by Python's allocator
+afterwards, the server's its used memory, both less those of an empty run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _of_one_event(owner: int, tick: int) -> str:
 
 
 def _held(text: Callable[[int, int], str], each: int) -> tuple[int, int, int]:
-    """Return the entries that a run has at its end, and the bytes that it holds in the host and in Redis."""
+    """Return the entries of a run at its end, and the bytes that they take in the host and in Redis."""
     owners = {f"agent:a{number}": Profile(name=f"Ann{number} Smith") for number in range(OWNERS)}
     with TemporaryDirectory() as folder:
         settings = PinnedSettings(
@@ -58,7 +58,7 @@ def _held(text: Callable[[int, int], str], each: int) -> tuple[int, int, int]:
 
 
 def table(each: int = EACH) -> Table:
-    """Return the bytes of an entry, where texts differ and where they are of one event."""
+    """Return the bytes per entry for different texts and for a shared event."""
     _, host, server = _held(_different, 0)
     rows = []
     for label, text in (("different texts", _different), ("one event, seen by all", _of_one_event)):

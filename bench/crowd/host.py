@@ -1,11 +1,11 @@
-"""Measure what a tick costs its host, by the size of the crowd.
+"""Measure the cost of a tick to its host, by number of agents.
 
-The host is a few lines with no world of its own, on a server beside it, and no worker takes its jobs. A tick's time is
-that of the host's own thread from the end of the body to the next one; waiting for the server is not in it. At night
-nothing is due: one run is idle, in the other a hundred owners, chosen by chance, see something new in every tick. In
-the morning every agent is to plan, and heuristics make all plans: in one run as fast as it can with all plans due in
-one tick, in another paced, so that the host computes them ahead, and in a third paced with mornings spread as by
-default. What a paced host does in its idle time is not in a tick's time.
+The host is a few lines without a world, on a local server, and no worker takes its jobs. A tick's time is the CPU time
+of the host's thread from the end of one tick's body to the start of the next, without waiting for the server. At night
+nothing is due: one run is idle; in the other a hundred random owners observe something new at every tick. In the
+morning every agent plans, and heuristics make all plans: in one run as fast as possible with all plans due in one tick,
+in another paced, so that the host computes them ahead, and in a third paced with mornings spread as by default. The
+work that a paced host does in its idle time is not part of a tick's time.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from cogitate.scheduler.tick.pace import Pace
 
 CROWDS = (100, 1_000, 10_000)
 SEEN = 100  # observations in a tick
-NIGHT, WARM = 130, 30  # ticks of a night, and those at its start that are left out
-BEGIN = 20  # ticks in which everybody sees something once
+NIGHT, WARM = 130, 30  # ticks of a night, and those at its start that do not count
+BEGIN = 20  # ticks over which each owner observes something once
 MORNING = 360  # minutes after 00:00
 BEFORE = 30  # ticks of a paced run until the morning: it must have caught up with its start
 RATE, SLOW_RATE = (
@@ -49,13 +49,13 @@ def lived(
     garbage: Literal["idle", "python"] = "idle",
     watch: Callable[[TickLoop], object] = lambda loop: None,
 ) -> list[float]:
-    """Return the milliseconds of each tick, without what was done ahead in idle time.
+    """Return the milliseconds of each tick, without work done ahead in idle time.
 
     Args:
         seen: observations in a tick.
         first: the minute at which the run starts.
-        garbage: how Python's full collections are made.
-        watch: is given the loop before its first tick.
+        garbage: when Python's full collections run.
+        watch: called with the loop before its first tick.
     """
     chance = random.Random(agents)
     owners = {f"agent:a{number}": Profile(name=f"Ann{number} Smith") for number in range(agents)}
@@ -78,7 +78,7 @@ def lived(
             start = time.thread_time()
             for tick in loop:
                 taken.append((time.thread_time() - start - idle.take()) * 1000)
-                if seen and tick.number <= BEGIN:  # everybody remembers something already
+                if seen and tick.number <= BEGIN:  # give all owners a memory
                     watching = names[tick.number - 1 :: BEGIN]
                 else:
                     watching = [chance.choice(names) for _ in range(seen)]
@@ -109,7 +109,7 @@ class _IdleTime:
 
 
 def table(crowds: Sequence[int] = CROWDS) -> Table:
-    """Return the milliseconds of a tick by the size of the crowd, and how many times those of the smallest they are."""
+    """Return the milliseconds of a tick by number of agents, and their ratio to those of the smallest number."""
     rows: list[Row] = []
     least: tuple[float, float] | None = None
     for agents in crowds:

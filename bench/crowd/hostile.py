@@ -1,12 +1,12 @@
-"""Measure what text that is made to stall a host costs a tick, beside ordinary text of the same length.
+"""Measure the cost of text crafted to stall a host, compared with ordinary text of the same length.
 
-Four agents hear or see a text of full length in every tick. Three of four are English small talk; the fourth is
-ordinary Chinese, as dense as text can be, in one run, and in the other each shape in turn that keeps a pattern, a split
-or a comparison busy. A tick's time is that of the host's own thread, its jobs included, which run inside it; it is the
-least of two runs, which do the same tick by tick, so that what else the machine does hardly counts.
+Four agents hear or see a text of full length at every tick. Three of four texts are English small talk. The fourth is
+dense ordinary Chinese in one run; in the other it is, in turn, each shape that keeps a pattern, a split or a comparison
+busy. A tick's time is that of the host's thread, including its inline jobs. It is the smaller of two identical runs, so
+that other load on the machine hardly counts.
 
-Where a policy sums up memories of 4,000 characters, a tick takes many times what it takes where nothing is due,
-whatever they say. What hostile text adds is seen beside the ordinary run.
+When a policy summarises memories of 4,000 characters, a tick takes many times longer than when nothing is due, whatever
+the texts. The cost of hostile text shows only in comparison with the ordinary run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from cogitate.simulation.town import phrases
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=f"{name} Smith") for name in ("Ann", "Ben", "Cid", "Dora")}
-START = 480  # game time of the first tick: plans are due, and talks are going on
-ROUNDS = 4  # times that each shape comes
+START = 480  # game time of the first tick: plans are due, and talks are in progress
+ROUNDS = 4  # occurrences of each shape
 EVERY = 4  # ticks
 RUNS = 2
 
@@ -80,7 +80,7 @@ _SAID_IN_CHINESE = (
 
 
 def ordinary(number: int, length: int, said: Sequence[str] = _SAID) -> str:
-    """Return a saying of so many characters, another one for every number."""
+    """Return a saying of this many characters, different for every number."""
     parts = [f"{number}."]
     while sum(map(len, parts)) + len(parts) < length:
         parts.append(said[(number * 7 + len(parts) * 3 + len(parts) // 11) % len(said)])
@@ -88,7 +88,7 @@ def ordinary(number: int, length: int, said: Sequence[str] = _SAID) -> str:
 
 
 def _texts(length: int, shapes: Sequence[Made]) -> list[str]:
-    """Return the texts of a run, by tick; without shapes all are ordinary."""
+    """Return the texts of a run by tick; without shapes, all are ordinary."""
     count = ROUNDS * EVERY * len(SHAPES)
     texts = [ordinary(number, length) for number in range(count)]
     for turn, at in enumerate(range(EVERY - 1, count, EVERY)):
@@ -98,7 +98,7 @@ def _texts(length: int, shapes: Sequence[Made]) -> list[str]:
 
 
 def _lived(policy: Policy, texts: Sequence[str]) -> list[float]:
-    """Milliseconds of each tick."""
+    """Return the milliseconds of each tick."""
     owners = list(OWNERS)
     taken: list[float] = []
     with TemporaryDirectory() as folder:
@@ -141,7 +141,7 @@ def _lived(policy: Policy, texts: Sequence[str]) -> list[float]:
 
 def _least(policy: Policy, texts: Sequence[str]) -> list[float]:
     gc.collect()
-    gc.disable()  # a full collection takes as long as ten ticks, whatever the texts
+    gc.disable()  # a full collection takes as long as ten ticks, regardless of the texts
     try:
         return [min(times) for times in zip(*(_lived(policy, texts) for _ in range(RUNS)), strict=True)]
     finally:

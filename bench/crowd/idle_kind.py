@@ -1,4 +1,4 @@
-"""A kind of job that does nothing, for measuring what a job costs a worker beside its work."""
+"""A kind of job that does nothing, for measuring the overhead of a job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAME = "idle"
 
 
 class Idle(Kind):
-    """Due only on request, and without effects."""
+    """A kind that is due only on request and has no effects."""
 
     name = NAME
     order = 99

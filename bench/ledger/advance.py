@@ -1,9 +1,9 @@
-"""Measure one `advance` with 100 ends and 100 new jobs, beside a bare pipeline of the writes that it makes.
+"""Measure one `advance` with 100 ends and 100 new jobs, compared with a bare pipeline of the same writes.
 
-The script of a tick checks who holds the run, reads what the next boundary needs and writes everything in one step.
-MONITOR takes its writes down, and they are sent once more, to another database of the same server, as one transaction
-of a pipeline: nothing is checked or read there. That database has had all earlier writes of ticks too. The two take
-turns, tick by tick, and MONITOR slows both.
+A tick's script checks who holds the run, reads what the next boundary needs and writes everything in one step. MONITOR
+records its writes, and the bench sends them again to another database of the same server, as one transaction of a
+pipeline that checks and reads nothing. That database also has the writes of all earlier ticks. The two take turns, tick
+by tick, and MONITOR slows both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COPY = 3  # database
 
 
 def table(ticks: int = TICKS) -> Table:
-    """Return the milliseconds of a tick's step, and those of the bare pipeline."""
+    """Return the milliseconds of a tick's step and of the bare pipeline."""
     owners = {f"agent:a{number}": Profile(name=f"Ann{number}") for number in range(JOBS)}
     steps: list[tuple[float, float, int]] = []
     with ExitStack() as stack:

@@ -1,8 +1,8 @@
-"""Measure what publishing a tick's hints costs a host, beside what Celery and kombu offer, in one interleaved run.
+"""Measure a host's cost of publishing a tick's hints, compared with Celery's and kombu's methods, in one run.
 
-Every way sends the same messages to the same real Valkey over its unix socket, with the queue emptied in between. The
-rounds alternate between the ways, so that a busy machine slows all of them; the figures are the median round, and the
-median, the least and the most of the rounds' ratios.
+Every method sends the same messages to the same real Valkey over its unix socket; the queue is emptied in between. The
+rounds alternate between the methods, so that a busy machine slows all of them. Figures are the median round, and the
+median, minimum and maximum of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.publish import Publisher, display_args, display_kwargs
 
 ROUNDS = 15
-TICK = 100  # jobs that other ways get in one round
+TICK = 100  # jobs per round of the other methods
 BASE = "apply_async, one by one"
 
 
@@ -45,7 +45,7 @@ def jobs(count: int) -> list[Job]:
 
 
 def ways(settings: Settings) -> dict[str, tuple[Callable[[Sequence[Job]], object], int]]:
-    """Return each way of publishing, and the number of jobs that it gets in one round."""
+    """Return each method of publishing, and its number of jobs per round."""
     app = make_app(settings.messages_url())
     publisher = Publisher(settings)
     task = app.tasks["plan"]
@@ -80,7 +80,7 @@ def _of(queue: Queue) -> Callable[[Sequence[Job]], object]:
 
 
 def measure(client: Redis, settings: Settings, rounds: int = ROUNDS) -> Table:
-    """Return the median cost of a message by each way, in microseconds of the host's time."""
+    """Return each method's median cost per message, in microseconds of the host's time."""
     taken: defaultdict[str, list[float]] = defaultdict(list)
     with open_queues(settings.messages_url()) as queues:
         offered = ways(settings)
@@ -103,8 +103,8 @@ def measure(client: Redis, settings: Settings, rounds: int = ROUNDS) -> Table:
 
 
 def table() -> Table:
-    """Measure on a server of its own and return the table."""
+    """Measure on a new server and return the table."""
     with TemporaryDirectory() as folder, EmbeddedServer(Path(folder)) as server, server.client(1) as client:
-        # Every single message would wait for the disk otherwise, and only the batches would not.
+        # Otherwise every single message would wait for the disk, but batches would not.
         client.config_set("appendfsync", "everysec")
         return measure(client, Settings(data_dir=Path(folder), redis_url=server.url))

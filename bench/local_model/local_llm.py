@@ -1,9 +1,9 @@
-"""A small town whose thoughts come from servers that others wrote: a mock from PyPI, and llama.cpp with a real model.
+"""A small town that asks third-party servers: a mock from PyPI, and llama.cpp with a real model.
 
-The mock, fakellm, answers by rules: plans well, reflections in a code fence, all else with an echo of the prompt. The
-real model has 135 million parameters; `--texts FILE` writes down all of it that was stored, to be read. Whatever they
-say, the run must complete, the auditor must find nothing, and no memory may be stored that is not what its kind
-promises. Needs what `make check-local-llm` installs, and nothing of `dev`; so it has a command line of its own.
+The mock, fakellm, answers by rules: plans well, reflections in a code fence, everything else with an echo of the
+prompt. The real model has 135 million parameters; `--texts FILE` writes all of its stored texts to a file. Whatever the
+answers, the run must complete, the auditor must find nothing, and every stored memory must be what its kind promises.
+This needs only what `make check-local-llm` installs, not `dev`, so it has a separate command line.
 
     python -m bench.local_model.local_llm --calls 80
 """
@@ -47,8 +47,8 @@ TICKS = 1_080  # until ten minutes to midnight
 ASKING = ("plan", "act", "reflect", "summarise")  # kinds that a town of this size and age asks for
 #: Small models loop without penalties; a server that does not know a parameter ignores it.
 SAMPLING = {"temperature": 0.4, "top_p": 0.9, "repeat_penalty": 1.1, "dry_multiplier": 0.8}
-STARTING = 60.0  # seconds that a server may take to answer
-PATIENCE = 600.0  # seconds that a tick waits for thoughts; a job has half of that
+STARTING = 60.0  # seconds that a server may take to start
+PATIENCE = 600.0  # seconds that a tick waits for results; a job has half of that
 
 _GOOD_PLAN = json.dumps(
     {
@@ -65,7 +65,7 @@ _GOOD_INSIGHT = json.dumps(
         "relationship_changes": [],
     }
 )
-RULES = [  # of fakellm; models are called as the kinds that ask them
+RULES = [  # of fakellm; models are named after the kinds that ask them
     {"name": "plan", "when": {"model_matches": "plan"}, "respond": {"content": _GOOD_PLAN}},
     {
         "name": "reflect",
@@ -83,16 +83,16 @@ class LocalRun(NamedTuple):
     jobs: Counter[tuple[str, str]]  # kind, source
     vitals: list[EndpointVitals]
     wrong: list[str]  # what the auditor found, and bad memories
-    texts: list[str]  # what models' answers changed, in order
+    texts: list[str]  # texts of the changes that models' answers made, in order
 
 
 def report(calls: int, only: str, texts: Path | None, seed: int) -> int:
-    """Live with the servers and print what came of it; return 1 when anything is wrong.
+    """Run the town with each server and print the results; return 1 if there are faults.
 
     Args:
-        calls: the most for each server.
-        only: a part of the name of those to take; "": all.
-        texts: the file to write down in what the models' answers changed.
+        calls: most calls for each server.
+        only: part of the names of the servers to use; "": all.
+        texts: file for the texts of the changes that models' answers made.
         seed: of the town and of the model.
     """
     wrong: list[str] = []
@@ -106,12 +106,12 @@ def report(calls: int, only: str, texts: Path | None, seed: int) -> int:
         if texts is not None:
             with texts.open("a") as file:
                 file.write("\n".join([f"# {name}", "", *lived.texts, ""]))
-    print("\n".join(wrong) or "nothing is wrong")
+    print("\n".join(wrong) or "no faults found")
     return 1 if wrong else 0
 
 
 def live(server: str, url: str, calls: int, folder: Path, seed: int = 0) -> LocalRun:
-    """Run a morning of a town with one worker process; each kind has a model and an endpoint of its own name."""
+    """Run a morning of a town with one worker process; each kind has a model and an endpoint named after it."""
     model = (lambda kind: kind) if server == "fakellm" else (lambda kind: MODEL)
     settings = Settings.tuned(
         data_dir=folder,
@@ -165,7 +165,7 @@ def live(server: str, url: str, calls: int, folder: Path, seed: int = 0) -> Loca
 
 
 def _told(ended: Ended) -> Iterator[str]:
-    """Yield what an answer changed, as far as it has words."""
+    """Yield the texts of the changes that an answer made."""
     for effect in ended.effects:
         if isinstance(effect, Append) and effect.entry.items:
             yield f"plans {'; '.join(_item(item) for item in effect.entry.items)}"
@@ -215,12 +215,12 @@ def fakellm() -> Iterator[str]:
 
 @contextmanager
 def llama() -> Iterator[str]:
-    """llama.cpp with a real model."""
+    """Run llama.cpp with a real model."""
     with _process([sys.executable, "-m", "bench.local_model.llama_server"]) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         if not url:
-            raise RuntimeError(f"the server of llama.cpp did not start: it ended with {process.wait()}")
+            raise RuntimeError(f"the server of llama.cpp did not start: it exited with {process.wait()}")
         yield url
 
 
@@ -240,31 +240,31 @@ def _process(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def _until_served(process: subprocess.Popen[str], url: str) -> None:
-    """Return when the server answers.
+    """Wait until the server answers.
 
     Raises:
-        RuntimeError: when it ends instead.
-        TimeoutError: when it takes too long.
+        RuntimeError: if it exits instead.
+        TimeoutError: if it takes too long.
     """
     deadline, failed = time.monotonic() + STARTING, None
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise RuntimeError(f"{process.args!r} ended with {process.returncode}: is the extra local-llm installed?")
+            raise RuntimeError(f"{process.args!r} exited with {process.returncode}: is the extra local-llm installed?")
         try:
             with urllib.request.urlopen(url, timeout=5):
                 return
         except OSError as error:
             failed = error
-            time.sleep(0.1)  # between two tries: it does not say when it is up
+            time.sleep(0.1)  # between two tries: the server does not announce that it is up
     raise TimeoutError(f"{url} was not served within {STARTING:g} s: {failed}")
 
 
 def main() -> int:
-    """Run both, and say what is wrong."""
+    """Run the command line and return an exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench.local_model.local_llm", description=__doc__)
-    parser.add_argument("--calls", type=int, default=80, help="the most for each server")
-    parser.add_argument("--only", default="", help="a part of the name of the servers to take")
-    parser.add_argument("--texts", type=Path, help="a file to write down in what answers changed")
+    parser.add_argument("--calls", type=int, default=80, help="most calls for each server")
+    parser.add_argument("--only", default="", help="part of the names of the servers to use")
+    parser.add_argument("--texts", type=Path, help="file for the texts of the changes that answers made")
     parser.add_argument("--seed", type=int, default=0, help="of the town and of the model")
     arguments = parser.parse_args()
     logs.quiet()

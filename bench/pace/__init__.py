@@ -1,1 +1,1 @@
-"""Runs on a real clock before a model that takes its time."""
+"""Runs on a real clock with a slow model."""

@@ -1,10 +1,10 @@
-"""`python -m bench barrier`: what it costs a simulation to wait for its models at every step.
+"""`python -m bench barrier`: the cost of waiting for models at every step of a simulation.
 
-A simulation that calls models in its tick waits for them before the next: one after the other, or all of a step
-together, so that everybody waits for the slowest (the barrier). Ours is run for real: server, workers, HTTP, the clock,
-an endpoint of fixed latency. The other three are computed from the calls that this run made, each of which takes the
-latency and nothing else, so that no overhead speaks against them. The oracle knows which calls depend on each other
-(AI Metropolis, arXiv 2411.03519): here only an agent's own calls do, which is the most that any oracle could gain.
+A simulation that calls models within its tick waits for them before the next one: call by call, or for all calls of a
+step together, so that every agent waits for the slowest (the barrier). Ours runs for real: server, workers, HTTP, the
+clock, an endpoint of fixed latency. The other three are computed from the calls of that run, each taking exactly the
+latency, without any overhead. The oracle knows which calls depend on each other (AI Metropolis, arXiv 2411.03519): here
+only an agent's own calls do, which gives the oracle the largest possible gain.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from bench.table import Row, Table
 
 COLUMNS = ("calls", "not asked", "one by one", "barrier", "oracle", "ours", "ours to barrier", "in time")
 NOTE = (
-    "Game seconds for each second of the clock; calls made, and not asked for since they would come too late; how many "
-    "times the barrier's speed ours is; the share of results in time."
+    "Game seconds per second of real time; calls made, and calls skipped as they would be late; our speed relative to "
+    "the barrier's; the share of results in time."
 )
 
 
 def seconds_one_by_one(calls: Sequence[tuple[str, int]], latency: float) -> float:
-    """Return the seconds in which calls, each of an owner at a tick, are made one after the other."""
+    """Return the seconds that calls, each of an owner at a tick, take one after the other."""
     return len(calls) * latency
 
 
 def seconds_of_barrier(calls: Sequence[tuple[str, int]], latency: float) -> float:
-    """Return the seconds for which the world stands still when each tick waits for its calls, made together.
+    """Return the seconds that the world stands still when each tick waits for its concurrent calls.
 
-    The calls of one owner at one tick are made one after the other.
+    The calls of one owner at one tick run one after the other.
     """
     deepest: Counter[int] = Counter()
     for (_, tick), times in Counter(calls).items():
@@ -41,12 +41,12 @@ def seconds_of_barrier(calls: Sequence[tuple[str, int]], latency: float) -> floa
 
 
 def seconds_of_oracle(calls: Sequence[tuple[str, int]], latency: float) -> float:
-    """Return the seconds of the longest chain of calls that must follow each other: those of one owner."""
+    """Return the seconds of the longest chain of dependent calls, which are those of one owner."""
     return max(Counter(owner for owner, _ in calls).values(), default=0) * latency
 
 
 def measure(agents: Sequence[int], latency: float, rate: float, ticks: int) -> Iterator[Table]:
-    """Run towns of these sizes, and yield a table of each as it ends."""
+    """Run towns of these sizes, and yield a table after each."""
     for number in agents:
         pace = PacedCase(
             tick_rate=rate,
@@ -61,10 +61,7 @@ def measure(agents: Sequence[int], latency: float, rate: float, ticks: int) -> I
 
 
 def measure_recorded(folder: Path, latency: float, times: float) -> Iterator[Table]:
-    """Live the recorded days of a folder with their own calls, so many times as fast as the barrier.
-
-    Yields a table of each as it ends.
-    """
+    """Run a folder's recorded days with their own calls, `times` as fast as the barrier; yield a table after each."""
     from bench.pace.recorded_run import live_recorded  # it registers kinds of job
 
     for recording in recordings_in(folder):
@@ -75,7 +72,7 @@ def measure_recorded(folder: Path, latency: float, times: float) -> Iterator[Tab
 
 
 def table(lived: PacedRun, title: str = "") -> Table:
-    """Return the four ways of one run's calls, beside each other."""
+    """Return the four methods side by side for one run's calls."""
     pace, calls = lived.pace, lived.calls
     game = pace.ticks * pace.seconds_per_tick
     waits = [way(calls, pace.latency) for way in (seconds_one_by_one, seconds_of_barrier, seconds_of_oracle)]

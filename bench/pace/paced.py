@@ -1,8 +1,8 @@
-"""Thoughts in time on a real clock: towns at several tick rates before a stand-in that takes as long as models do.
+"""Results in time on a real clock: towns at several tick rates with a stand-in as slow as real models.
 
 Everything is real: the server, the worker processes, HTTP, the clock. The stand-in takes its latency times a log-normal
-factor with a heavy tail. Where two game days would take too long, a run begins an hour before the morning, so that it
-has plans, reflections and actions in it also where a tick takes a second.
+factor with a heavy tail. If two game days would take too long, a run begins an hour before the morning, so that it
+includes plans, reflections and actions even if a tick takes a second.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.town.town import Town
 from cogitate.workers.processes.embedded import EmbeddedServer
 
-TAIL = 0.5  # sigma: one answer of 20 takes 2.3 times as long as the usual one, one of 100 3.2 times
-WARM = 10  # game minutes that do not count: nothing is known of the model yet
+TAIL = 0.5  # sigma: one answer in 20 takes 2.3 times the median, one in 100 takes 3.2 times
+WARM = 10  # game minutes that do not count: the model's latency is still unknown
 SHOWN = ("plan", "reflect", "act")
-FIVE = 5 * 60  # minute of the day: plans are asked for before six
+FIVE = 5 * 60  # minute of the day: plans are requested before six
 FIRST_REFLECTIONS = 20 * 60  # minute of the first day by which all have reflected
 USUAL_INTERVAL, SHORT_INTERVAL = 720, 120  # game minutes between two reflections
-NEARLY_ALL = 0.9  # of the budget, spent or in flight: refusing what does not fit is then no fault
+NEARLY_ALL = 0.9  # share of the budget, spent or in flight, from which refusals are not faults
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class PacedCase:
     latency: float  # seconds, the median
     ticks: int
     start_minute: int = 0  # game time of tick 0
-    adaptive: bool | None = None  # False: due ticks are fixed, as where ticks wait
+    adaptive: bool | None = None  # False: due ticks are fixed
     reflection_interval: int = 720  # game minutes
     agents: int = 25
     limit_tokens: int = 3_000_000
@@ -73,14 +73,14 @@ class PacedRun:
     stale: int = 0
     failed: int = 0
     spent: int = 0  # tokens
-    used: int = 0  # of answers that were applied when due
-    repaired: int = 0  # tokens of answers that came late and replaced what the heuristic had made
+    used: int = 0  # tokens of answers applied when due
+    repaired: int = 0  # tokens of late answers that replaced the heuristic's result
     too_slow: int = 0  # requests
     refused: int = 0  # by the budget of the run, while less than `NEARLY_ALL` of it was spent or in flight
     by_model: Counter[str] = field(default_factory=Counter)  # results by kind
-    of: Counter[str] = field(default_factory=Counter)  # results and requests that got none
+    of: Counter[str] = field(default_factory=Counter)  # results, and requests without one
     replayed: str = ""
-    seconds: float = 0.0  # of the clock, from the first tick to the last
+    seconds: float = 0.0  # of real time, from the first tick to the last
     calls: list[tuple[str, int]] = field(default_factory=list)  # owner and tick of each job admitted to a model
 
     def cells(self) -> tuple[Cell, ...]:
@@ -112,9 +112,9 @@ COLUMNS = (
 
 
 def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> list[PacedCase]:
-    """Return the runs to live: two game days where these take no longer, otherwise as much as fits from five o'clock.
+    """Return the cases to run: two game days if they fit in `seconds`, else as many ticks as fit from five o'clock.
 
-    Where that is less than the day until the first reflections, they come every two hours.
+    If a case ends before the first reflections of the usual interval, reflections come every two hours.
     """
     found = []
     for rate in rates:
@@ -137,7 +137,7 @@ def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, be
 
 
 def measure(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> Table:
-    """Run them one after the other, report each as it ends, and return their figures."""
+    """Run the cases one after the other, report each as it ends, and return their figures."""
     lived = []
     for pace in paces(rates, latencies, seconds, before):
         lived.append(live(pace))
@@ -148,14 +148,14 @@ def measure(rates: Sequence[float], latencies: Sequence[float], seconds: float, 
 def table(lived: Sequence[PacedRun]) -> Table:
     """Return the figures of runs."""
     note = (
-        "In time: of the jobs that a model was asked about after the first ten minutes. Plan, reflect, act: the "
-        "model's share of all results."
+        "In time: share of the jobs admitted to a model after the first ten minutes. Plan, reflect, act: the model's "
+        "share of all results."
     )
     return Table("Thoughts in time", COLUMNS, tuple(Row(one.pace.label, one.cells()) for one in lived), note)
 
 
 def live(pace: PacedCase) -> PacedRun:
-    """Live one run."""
+    """Run one case."""
     lived = PacedRun(pace=pace)
     town = Town(pace.agents, 0, 1, pace.start_minute)
     with TemporaryDirectory() as folder, FakeEndpoint(latency=pace.latency, tail=pace.tail) as endpoint:
@@ -206,7 +206,7 @@ def _see_refusals(lived: PacedRun, client: Redis, loop: TickLoop, outcome: Finis
 
 
 def measure_run(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
-    """Add the figures of a run that is over; calls only where they are not known already."""
+    """Add the figures of a finished run; its calls only if they are not known yet."""
     known = bool(lived.calls)
     store = loop.ledger.store
     asked: set[Any] = set()
@@ -237,7 +237,7 @@ def measure_run(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
 
 
 def _staged(store: RunStore) -> int:
-    """Tokens of answers that are there and not due yet."""
+    """Return the tokens of answers that are staged and not due yet."""
     found = 0
     keys = store.members("staged")
     for key in keys:

@@ -1,8 +1,8 @@
 """The calls of recorded days of Generative Agents, for `python -m bench barrier`.
 
-The original asks a model to rate each event that is not idle and each talk. For a reflection it asks four times, and
-twice for each insight, one call after the other (`reflect.py` of Park et al. 2023). Nothing reads a rating or an
-insight before the agent reflects or talks again, so that is when a result is used; without such a step, at the end of
+The original asks a model to rate each non-idle event and each talk. A reflection takes four calls, plus two for each
+insight, one after the other (`reflect.py` of Park et al. 2023). A rating or an insight is first read when the agent
+next reflects or talks, so that is the step at which the result is used; without such a step, it is used at the end of
 the day.
 """
 
@@ -51,7 +51,7 @@ def steps_of(recording: Recording) -> int:
 
 
 def owner_of(name: str) -> str:
-    """Return the owner that an agent of a recording is."""
+    """Return the owner that represents an agent of a recording."""
     return f"agent:{name.lower()}"
 
 

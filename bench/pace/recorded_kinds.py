@@ -1,4 +1,4 @@
-"""The kinds of job by which recorded calls are made again: each is one call, whose answer is a short text."""
+"""The kinds of job that repeat recorded calls: each is one call, whose answer is a short text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cogitate.tasks.own.declaring import kind
 
 
 class RecordedAnswer(BaseModel):
-    """Any short text: what the call was about is not made again, only when it was made and when its result is used."""
+    """Any short text: only the times of the call and of its use are reproduced, not its content."""
 
     text: str = Field(min_length=1, max_length=200)
 
@@ -31,9 +31,9 @@ class _RecordedCall:
 
 @kind(name=RATING, reads=newest(1), ask="You rate how much a memory matters.", answer=RecordedAnswer)
 class RecordedRating(_RecordedCall):
-    """A rating of an event or a talk: it depends on no other call."""
+    """A rating of an event or a talk, independent of other calls."""
 
 
 @kind(name=THOUGHT, reads=newest(1), ask="You say what follows from a memory.", answer=RecordedAnswer)
 class RecordedThought(_RecordedCall):
-    """A call of a reflection: it needs the result of the one before."""
+    """A call of a reflection, which needs the result of the one before."""

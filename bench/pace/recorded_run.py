@@ -1,4 +1,4 @@
-"""A recorded day lived again on the clock: its calls are made at their steps, and their results used as recorded."""
+"""A recorded day repeated in real time: its calls are made, and their results used, at the recorded steps."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 
 
 class _Reflecting:
-    """The reflections of the agents: each asks for its next call when the one before has ended."""
+    """The agents' reflections, each of which requests its next call when the one before has ended."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, deque[int]] = {}  # owner -> uses of the calls that are left
+        self._waiting: dict[str, deque[int]] = {}  # owner -> steps at which the remaining calls are used
         self._asked: set[str] = set()
 
     def add(self, calls: RecordedCalls) -> None:
@@ -43,7 +43,7 @@ class _Reflecting:
 
 
 def live_recorded(recording: Recording, calls: Sequence[RecordedCalls], latency: float, rate: float) -> PacedRun:
-    """Live a recorded day, a step a tick, before an endpoint of a fixed latency."""
+    """Run a recorded day, one step per tick, with an endpoint of fixed latency."""
     waiting, steps = deque(calls), steps_of(recording)
     pace = PacedCase(
         tick_rate=rate,

@@ -1,1 +1,1 @@
-"""Other systems beside which the product is measured: those that the extra `bench` installs."""
+"""The systems with which the product is compared, installed by the extra `bench`."""

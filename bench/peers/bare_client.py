@@ -1,4 +1,4 @@
-"""Call a model with nothing around it: one event loop, one AsyncOpenAI, so many calls in flight.
+"""Call a model without any framework: one event loop, one AsyncOpenAI, a fixed number of calls in flight.
 
 `python -m bench concurrency` runs it as a process: base URL, file of the request, calls in flight, HTTP library
 ("own": the SDK's, or "aiohttp"). It never ends.
@@ -16,7 +16,7 @@ import openai
 
 
 async def call(url: str, request: dict[str, Any], in_flight: int, library: str) -> None:
-    """Call again and again, and read each answer as JSON."""
+    """Call repeatedly, and parse each answer as JSON."""
     http_client = openai.DefaultAioHttpClient() if library == "aiohttp" else None
     async with openai.AsyncOpenAI(base_url=url, api_key="any", max_retries=0, http_client=http_client) as client:
 

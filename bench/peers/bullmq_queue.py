@@ -1,6 +1,6 @@
-"""BullMQ's client for Python as it comes: `addBulk` for a tick, completed jobs read in one call.
+"""BullMQ's Python client with its defaults: `addBulk` for a tick, completed jobs read in one call.
 
-It has no command for a worker: this module is one. It keeps every job with its result, as BullMQ does by default.
+It has no worker command, so this module is the worker. It keeps every job with its result, as BullMQ does by default.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class BullmqQueue:
         self._published: set[str] = set()
 
     def publish(self, ids: Sequence[str]) -> None:
-        """Add all jobs at once."""
+        """Add all jobs in one call."""
         added = self._loop.run(self._queue.addBulk([_job("nothing", job_id) for job_id in ids]))
         self._published = {job.id for job in added}
 
@@ -54,7 +54,7 @@ def _job(name: str, argument: str) -> dict[str, Any]:
 
 
 def open_queue(url: str, *, results: bool) -> Queue:
-    """Return the queue on the Redis at this URL; it has results in any case."""
+    """Return the queue on the Redis at this URL; it always stores results."""
     return BullmqQueue(url)
 
 

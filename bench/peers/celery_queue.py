@@ -1,4 +1,4 @@
-"""Celery as it comes: `apply_async` for each job, results polled one by one."""
+"""Celery with its defaults: `apply_async` for each job, results polled one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cogitate.workers.transport.broker_url import kombu_url
 
 
 class CeleryQueue:
-    """A queue of its own name, and a worker with this pool for it."""
+    """A queue named after the pool, and a worker with that pool."""
 
     def __init__(self, url: str, *, results: bool = False, pool: str = "threads", size: int = AT_ONCE) -> None:
         self._app, self._queue = make_app(url, results=results), f"plain-{pool}"
@@ -31,7 +31,7 @@ class CeleryQueue:
         self._app.tasks["mark"].apply_async((key,), queue=self._queue)
 
     def results(self) -> int:
-        """Ask for each job whether its result is there, as a host does that keeps the ids."""
+        """Poll each job's result, like a host that keeps the ids."""
         return sum(self._app.AsyncResult(task_id).ready() for task_id in self._published)
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ def nothing(job_id: str) -> None:
 
 
 def __getattr__(name: str) -> Celery:
-    """Make `worker_app` when a worker asks for it: the bench has no use for it."""
+    """Create `worker_app` on access: only workers need it."""
     if name != "worker_app":
         raise AttributeError(name)
     url, results = asked_queue()

@@ -1,4 +1,4 @@
-"""Dramatiq as it comes: `send` for each message, results polled one by one."""
+"""Dramatiq with its defaults: `send` for each message, results polled one by one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class DramatiqQueue:
         self._mark.send(key)
 
     def results(self) -> int:
-        """Ask for the result of each message."""
+        """Poll the result of each message."""
         return sum(map(self._is_done, self._published))
 
     def _is_done(self, message: Any) -> bool:

@@ -1,7 +1,7 @@
 """The plain way to call a model from Celery: one task is one call with the synchronous `openai` client.
 
-`python -m bench concurrency` runs it as a worker and measures it beside the product's. Everything is as it comes:
-Celery's defaults, one client for the process. What is asked stands in the file that PLAIN_REQUEST names.
+`python -m bench concurrency` compares this worker with the product's. It uses Celery's defaults and one client per
+process. The file named by PLAIN_REQUEST holds the request.
 """
 
 from __future__ import annotations
@@ -32,6 +32,6 @@ def _request() -> dict[str, Any]:
 
 @app.task(name="call")  # type: ignore[untyped-decorator]
 def call(number: int) -> None:
-    """Make one call; return its answer, read as JSON."""
+    """Make one call; return its answer, parsed as JSON."""
     completion = _client(os.getpid()).chat.completions.create(**_request())
     json.loads(completion.choices[0].message.content or "")

@@ -1,7 +1,7 @@
-"""What another system's queue is to `python -m bench`: jobs that do nothing, published, done by a worker, polled.
+"""The interface of other systems' queues for `python -m bench`: publish jobs that do nothing, and poll their results.
 
-Each system has a module here, which both the bench and the system's own worker load. Those that the extra `bench`
-installs are left out where they are not there.
+Each system has a module here, loaded by both the bench and the system's worker. Systems that are not installed (extra
+`bench`) are skipped.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol
 
 from redis import Redis
 
-AT_ONCE = 16  # jobs that a worker does at the same time, as the product's
-URL, RESULTS = "PEER_URL", "PEER_RESULTS"  # tell a worker its server, and whether it keeps results
+AT_ONCE = 16  # concurrent jobs of a worker, as in the product
+URL, RESULTS = "PEER_URL", "PEER_RESULTS"  # tell a worker its server, and whether to store results
 
 
 class Queue(Protocol):
@@ -25,23 +25,23 @@ class Queue(Protocol):
 
     @property
     def worker(self) -> Sequence[str]:
-        """The arguments with which Python starts its worker."""
+        """Return Python's arguments that start its worker."""
 
     def publish(self, ids: Sequence[str]) -> object:
-        """Publish a job for each id, as in one tick."""
+        """Publish a job for each id, as for one tick."""
 
     def mark(self, key: str) -> object:
-        """Publish a job that sets a key on the server: those before it have been taken."""
+        """Publish a job that sets a key on the server, which shows that the jobs before it were taken."""
 
     def results(self) -> int:
-        """Poll for the results of all jobs that were published last, and return how many are there."""
+        """Poll the results of the jobs published last, and return how many are available."""
 
     def close(self) -> None:
-        """Leave the server."""
+        """Disconnect from the server."""
 
 
 class Peer(NamedTuple):
-    """A system that the extra `bench` installs: name, way to publish, package, and the module for it here."""
+    """A system that the extra `bench` installs: name, publishing method, package, and its module here."""
 
     name: str
     way: str
@@ -58,12 +58,12 @@ PEERS = (
 
 @contextmanager
 def open_queues(url: str, *, results: bool = False) -> Iterator[dict[Peer, Queue]]:
-    """Yield the queues of the peers that are installed, on the Redis at this URL, and say which are not."""
+    """Yield the queues of the installed peers on the Redis at this URL, and report which are missing."""
     with ExitStack() as stack:
         found: dict[Peer, Queue] = {}
         for peer in PEERS:
             if find_spec(peer.package) is None:
-                print(f"{peer.name} is left out: pip install '.[bench]' installs it.", file=sys.stderr)
+                print(f"{peer.name} is not installed, so it is skipped: pip install '.[bench]'", file=sys.stderr)
                 continue
             module = import_module(f"{__package__}.{peer.module}")
             found[peer] = stack.enter_context(closing(module.open_queue(url, results=results)))
@@ -71,12 +71,12 @@ def open_queues(url: str, *, results: bool = False) -> Iterator[dict[Peer, Queue
 
 
 def queue_environment(url: str, *, results: bool = False) -> dict[str, str]:
-    """Return the environment of a worker that takes its jobs from the Redis at this URL."""
+    """Return the environment for a worker of the Redis at this URL."""
     return os.environ | {URL: url, RESULTS: "1" if results else ""}
 
 
 def asked_queue() -> tuple[str, bool]:
-    """Return what a worker's environment tells it: the URL of its server, and whether it keeps results."""
+    """Read a worker's environment: return the URL of its server, and whether to store results."""
     return os.environ[URL], bool(os.environ[RESULTS])
 
 

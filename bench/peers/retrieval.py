@@ -1,9 +1,9 @@
-"""Retrieval as others do it, for `python -m bench memory`: one entry in, ten memories out, a fresh query each time.
+"""Retrieval in other systems, for `python -m bench memory`: one entry in, ten memories out, a new query each time.
 
-The Generative Agents rule (Park et al. 2023) is written here after the published code: recency decays by rank of last
-access, importance is the rating, relevance the cosine of embeddings; each is scaled over all memories to 0 to 1, and
-their weights are 0.5, 2 and 3. Embeddings are lists of numbers, as their service returns them and LangChain expects
-them. LangChain and bm25s are there where the extra `bench` has installed them.
+The Generative Agents rule (Park et al. 2023) follows the published code: recency decays by rank of last access,
+importance is the rating, relevance the cosine of embeddings. Each is scaled over all memories to 0 to 1, and the
+weights are 0.5, 2 and 3. Embeddings are lists of numbers, as the service returns them and LangChain expects them. The
+extra `bench` installs LangChain and bm25s.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.text import stems
 
-DIMENSIONS = 1_536  # of the embeddings that Generative Agents were published with
+DIMENSIONS = 1_536  # of the embeddings in the Generative Agents paper
 DECAY = 0.99
 RECENCY, IMPORTANCE, RELEVANCE = 0.5, 2.0, 3.0
 FIRST_DAY = datetime(2023, 2, 13)  # noqa: DTZ001 - game time has no zone
@@ -27,7 +27,7 @@ Retrieve = Callable[[str], Sequence[object]]  # a query's memories, best first
 
 
 def embedding(text: str) -> list[float]:
-    """Return the vector of a text: each stem adds one to a place of its own. A model's takes longer."""
+    """Return a vector of a text in which each stem adds one to its dimension. A model would take longer."""
     vector = [0.0] * DIMENSIONS
     for stem in stems(text):
         vector[int.from_bytes(blake2b(stem.encode(), digest_size=8).digest()) % DIMENSIONS] += 1.0
@@ -35,7 +35,7 @@ def embedding(text: str) -> list[float]:
 
 
 class GenerativeAgents:
-    """The published rule over memories; one that is found was accessed now."""
+    """The published rule over memories; retrieving a memory counts as an access."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._numpy = import_module("numpy")
@@ -68,7 +68,7 @@ class GenerativeAgents:
 
 
 class GenerativeAgentsVectorised:
-    """The same rule, in whole columns of numpy: as fast as it can be made."""
+    """The same rule, vectorised with numpy to be as fast as possible."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._numpy: Any = import_module("numpy")
@@ -101,7 +101,7 @@ class GenerativeAgentsVectorised:
 
 
 def scaled(values: Mapping[int, float]) -> dict[int, float]:
-    """Return the values scaled to 0 to 1 over all of them; equal ones become a half, as published."""
+    """Scale values to 0 to 1 over their range; if all are equal, each becomes 0.5, as published."""
     least, most = min(values.values()), max(values.values())
     if most == least:
         return dict.fromkeys(values, 0.5)
@@ -109,7 +109,7 @@ def scaled(values: Mapping[int, float]) -> dict[int, float]:
 
 
 def peer_retrievals(entries: Sequence[Entry], limit: int) -> dict[str, Retrieve]:
-    """Return how the peers that are installed retrieve from these entries, by name."""
+    """Return the installed peers' retrieval functions for these entries, by name."""
     found: dict[str, Retrieve] = {}
     if find_spec("numpy") is not None:
         plain, columns = GenerativeAgents(entries), GenerativeAgentsVectorised(entries)
@@ -136,7 +136,7 @@ def _langchain(entries: Sequence[Entry], limit: int) -> Retrieve:
             return [embedding(text) for text in texts]
 
     class Cosine(stores):  # type: ignore[misc]
-        """LangChain's own store in memory does not say that a cosine is a relevance already."""
+        """LangChain's in-memory store does not declare that a cosine is already a relevance."""
 
         def _select_relevance_score_fn(self) -> Callable[[float], float]:
             return lambda cosine: min(1.0, max(0.0, cosine))

@@ -1,6 +1,6 @@
-"""taskiq as it comes: `kiq` for all tasks of a tick together, results polled together.
+"""taskiq with its defaults: `kiq` for all tasks of a tick together, results polled together.
 
-Its queue is a list, which acknowledges nothing. Results are JSON, where its default is pickle.
+Its queue is a list without acknowledgements. Results are JSON instead of the default pickle.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TaskiqQueue:
         return await asyncio.gather(*(task.kiq(argument) for argument in arguments))
 
     def results(self) -> int:
-        """Ask for the result of each task."""
+        """Poll the result of each task."""
         return sum(self._loop.run(self._done()))
 
     async def _done(self) -> list[bool]:

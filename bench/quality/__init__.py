@@ -1,1 +1,1 @@
-"""Quality without a model, measured on recorded data."""
+"""Measure quality without a model, on recorded data."""

@@ -1,7 +1,7 @@
-"""One day of one agent of the built-in town, thought by heuristics and by a model, side by side and unedited.
+"""One day of one agent of the built-in town, by heuristics and by a model, side by side and unedited.
 
-Which model is asked is said by the settings, as everywhere: COGITATE_BASE_URL, COGITATE_MODEL, OPENAI_API_KEY. Only the
-shown agent's thoughts go to it; the other agents have no budget and think by heuristics in both runs.
+The settings name the model as usual: COGITATE_BASE_URL, COGITATE_MODEL, OPENAI_API_KEY. Only the shown agent's jobs ask
+it; the other agents have no budget and use heuristics in both runs.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ SECTIONS = {
 
 
 class Thought(NamedTuple):
-    """The outcome of one job, and its maker."""
+    """The outcome of one job, and what made it."""
 
     kind: str
-    minute: int  # game time of what it is about
+    minute: int  # game time of its subject
     text: str
     maker: str
 
@@ -44,8 +44,8 @@ def markdown(agent: str) -> str:
     """Return the day as a page. `agent` is an owner's name of the town ("agent:amara-okafor").
 
     Raises:
-        KeyError: when nobody is called so.
-        ConfigurationError: when no model can be asked with the settings of the environment.
+        KeyError: if there is no such owner.
+        ConfigurationError: if the environment's settings configure no usable model.
     """
     name = Town(AGENTS).owners()[agent].name
     left = list(_live(agent, {"llm": "heuristic"}))

@@ -1,8 +1,9 @@
 """Importance without a model and with few calls: mean absolute error and rank correlation on recorded ratings.
 
-Counted are the entries that the original model rated: not idle events, not plan memos, not empty, in order of time
-over all agents of a run. A called entry counts as error 0, a predicted one against the recorded rating. The learner
-starts every run knowing nothing of it and learns only the ratings that it called for, unless the row says otherwise.
+The entries are those that the original model rated (no idle events, no plan memos, no empty texts), in order of time
+over all agents of a run. An entry rated by a call has error 0; a predicted one is compared with the recorded rating.
+The learner starts each run from scratch and learns only from the ratings that it called for, unless the row says
+otherwise.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
 )
 
 
-#: How a rater that uses another part of the scale would have rated: by habits that the learner knows, and by others.
+#: How raters that use another part of the scale would have rated: with habits known to the learner, and with others.
 _HABITS: tuple[tuple[str, Callable[[int], float]], ...] = (
     ("as recorded", lambda rating: rating),
     ("one higher", lambda rating: rating + 1),
@@ -145,7 +146,7 @@ def learned(share: float, *, all_known: bool = False) -> Callable[[Sequence[Rate
 
 
 def cached(rated: Sequence[RatedSample]) -> tuple[Cell, ...]:
-    """Share of entries whose text was rated before, by the same agent and by any, and how far the former differ."""
+    """Return the share of entries whose text was rated before, by the same agent or by any, and how ratings differ."""
     own: dict[tuple[str, str], int] = {}
     texts: set[str] = set()
     hits = shared = apart = 0
@@ -161,7 +162,7 @@ def cached(rated: Sequence[RatedSample]) -> tuple[Cell, ...]:
 
 
 def rank_correlation(first: Sequence[int], second: Sequence[int]) -> float | None:
-    """Spearman's rho with mean ranks for ties; None where one side is constant."""
+    """Return Spearman's rho with mean ranks for ties, or None if one side is constant."""
     a, b = _ranks(first), _ranks(second)
     mean = (len(a) + 1) / 2
     spread = sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)

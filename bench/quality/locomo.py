@@ -2,7 +2,7 @@
 
 A question counts if at least one of its evidence ids exists. All lines of its conversation are ranked. Recall@k is the
 share of its evidence lines among the first k, averaged over the questions of categories 1 to 4; category 5
-(adversarial: it names the wrong speaker) apart. MRR is by the first evidence line.
+(adversarial: it names the wrong speaker) is reported separately. MRR uses the first evidence line.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Outcome:
 
 
 def tables(data: Path) -> list[Table]:
-    """Recall over all conversations and per conversation, beside the published figures; none without LoCoMo."""
+    """Return recall overall and per conversation, with published figures for comparison; empty without LoCoMo."""
     conversations = load_conversations(data)
     if not conversations:
         return []
@@ -93,7 +93,7 @@ def tables(data: Path) -> list[Table]:
 
 
 def entries_of(conversation: RecordedConversation, described: bool) -> list[Entry]:
-    """Return the lines as messages, by speaker and session; `described` adds captions and dates as tags."""
+    """Return the lines as messages; `described` adds captions and dates as tags."""
     return [
         Entry(
             type="message",

@@ -24,7 +24,7 @@ _PLACES = ("harbour", "market", "mill", "school")
 
 
 def full_stream(count: int = 200) -> Stream:
-    """Return a stream of so many different observations and lines of talk, two days long."""
+    """Return a stream of this many different observations and messages, two days long."""
     stream = Stream(OWNER)
     for i in range(count):
         who, deed, place = _PEOPLE[i % 5], _DEEDS[i % 6], _PLACES[i % 4]
@@ -50,7 +50,7 @@ def _prune(stream: Stream, minute: int) -> None:
 
 
 def table() -> Table:
-    """Return the median time of each operation in milliseconds, and the spec's bound."""
+    """Return the median time of each operation in milliseconds, and the design's bound."""
     stream, more, index = full_stream(), full_stream(260), RepeatIndex(full_stream())
     query = Query(minute=2880, text="Who looked for a lost dog at the mill?", limit=10)
     new = Entry(type="observation", text="Ben sings at the mill.", minute=2880, importance=3)
@@ -73,7 +73,7 @@ def table() -> Table:
 
 
 def _milliseconds(call: Callable[[], object]) -> float:
-    call()  # stems and patterns are remembered
+    call()  # warm up the caches of stems and patterns
     spent = []
     for _ in range(ROUNDS):
         began = time.perf_counter()

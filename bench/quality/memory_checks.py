@@ -1,4 +1,4 @@
-"""Check that an owner remembers what the kinds promise, looked at from outside, as a host would."""
+"""Check that an owner's memories are what the kinds promise, as seen by a host."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FEWEST, MOST = 5, 8  # items of a plan (streams, task 7)
 
 
 def bad_memories(stream: Stream, locations: Sequence[Location]) -> list[str]:
-    """Return the faults of an owner's entries and of its long-term summary, as text."""
+    """Return the faults of an owner's entries and of its long-term summary, as texts."""
     places = {place.id for place in locations}
     wrong = [f"entry {e.number} {what}" for e in stream.entries.values() for what in _of_entry(e, places)]
     return wrong + [f"its summary {what}" for what in _of_text(stream.head.summary or "none")]
@@ -47,4 +47,4 @@ def _of_text(text: str) -> Iterator[str]:
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
         yield "has control characters"
     if without_hidden(text) != text:
-        yield "has characters that nobody sees"
+        yield "has invisible characters"

@@ -1,9 +1,9 @@
-"""`python -m bench near-words`: make the table of words that are near in meaning (`meanings/near_words.txt`).
+"""`python -m bench near-words`: build the table of words with similar meanings (`meanings/near_words.txt`).
 
-The vectors are those of GloVe in their text form, a word and its numbers to a line, the most frequent words first. The
-vector of a stem is the sum of those of its forms, the more frequent weighing more. The mean and the first principal
-component, which all words share, are taken off (Mu and Viswanath 2018, "All-but-the-Top"). Two stems are near when
-each is among the nearest of the other.
+The vectors are GloVe's in text form: one word with its numbers per line, most frequent words first. The vector of a
+stem is the sum of its forms' vectors, weighted by frequency. The mean and the first principal component, which all
+words share, are subtracted (Mu and Viswanath 2018, "All-but-the-Top"). Two stems are near if each is among the other's
+nearest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NEAREST = 20
 LEAST = 0.6  # cosine
 _AT_ONCE = 1_000  # rows of similarities in memory
 
-#: Groups of people. The vectors were made from news, whose company of words would tie these to war and crime.
+#: Groups of people. The vectors were trained on news, which would associate these with war and crime.
 _PEOPLE = """
 abortion african afrikaner albanian american apartheid arab armenian asian australian austrian azeri bangladeshi
 belarusian belgian bishop black bosnian brazilian british buddhist bulgarian burmese canadian catholic caucasian
@@ -40,7 +40,7 @@ venezuelan vietnamese welsh white yemeni zionist
 
 
 def lines(vectors: Path) -> list[str]:
-    """Return the lines of the table: a stem and those near to it that no earlier line begins with."""
+    """Return the lines of the table: a stem, and the stems near it that begin no earlier line."""
     names, matrix = _by_stem(vectors)
     nearest = _nearest(names, matrix)
     found: list[str] = []
@@ -60,7 +60,7 @@ def _by_stem(vectors: Path) -> tuple[list[str], NDArray[np.float32]]:
 
 
 def sums_by_stem(vectors: Path, words: int) -> tuple[list[str], NDArray[np.float32]]:
-    """Return the stems of the first words of a file of vectors, in their order, each with the sum of its forms'."""
+    """Return the stems of the first words in a file of vectors, in order, with the sums of their forms' vectors."""
     people = set(stems(_PEOPLE))
     rows: dict[str, list[NDArray[np.float32]]] = {}
     with vectors.open(encoding="utf-8") as file:
@@ -77,7 +77,7 @@ def _weighed(forms: list[NDArray[np.float32]]) -> NDArray[np.float32]:
 
 
 def _nearest(names: list[str], matrix: NDArray[np.float32]) -> list[list[int]]:
-    """Return for each stem the places of its nearest, the nearest first."""
+    """Return the indices of each stem's nearest stems, nearest first."""
     found: list[list[int]] = []
     for start in range(0, len(names), _AT_ONCE):
         likeness = matrix[start : start + _AT_ONCE] @ matrix.T

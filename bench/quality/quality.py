@@ -1,4 +1,4 @@
-"""`python -m bench quality`: what runs without a model, measured on recorded data.
+"""`python -m bench quality`: measure everything that needs no model, on recorded data.
 
 A section is a module with `tables(data) -> list[Table]`. Everything is deterministic; no model is called.
 """
@@ -23,8 +23,8 @@ SECTIONS: dict[str, Callable[[Path], list[Table]]] = {
 
 
 def report(data: Path, sections: Iterable[str] = tuple(SECTIONS)) -> Iterator[Table]:
-    """Yield the tables of every section as they are ready. Raises FileNotFoundError if `data` holds no recording."""
+    """Yield the tables of every section as they become ready. Raise FileNotFoundError if `data` has no recordings."""
     if not (data / "smallville").is_dir() and not (data / "locomo").is_dir():
-        raise FileNotFoundError(f"{data} holds neither smallville/ nor locomo/; give a folder of recordings")
+        raise FileNotFoundError(f"{data} has neither smallville/ nor locomo/; give a folder of recordings")
     for name in sections:
         yield from SECTIONS[name](data)

@@ -1,9 +1,9 @@
-"""Recorded data for measuring: Generative Agents runs and LoCoMo conversations, from a folder the user names.
+"""Recorded data for measurements: Generative Agents runs and LoCoMo conversations, from a folder that the user names.
 
 A folder holds `smallville/RUN/personas/NAME/bootstrap_memory/…` in the published format of Generative Agents
 (Park et al. 2023, Apache-2.0) and `locomo/*.json` in the published format of LoCoMo (Maharana et al. 2024,
-CC BY-NC 4.0: measured with, never shipped). Either part may be missing. Recorded data is dirty: importances out of
-range, empty texts, evidence that does not exist; it is loaded as it is, and every measurement says what it leaves out.
+CC BY-NC 4.0: used for measuring, never shipped). Either part may be missing. Recorded data is dirty: importances out of
+range, empty texts, evidence that does not exist. It is loaded unchanged, and each measurement states what it excludes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RecordedMemory:
     number: int  # order of creation in its stream, from 1
     type: str  # event, thought or chat
     created: int  # seconds since 1970 of the simulated clock
-    poignancy: int  # importance, meant to be 1 to 10; 0 if it is no whole number
+    poignancy: int  # importance, meant to be 1 to 10; 0 if it is not a whole number
     subject: str
     predicate: str
     object: str
@@ -41,12 +41,12 @@ class RecordedMemory:
 
     @property
     def minute(self) -> int:
-        """Simulated time in total minutes."""
+        """Return the simulated time in total minutes."""
         return self.created // 60
 
     @property
     def idle(self) -> bool:
-        """Return whether the text says that something is idle."""
+        """Return whether the text describes something idle."""
         return "idle" in self.text
 
 
@@ -114,7 +114,7 @@ class RecordedConversation:
 
 
 def seconds(text: str) -> int:
-    """Return a recorded time as seconds since 1970 (the simulated clock has no zone)."""
+    """Return a recorded time as seconds since 1970 (the simulated clock has no time zone)."""
     return int((datetime.strptime(text, _TIME) - datetime(1970, 1, 1)).total_seconds())  # noqa: DTZ001, DTZ007
 
 
@@ -242,6 +242,6 @@ def _session_time(text: str) -> datetime | None:
 
 
 def _evidence(raw: list[str], known: set[str]) -> tuple[str, ...]:
-    """Return the existing turns that the ids name, written as "D1:3", "D:1:03" or several in one string."""
+    """Return the existing turns named by ids, which may be "D1:3", "D:1:03" or several in one string."""
     ids = [f"{session}:{turn}" for item in raw for session, turn in _TURN_ID.findall(str(item))]
     return tuple(dict.fromkeys(i for i in ids if i in known))

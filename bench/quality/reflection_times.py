@@ -1,4 +1,4 @@
-"""The importance trigger on recorded days: does it give every recorded time of reflection and the final counter?
+"""The importance trigger on recorded days: does it reproduce every recorded reflection and the final counter?
 
 The counter is lowered at each time step by the importances of that step's new events (not chats, not thoughts).
 """
@@ -14,7 +14,7 @@ from cogitate.memory.trigger import ReflectionTrigger
 
 
 def tables(data: Path) -> list[Table]:
-    """Count the recorded times and final counters that are reproduced, per run and together; none without records."""
+    """Count the reproduced times and final counters, per run and in total; return no table without records."""
     rows: list[Row] = []
     totals = [0] * 5
     for run in load_runs(data):
@@ -42,7 +42,7 @@ def replay(agent: Agent, maximum: int) -> tuple[list[int], int]:
 
 
 def _compare(run: Run) -> list[int]:
-    """Return the recorded times, those reproduced, times too many, recorded final counters, those equal."""
+    """Return the number of recorded times, reproduced times, extra times, final counters, and equal counters."""
     agents = {agent.name: agent for agent in run.agents}
     recorded = reproduced = extra = counters = equal = 0
     for record in run.reflections:

@@ -1,8 +1,8 @@
-"""Repeats in recorded streams: how many entries tell again what the same agent already holds.
+"""Repeats in recorded streams: how many entries repeat what the same agent already remembers.
 
-A repeat has the text of an earlier entry of that agent (without regard to case and spaces). Coalesced is what
-`cogitate.memory.routing.repeats` would count instead of store when every entry is kept: observations only, near repeats
-included.
+A repeat has the text of an earlier entry of the same agent, ignoring case and spaces. "Coalesced" counts the
+observations that `cogitate.memory.routing.repeats` would count instead of store, near repeats included, if every entry
+were kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cogitate.memory.stream import Stream
 
 
 def tables(data: Path) -> list[Table]:
-    """Shares of entries per run; no table without runs."""
+    """Return the shares of entries per run; no table without runs."""
     rows = [Row(run.name, _shares(run)) for run in load_runs(data)]
     if not rows:
         return []

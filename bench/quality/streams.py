@@ -1,10 +1,10 @@
-"""Retrieval on recorded streams: does it find what an insight was drawn from?
+"""Retrieval on recorded streams: does it find the evidence of an insight?
 
 A query is a thought with evidence, unless its evidence has a chat or an empty text; the query's text is its
 `embedding_key`, and so is the text of every candidate. Candidates are the agent's earlier events and thoughts, without
 thoughts of the same instant and without those whose text says "idle"; at least 31 of them. Recall@k is the share of
-all evidence texts, pooled, that are among the first k results. Nothing later than the query is looked at, for
-statistics either.
+all evidence texts, pooled, that are among the first k results. Nothing later than the query is used, not even for
+statistics.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BM25 = RetrievalProfile(
     ),
 )
 
-#: Label, profile, and what others reach on runs that are not published with the code: recall@30 and @10.
+#: Label, profile, and published figures for other runs, whose data is not public: recall@30 and @10.
 _METHODS: tuple[tuple[str, RetrievalProfile, tuple[float, float] | None], ...] = (
     ("streams as specified (Jaccard, .5/.3/.2)", SPEC, (0.651, 0.421)),
     ("… repeats removed", _SPEC_DISTINCT, (0.691, 0.440)),
@@ -65,7 +65,7 @@ class _Tally:
 
 
 def tables(data: Path) -> list[Table]:
-    """Recall per run and over all runs, beside the published figures; no table without recorded runs."""
+    """Return recall per run and overall, with published figures for comparison; no table without runs."""
     runs = {run.name: list(insights(run)) for run in load_runs(data)}
     runs = {name: found for name, found in runs.items() if found}
     if not runs:

@@ -53,7 +53,7 @@ Method = Callable[[Session], str]
 
 
 def tables(data: Path) -> list[Table]:
-    """Figures per conversation and over all sessions; no table without conversations."""
+    """Return figures per conversation and over all sessions; no table without conversations."""
     talks = load_conversations(data)
     if not talks:
         return []
@@ -84,13 +84,13 @@ def sessions(talk: RecordedConversation) -> list[Session]:
 
 
 def measure(group: Sequence[Session], method: Method, scorer: RougeScorer) -> tuple[Cell, ...]:
-    """Mean ROUGE-1, -2 and -L, and pooled recall of hard entities. Raises ValueError for a summary over its limit."""
+    """Return mean ROUGE-1, -2 and -L, and pooled recall of hard entities. Raise ValueError for an overlong summary."""
     rouge = [0.0, 0.0, 0.0]
     found = wanted = 0
     for session in group:
         text = method(session)
         if len(text.split()) > session.limit:
-            raise ValueError(f"a summary of {len(text.split())} words where {session.limit} are allowed: {text!r}")
+            raise ValueError(f"a summary has {len(text.split())} words, at most {session.limit} fit: {text!r}")
         for at, score in enumerate(scorer.score(session.reference, text).values()):
             rouge[at] += score.fmeasure
         hard = hard_entities(session)
@@ -100,7 +100,7 @@ def measure(group: Sequence[Session], method: Method, scorer: RougeScorer) -> tu
 
 
 def hard_entities(session: Session) -> set[str]:
-    """Lower-case names and numbers of the reference that are neither a speaker nor part of the session's date."""
+    """Return the lower-case names and numbers of the reference, without speakers and parts of the session's date."""
     known = {w.lower() for w in _TOKEN.findall(" ".join((*session.speakers, session.when)))}
     found: set[str] = set()
     for sentence in split_sentences(session.reference):

@@ -1,8 +1,8 @@
 """The share of stories that a token window keeps: names, objectives, relations and inventory (window design).
 
-Twelve stories of as many genres lie in tests/fixtures/stories. The heuristic was improved on the half that says
-"development"; the other half was written at the same time and only measured. Each story is compressed in three
-batches, as a run does, into half of its tokens.
+Twelve stories of different genres are in tests/fixtures/stories. The heuristic was tuned on the half named
+"development"; the other half was written at the same time and only measured. Each story is compressed into half of its
+tokens, in three batches like in a run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HALVES = ("development", "held out")
 
 @dataclass(frozen=True)
 class Told:
-    """A story and what a reader must not lose. Each fact is words that one sentence has."""
+    """A story and the facts that its summary must keep. A fact is a set of words that occur in one sentence."""
 
     name: str
     half: str
@@ -42,7 +42,7 @@ class Told:
         return text
 
     def kept(self, text: str) -> dict[str, tuple[int, int]]:
-        """Return, for each kind of fact, how many a text keeps, and of how many."""
+        """Return, for each type of fact, how many a text keeps and how many there are."""
         sentences = [sentence.lower() for sentence in split_sentences(text)]
         return {
             kind: (
@@ -54,7 +54,7 @@ class Told:
 
 
 def read_stories() -> list[Told]:
-    """Return the stories in the order of their names."""
+    """Return the stories by name."""
     return [_read(path) for path in sorted(STORIES.glob("*.txt"))]
 
 
@@ -74,7 +74,7 @@ def _read(path: Path) -> Told:
 
 
 def table(half: str, stories: Sequence[Told]) -> Table:
-    """Return the facts that summaries of one half of the stories keep."""
+    """Return the share of facts that summaries of one half of the stories keep."""
     rows: list[Row] = []
     sums = {kind: [0, 0] for kind in KINDS}
     for story in stories:

@@ -1,4 +1,4 @@
-"""`python -m bench word-vectors`: make the table of the vectors of words (`meanings/word_vectors.txt`).
+"""`python -m bench word-vectors`: build the table of word vectors (`meanings/word_vectors.txt`).
 
 The vectors are those of GloVe in their text form, as for `near_words`, which says how the forms of a stem are summed.
 The mean and the first principal components, which all words share, are taken off (Mu and Viswanath 2018,

@@ -1,1 +1,1 @@
-"""A reader of what heuristics write: texts of two worlds, checks of each sentence, and a page of samples."""
+"""Readability of the texts that heuristics write: texts of several worlds, checks of each sentence, and samples."""

@@ -1,6 +1,6 @@
-"""Mechanical checks of one sentence: what a reader would stumble over. None knows a name or a sentence of a world.
+"""Mechanical checks of one sentence for faults that readers notice. None contains a name or a sentence of a world.
 
-Each check errs on both sides; what counts is how its counts change.
+Each check has false positives and false negatives; only changes of its counts are meaningful.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _SHOW = {hidden: mark for mark, hidden in _HIDE.items()}
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a text, with what stands before it in that text."""
+    """One sentence of a text, with the text before it."""
 
     text: str
     before: str
@@ -73,14 +73,14 @@ class Sentence:
 
     @property
     def bare(self) -> str:
-        """Return the sentence without its quotes: what stands in them is somebody's own words."""
+        """Return the sentence without its quotes, which are other people's words."""
         return QUOTED.sub("“”", self.text)
 
 
 def sentences_of(made: Made) -> list[Sentence]:
     """Return the sentences of a text."""
     found, before = [], ""
-    hidden = QUOTED.sub(lambda quote: quote[0].translate(_HIDE), made.text)  # stops in a quote end no sentence
+    hidden = QUOTED.sub(lambda quote: quote[0].translate(_HIDE), made.text)  # quoted stops end no sentence
     for text in (part.translate(_SHOW) for part in split_sentences(hidden)):
         found.append(Sentence(text, before, made))
         before += f" {text}"
@@ -93,7 +93,7 @@ def _names(sentence: Sentence, text: str) -> bool:
 
 
 def _dangling(sentence: Sentence) -> bool:
-    """Return whether a pronoun has nobody and nothing before it to stand for."""
+    """Return whether a pronoun has no antecedent."""
     bare = sentence.bare
     for pronoun in _HE_OR_SHE.finditer(bare):
         if not _names(sentence, sentence.before + bare[: pronoun.start()]):
@@ -110,8 +110,8 @@ def _dangling(sentence: Sentence) -> bool:
 
 
 def _past_as_coming(sentence: Sentence) -> bool:
-    """Return whether a moment that is over when the text is written is told as one that comes."""
-    told = sentence.text if sentence.of.type == "reflection" else sentence.bare  # what is quoted there is kept in mind
+    """Return whether the text describes a past moment as a future one."""
+    told = sentence.text if sentence.of.type == "reflection" else sentence.bare  # a reflection's quotes count too
     days = [int(day) for day in _DAY.findall(told)]
     if not days or not _COMING.search(told):
         return False
@@ -158,7 +158,7 @@ def _promise_to_nobody(sentence: Sentence) -> bool:
 
 
 def _about_itself(sentence: Sentence) -> bool:
-    """Return whether a reflection, which is told by its owner, names the owner or is told by nobody."""
+    """Return whether a reflection, which should be in the first person, names its owner or has no first person."""
     return sentence.of.type == "reflection" and sentence.of.name in sentence.bare
 
 

@@ -1,4 +1,4 @@
-"""Everything that heuristics wrote while a world lived, with what is needed to judge it."""
+"""All texts that heuristics wrote in a run of a world, with the context needed to judge them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Made:
     type: Type
     minute: int  # game time at which it took effect
     text: str
-    others: tuple[str, ...]  # the names of everybody else in the world
+    others: tuple[str, ...]  # the names of all others in the world
 
     @property
     def when(self) -> str:
@@ -41,12 +41,12 @@ class Made:
 
 
 def of_town(agents: int, days: int, minutes_per_tick: int = 1, seed: int = 0) -> list[Made]:
-    """Return the texts of a town that lives without a model."""
+    """Return the texts of a town that runs without a model."""
     return lived(Town(agents, seed, minutes_per_tick), days)
 
 
 def lived(world: World, days: int, policies: Mapping[str, str] | None = None) -> list[Made]:
-    """Return the texts of a world that lives without a model, in this process, in the order in which they appear."""
+    """Run a world without a model in this process, and return its texts in order."""
     owners = world.owners()
     names = {owner: profile.name for owner, profile in owners.items()}
     found: list[Made] = []

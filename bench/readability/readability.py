@@ -1,4 +1,4 @@
-"""`python -m bench readability`: what heuristics wrote, through the checks, in counts per thousand sentences."""
+"""`python -m bench readability`: faults per thousand sentences in the texts that heuristics write."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHARED = 3  # owners: both sides of a talk may summarise it in the same words
 
 
 def tables(agents: int = AGENTS, days: int = DAYS, *, examples: bool = False) -> Iterator[Table | str]:
-    """Yield a table for each world as it is ready, and after it, if wanted, sentences that the checks find."""
+    """Yield a table for each world as it becomes ready, followed by sentences that fail, if `examples` is set."""
     worlds: tuple[tuple[str, Callable[[], list[Made]]], ...] = (
         (f"A town of {agents} for {days} days", lambda: of_town(agents, days, MINUTES_PER_TICK)),
         (f"An ice ship for {SHIP_DAYS} days", lambda: lived(Ship(), SHIP_DAYS, POLICIES)),
@@ -37,7 +37,7 @@ def tables(agents: int = AGENTS, days: int = DAYS, *, examples: bool = False) ->
 
 
 def table(title: str, made: Sequence[Made]) -> Table:
-    """Return how many sentences of a thousand each check finds, by type of text."""
+    """Return how many of a thousand sentences fail each check, by type of text."""
     by_type = {kind: [s for m in made if m.type == kind for s in sentences_of(m)] for kind in TYPES}
     columns = [kind for kind in TYPES if by_type[kind]]
     rows = [Row("sentences", tuple(len(by_type[kind]) for kind in columns))]
@@ -54,7 +54,7 @@ def table(title: str, made: Sequence[Made]) -> Table:
 
 
 def found(made: Sequence[Made], most: int = 5) -> Iterable[str]:
-    """Yield some of the sentences that each check finds."""
+    """Yield some of the sentences that fail each check."""
     sentences = [s for m in made for s in sentences_of(m)]
     for name, check in CHECKS.items():
         hits = dict.fromkeys(f"{s.of.type}: {s.text}" for s in sentences if check(s))

@@ -1,7 +1,7 @@
-"""Five days on an ice ship, written by hand: other people, places and words than those of the built-in town.
+"""Five days on an icebreaker, written by hand, with other people, places and words than the built-in town.
 
-`ship.txt` holds what is perceived and said. Whoever improves the heuristics reads it as a text, and writes rules of
-English, none for its sentences.
+`ship.txt` holds what is perceived and said. Improve the heuristics with rules of English, never with rules for its
+sentences.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ POLICIES = {"agent:idris": "cells", "agent:bertrand": "tokens"}
 
 
 class Ship:
-    """The world of `ship.txt` (`cogitate.simulation.world.World`). Nothing that anybody thinks changes it."""
+    """The world of `ship.txt` (`cogitate.simulation.world.World`). No result of a job changes it."""
 
     locations = PLACES
     start_minute = 0
@@ -90,7 +90,7 @@ class Ship:
         self._seen = [pair for line in text.splitlines() if line and line[0] != "#" for pair in _read(line)]
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return everybody on board."""
+        """Return the people on board."""
         return PEOPLE
 
     def brief(self, owner: str) -> dict[str, Any]:
@@ -98,18 +98,18 @@ class Ship:
         return {"location": PEOPLE[owner].work}
 
     def apply(self, change: AppliedChange) -> None:
-        """Take no notice."""
+        """Ignore the change."""
 
     def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
-        """Return what was perceived since the tick before."""
+        """Return what was perceived since the last tick."""
         return [(owner, e) for owner, e in self._seen if minute - self.minutes_per_tick < e.minute <= minute]
 
     def take_effects(self) -> list[Effect]:
-        """Return none: the world moves no plan on."""
+        """Return no effects: the world advances no plans."""
         return []
 
     def dump(self) -> bytes:
-        """Return nothing, as nothing changes."""
+        """Return an empty dump: there is no state."""
         return b""
 
     def load(self, data: bytes) -> None:
@@ -117,7 +117,7 @@ class Ship:
 
 
 def _read(line: str) -> list[tuple[str, Entry]]:
-    """Return the entries of a line, one for each who perceives it."""
+    """Return the entries of a line, one for each person who perceives it."""
     when, who, how, place, text = (part.strip() for part in line.split("|"))
     day, clock = when.split()
     people = tuple(f"agent:{name}" for name in who.split())

@@ -1,4 +1,4 @@
-"""`python -m bench week`: reflections and summaries of a week, sampled by a fixed seed and printed unedited."""
+"""`python -m bench week`: reflections and summaries of a week, sampled with a fixed seed and printed unedited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bench.readability.made import Made, of_town
 
 AGENTS, DAYS, MINUTES_PER_TICK, SEED = 6, 7, 10, 0
-SAMPLED = 20  # of each of the two
+SAMPLED = 20  # of each type
 
 
 def markdown() -> str:

@@ -1,12 +1,12 @@
-"""A soak: a town lives for days under faults; nothing may be lost, doubled or overspent, and memory must not grow.
+"""A soak test: a town lives for days under faults; nothing may be lost, doubled or overspent, and memory must not grow.
 
     python -m bench soak --agents 200 --days 7
 
-`cogitate run` is the host, in a process of its own with workers of its own. A fault strikes every few seconds. The
-journal is kept for one day and exported. In the end the run is audited and replayed, from its checkpoint and from its
-first tick, and the memory of host and server in the last day is compared with that of the third. Archives are full by
-then, and agents have all the memories, plans and reflections that they may keep: otherwise what is yet to be filled
-would hide what is lost. A day's journal follows what the town saw in it: the count stands beside the peaks. Linux only:
+`cogitate run` is the host, in a separate process with its own workers. A fault strikes every few seconds. The journal
+is kept for one day and exported. At the end the run is audited and replayed, from its checkpoint and from its first
+tick, and the memory of host and server on the last day is compared with that of the third. By then archives are full,
+and agents have all the memories, plans and reflections that they may keep; otherwise normal growth would hide leaks.
+The size of a day's journal depends on what the town observed, so that count is shown beside the peaks. Linux only:
 processes and their peaks are read from `/proc`.
 """
 
@@ -41,12 +41,12 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 
 RUN = "soak"
 DAY = 1440  # ticks
-COMPARED = 3  # the day whose peaks the last day's are compared with, counted from 1
+COMPARED = 3  # the day, counted from 1, with whose peaks the last day's are compared
 MOST_GROWTH = 1.05
 LOOK_EVERY = 0.2  # seconds
-#: What an agent may keep: so little that all of it is full by then, and that something lost would soon show. By default
-#: archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks; and it takes some three
-#: weeks until what is too important to drop has all of an agent's room, and routine is archived at once.
+#: What an agent may keep: little enough that all of it is full by day 3, so that a leak soon shows. With the defaults,
+#: archives are full on day 4, the seven plans on day 7, and the 50 reflections after weeks; and it takes some three
+#: weeks until important memories fill all of an agent's room, so that routine is archived immediately.
 FULL_BY_THEN = {
     "COGITATE_MAX_OBSERVATIONS": "15",
     "COGITATE_MAX_REFLECTIONS": "2",
@@ -55,10 +55,10 @@ FULL_BY_THEN = {
 
 
 class Peaks:
-    """The most memory of host and server in each game day, in MiB, while its ticks run.
+    """The peak memory of host and server in each game day, in MiB.
 
-    A process's is its high-water mark, begun anew with each day. That of the server's data is what the server itself
-    has counted since its start: it can be read, and not be set back.
+    A process's peak is its high-water mark, reset each day. The peak of the server's data is counted by the server
+    since its start, and cannot be reset.
     """
 
     def __init__(self, host: int, server: int, state: Redis) -> None:
@@ -67,7 +67,7 @@ class Peaks:
         self.by_day: dict[int, dict[str, float]] = {}
 
     def look(self, tick: int) -> None:
-        """Take note."""
+        """Record the peaks at a tick."""
         day = tick // DAY + 1
         if day not in self.by_day:
             self.by_day[day] = {}
@@ -81,7 +81,7 @@ class Peaks:
             peaks[name] = max(peaks.get(name, 0.0), amount)
 
     def growth(self, name: str, last: int) -> float:
-        """Return the last day's peak over that of the day compared."""
+        """Return the ratio of the last day's peak to that of day `COMPARED`."""
         return self.by_day[last][name] / self.by_day[min(COMPARED, last)][name]
 
 
@@ -102,16 +102,16 @@ def soak(
     model: bool = False,
     data_dir: Path | None = None,
 ) -> list[str]:
-    """Let a world live under faults, and print what was seen. Returns what is wrong.
+    """Run a world under faults, print the figures, and return the problems found.
 
     Args:
-        agents: of the town; of the story there are as many as it has.
+        agents: number of agents of a town; ignored for the story.
         days: game days.
         seed: of the town and of the faults.
-        every: seconds between two faults, on average.
-        story: live the story, not a town.
-        model: ask a stand-in for a model, which fails as well.
-        data_dir: where the run is kept; None: nowhere, after this.
+        every: mean seconds between two faults.
+        story: run the story instead of a town.
+        model: ask a stand-in model, which fails too.
+        data_dir: folder in which to keep the run; None: delete it afterwards.
     """
     with ExitStack() as resources:
         folder = data_dir or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-")))
@@ -144,7 +144,7 @@ def soak(
 def _start(
     folder: Path, world: tuple[str | int, ...], days: int, seed: int, endpoint: FakeEndpoint | None
 ) -> subprocess.Popen[bytes]:
-    """Start the host as a user does. No fault makes a job dead: it may take twenty attempts."""
+    """Start the host the way a user does, with twenty attempts per job, so that no fault makes a job dead."""
     arguments = ["run", "--run", RUN, *world, "--days", days, "--seed", seed, "--data-dir", folder]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     environment |= {
@@ -170,7 +170,7 @@ def _strike_until_over(
 ) -> None:
     next_fault = time.monotonic() + faults.pause(every)
     while host.poll() is None:
-        time.sleep(LOOK_EVERY)  # between two looks: memory is sampled, faults are struck at their time
+        time.sleep(LOOK_EVERY)  # between two samples of memory, and until the next fault
         try:
             tick = _tick(state)
             if 0 < tick < last:
@@ -178,7 +178,7 @@ def _strike_until_over(
                 if time.monotonic() >= next_fault and faults.strike():
                     next_fault = time.monotonic() + faults.pause(every)
         except (RedisError, OSError):
-            continue  # the fault has struck us too, or the host has just ended
+            continue  # the fault hit this client too, or the host has just exited
 
 
 def _tick(state: Redis) -> int:
@@ -207,7 +207,7 @@ def _memory_table(peaks: Peaks, observed: Counter[int]) -> Table:
         "Peak memory by game day",
         (*columns, "observations"),
         rows,
-        note="MiB: both processes, and what the server's data took at most until then.",
+        note="MiB: both processes, and the peak of the server's data until then.",
         decimals=1,
     )
 
@@ -215,10 +215,10 @@ def _memory_table(peaks: Peaks, observed: Counter[int]) -> Table:
 def _wrong(host: subprocess.Popen[bytes], state: Redis, folder: Path) -> list[str]:
     said = (folder / "host.log").read_text(errors="replace")
     if host.returncode:
-        return [f"the host ended with {host.returncode}: {said[-2000:]}"]
+        return [f"the host exited with {host.returncode}: {said[-2000:]}"]
     found = [f"audit: {finding}" for finding in audit(state, RUN)]
     if "worker.given_up" in said:
-        found.append("a worker was given up: what came after it shows little")
+        found.append("a worker was abandoned, so the results after that mean little")
     exported = exported_journal(state, folder, RUN)
     try:
         for archive in (None, exported):

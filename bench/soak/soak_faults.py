@@ -1,4 +1,4 @@
-"""Faults of the processes of a run that is soaked: one after the other, drawn from a seed."""
+"""Faults for a soak test's processes, one after the other, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from cogitate.tasks.job import Job
 from cogitate.workers.processes.supervisor import QUICK_DEATH
 from cogitate.workers.publish import Publisher
 
-#: Shares of the stand-in endpoint's requests, where a run asks it.
+#: Shares of the stand-in endpoint's requests that fail, if a run asks it.
 ENDPOINT_FAULTS = {"429:1": 0.03, "500": 0.02, "close": 0.02, "broken_json": 0.02, "refusal": 0.01, "no_usage": 0.01}
 
 
 _JOB = typed_json.decoder(Job)
 
-PATIENCE = 10  # looks for something that a fault can strike, before another fault is drawn
+PATIENCE = 10  # tries to find a target for a fault before another fault is drawn
 
 
 def workers_of(host: int) -> list[int]:
-    """Process ids of the workers that a host has started, in order. From `/proc`."""
+    """Return the process ids of a host's workers, in order, from `/proc`."""
     found = []
     for task in Path(f"/proc/{host}/task").glob("*/children"):
         for child in map(int, task.read_text().split()):
@@ -42,7 +42,7 @@ def workers_of(host: int) -> list[int]:
 
 
 def age_of(pid: int) -> float:
-    """Seconds since a process began; 0 for one that is gone. From `/proc`."""
+    """Return the seconds since a process started, from `/proc`; 0 if it is gone."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -55,11 +55,11 @@ class Faults:
     """Strikes a run's workers, connections and messages.
 
     Args:
-        host: its process id.
-        run: its name.
+        host: the host's process id.
+        run: the run's name.
         state, broker: clients of the run's databases.
-        settings: where messages go.
-        seed: which faults, in which order.
+        settings: name the broker.
+        seed: determines the faults and their order.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class Faults:
         self.struck: Counter[str] = Counter()
 
     def pause(self, mean: float) -> float:
-        """Seconds until the next fault: from half of `mean` to one and a half."""
+        """Return the seconds until the next fault: 0.5 to 1.5 times `mean`."""
         return mean * self._draw.uniform(0.5, 1.5)
 
     def strike(self) -> bool:
-        """Strike; return whether there was anything to strike. If not, this fault comes again, but not for long."""
+        """Apply the current fault; return whether it found a target. If not, retry it next time, up to `PATIENCE`."""
         kinds: dict[str, Callable[[], bool]] = {
             "worker killed": lambda: self._signal_worker(signal.SIGKILL),
             "worker restarted": lambda: self._signal_worker(signal.SIGTERM),
@@ -111,7 +111,7 @@ class Faults:
         return self._endpoint.stats().by_fault if self._endpoint is not None else {}
 
     def _signal_worker(self, number: signal.Signals) -> bool:
-        """Return one that its host would not give up for dying: deaths at once are a program's fault, no machine's."""
+        """Signal a worker old enough that its host restarts it: quick deaths count as a bug, not a machine's fault."""
         workers = [pid for pid in workers_of(self._host) if age_of(pid) > QUICK_DEATH]
         if workers:
             with contextlib.suppress(ProcessLookupError):
@@ -123,7 +123,7 @@ class Faults:
         return int(killed) > 0
 
     def _double_messages(self) -> bool:
-        """Send the message of every open job twice more, whether it waits, runs or has its result."""
+        """Send the message of every open job twice more, whether it is waiting, running or staged."""
         store = RunStore.open(self._state, self._run)
         keys = store.members("jobs")
         with self._state.pipeline(transaction=False) as pipe:

@@ -1,1 +1,1 @@
-"""Measure what jobs and calls cost a worker."""
+"""Measure a worker's cost per job and per call."""

@@ -1,10 +1,10 @@
-"""Measure how many calls at a time one worker process drives, and what each costs, beside plain ways to do the same.
+"""Measure how many concurrent calls one worker process sustains, and the cost of each, compared with plain workers.
 
-The product's way is all of it: a real worker, real claims and settles on a real Valkey, prompts made from memories,
-answers validated and turned into effects. The plain ways take a message and make one call. All ask the same stand-in
-endpoint, a process of its own that takes LATENCY seconds to answer; calls are those that it counted as answered while
-the queue was full, CPU is that of the worker's processes in the same time. With most jobs in flight, product and pool
-of threads take turns, so that a busy machine slows both.
+The product's figures include everything: a real worker, claims and settling on a real Valkey, prompts made from
+memories, answers validated and turned into effects. The plain workers take a message and make one call. All ask the
+same stand-in endpoint, a separate process that takes LATENCY seconds to answer. Calls are those that it answered while
+the queue was full; CPU is that of the worker's processes in the same time. With the most jobs in flight, the product
+and the thread pool take turns, so that a busy machine slows both.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from cogitate.workers.publish import Publisher
 from cogitate.workers.transport.broker_url import kombu_url
 
 LATENCY = 0.2  # seconds
-SECONDS = 6.0  # of measuring, after a warm-up
-ROUNDS = 3  # of those that take turns
+SECONDS = 6.0  # of measurement, after a warm-up
+ROUNDS = 3  # for the workers that take turns
 KIND = "reflect"
 LIBRARIES = {"own": "its own HTTP library", "aiohttp": "aiohttp"}  # of the bare client
 MEMORIES = 20  # entries of an owner's stream
 PLACES = (Location(id="mill", name="the mill"), Location(id="inn", name="the inn"))
-BROKEN = 60.0  # seconds without a call after which a worker is taken for broken
+BROKEN = 60.0  # seconds without progress after which a worker counts as broken
 
 
 class Measured(NamedTuple):
@@ -59,17 +59,17 @@ class Measured(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Calls per second."""
+        """Return the calls per second."""
         return self.calls / self.seconds
 
     @property
     def cost(self) -> float:
-        """Milliseconds of CPU for each call."""
+        """Return the milliseconds of CPU per call."""
         return self.cpu / self.calls * 1000
 
 
 def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
-    """Measure the product with so many jobs in flight, and the plain ways with as many as the last, and two."""
+    """Measure the product with each number of jobs in flight, and plain workers with the last number and with two."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         server = stack.enter_context(EmbeddedServer(folder))
@@ -137,7 +137,7 @@ class Bench:
         self._runs = count(1)
 
     def ours(self, number: int) -> Measured:
-        """Measure a worker of the product with so many jobs in flight."""
+        """Measure a worker of the product with this many jobs in flight."""
         settings = Settings(
             data_dir=self._folder,
             redis_url=self._redis_url,
@@ -175,7 +175,7 @@ class Bench:
                 return self._measured(process, number)
 
     def plain(self, pool: str, number: int) -> Measured:
-        """Measure the plain way in a pool of so many threads or processes."""
+        """Measure a plain worker with a pool of this many threads or processes."""
         self._messages.flushdb()
         broker = self._redis_url.replace("db=0", "db=1")
         plain_worker.app.conf.broker_url = kombu_url(broker)
@@ -193,14 +193,14 @@ class Bench:
             return self._measured(process, number)
 
     def bare(self, number: int, library: str) -> Measured:
-        """Measure the client alone with so many calls in flight, over one of `LIBRARIES`."""
+        """Measure the bare client with this many calls in flight, over one of `LIBRARIES`."""
         command = [sys.executable, "-m", "bench.peers.bare_client", self._endpoint, str(self._request), str(number)]
         command.append(library)
         with running_worker(command, dict(os.environ), self._log) as process:
             return self._measured(process, number, queued=False)
 
     def _keep_request(self, loop: TickLoop, item: OpenJob) -> None:
-        """Keep the request for the plain ways: the one that the product sends for one of its jobs."""
+        """Store a request of one of the product's jobs, for the plain workers to send."""
         case = loop.state.case_of(item)
         prompt = kind_of(KIND).prompt(case)
         body = Dialect().parameters(prompt, item.job.output_cap)
@@ -210,7 +210,7 @@ class Bench:
         before = self._answers()
         until(lambda: self._answers() >= before + 3 * number, self._log)
         begun, cpu, answers = time.monotonic(), cpu_seconds(process), self._answers()
-        time.sleep(SECONDS)  # the measurement: what the worker does in this time is counted before and after it
+        time.sleep(SECONDS)  # the measured time: counters are read before and after it
         ended, cpu_after, answers_after = time.monotonic(), cpu_seconds(process), self._answers()
         if queued and _enough(number) - (answers_after - before) < number:
             raise RuntimeError(f"with {number} in flight the jobs ran out: the figures would be too low")
@@ -225,7 +225,7 @@ class Bench:
 
 
 def _enough(number: int) -> int:
-    """Return the jobs of a whole measurement, if the worker is as fast as can be or makes 700 calls a second."""
+    """Return the jobs needed for a measurement if the worker is ideal or makes 700 calls a second."""
     return 3 * number * max(4, round(min(number / LATENCY, 700) * (SECONDS + 4) / (3 * number)))
 
 
@@ -239,7 +239,7 @@ def running_worker(command: Sequence[str], environment: dict[str, str], log: Pat
     finally:
         for child in psutil.Process(started.pid).children(recursive=True):
             child.kill()
-        started.kill()  # what it has in flight is of no use any more
+        started.kill()  # its calls in flight no longer matter
         started.wait()
 
 
@@ -249,21 +249,21 @@ def cpu_seconds(process: psutil.Process) -> float:
 
 
 def until(condition: Callable[[], bool], log: Path) -> None:
-    """Wait for a condition that a worker brings about.
+    """Wait until a worker has made a condition true.
 
     Raises:
-        RuntimeError: with the end of its log, when it has done nothing for long.
+        RuntimeError: with the end of the worker's log, after `BROKEN` seconds.
     """
     deadline = time.monotonic() + BROKEN
     while not condition():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"the worker does nothing:\n{log.read_text()[-2000:]}")
-        time.sleep(0.1)  # between two looks: the count is in another process
+            raise RuntimeError(f"the worker makes no progress:\n{log.read_text()[-2000:]}")
+        time.sleep(0.1)  # between two checks: the count is in another process
 
 
 @contextmanager
 def endpoint() -> Iterator[str]:
-    """Run the stand-in in a process of its own, and yield its base URL."""
+    """Run the stand-in in a separate process, and yield its base URL."""
     command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", "--latency", str(LATENCY)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None

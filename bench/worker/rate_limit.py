@@ -1,9 +1,9 @@
-"""A limit of requests a minute, kept by several worker processes against a server that enforces it without mercy.
+"""A limit of requests per minute, kept by several worker processes against a server that enforces it strictly.
 
-The server (`ops/fake_llm/limit.py`) enforces a sliding window with a burst of one: one request at a time may come ahead
-of the even pace. With a burst of 0 no two may be closer than the pace, and a thread that the machine wakes late may
-cost a 429. More jobs than fit are open all the time; counted is what the server accepted and refused since its first
-request. The count that counts is the last one whose answer came within the time, whenever this process is woken.
+The server (`ops/fake_llm/limit.py`) enforces a sliding window with a burst of one: one request at a time may arrive
+ahead of the even pace. With a burst of 0 no two requests may be closer than the pace, and a thread that wakes late may
+cause a 429. There are always more open jobs than the limit allows. The measurement counts the requests that the server
+accepted and refused since its first request, using the last count that arrived within the time.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 
 WORKERS = 3
-LOOK_EVERY = 0.02  # seconds between two looks at what the server has counted
-SHORTFALL = 1 / 30  # of what the limit allows may be left unused
+LOOK_EVERY = 0.02  # seconds between two reads of the server's counts
+SHORTFALL = 1 / 30  # share of the limit that may be left unused
 
 
 class Kept(NamedTuple):
-    """The calls under a limit within `seconds`."""
+    """The calls made under a limit within `seconds`."""
 
     per_minute: int
     seconds: float
@@ -44,17 +44,17 @@ class Kept(NamedTuple):
 
     @property
     def least(self) -> int:
-        """The fewest requests that count as using the limit."""
+        """Return the fewest requests that count as using the limit."""
         return round(self.allowed * (1 - SHORTFALL))
 
     @property
     def holds(self) -> bool:
-        """Return whether nothing was refused and little was left unused."""
+        """Return whether no request was refused and the limit was used almost fully."""
         return not self.refused and self.least <= self.accepted <= self.allowed
 
 
 def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1) -> Kept:
-    """Run jobs for `seconds` of real time, and a little longer; `folder` is for the data of the run."""
+    """Run jobs for slightly more than `seconds` of real time, with the run's data in `folder`."""
     allowed = round(per_minute * seconds / 60)
     owners = {f"agent:{number:03}": Profile(name=f"Agent {number}") for number in range(allowed + WORKERS)}
     with _server(per_minute, burst) as url:
@@ -83,7 +83,7 @@ def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1) -> Ke
                     counted.append(found)
                 else:
                     began = looked
-                time.sleep(LOOK_EVERY)  # between two looks at the count of another process
+                time.sleep(LOOK_EVERY)  # between two reads: the counts are in another process
 
         counting = threading.Thread(target=count, name="count", daemon=True)
         counting.start()
@@ -99,7 +99,7 @@ def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1) -> Ke
 
 @contextlib.contextmanager
 def _server(per_minute: int, burst: int) -> Iterator[str]:
-    """Yield the URL of a stand-in in a process of its own: a busy process would accept requests late."""
+    """Yield the URL of a stand-in in a separate process: a busy process would accept requests late."""
     limit = ["--requests-per-minute", str(per_minute), "--burst", str(burst)]
     command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", *limit]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
@@ -128,7 +128,7 @@ def shown(kept: Kept) -> Table:
 
 
 def report(per_minute: int, seconds: float, burst: int = 1) -> int:
-    """Measure, print, and answer with an exit code."""
+    """Measure, print, and return an exit code."""
     with tempfile.TemporaryDirectory() as folder:
         kept = measure(per_minute, seconds, Path(folder), burst)
     print(shown(kept))

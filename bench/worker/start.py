@@ -1,8 +1,7 @@
-"""Measure how long a host waits from its own start to the first result of a model, with nothing started before.
+"""Measure the time from a host's cold start to its first result from a model.
 
-A process of its own imports the product and opens a run: an embedded server and two worker processes start with it.
-It asks for one reflection of a stand-in that answers at once, and notes the clock at each step until the result is
-applied.
+A new process imports the product and opens a run, which starts an embedded server and two worker processes. It requests
+one reflection from a stand-in that answers immediately, and records the time of each step until the result is applied.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ IMPORTS = (
     "import celery, redis, pydantic",
     "import cogitate",
     "from cogitate import TickLoop",
-)  # the first to compare with
+)  # the first is for comparison
 
 
 def table(rounds: int = ROUNDS) -> Table:
@@ -62,7 +61,7 @@ def _seconds(url: str) -> list[float]:
 
 
 def start(folder: str, url: str) -> list[float]:
-    """Return the clock at each step of a host's start."""
+    """Return the time of each step of a host's start."""
     from cogitate.hosting.tick_loop import TickLoop
     from cogitate.memory.profile import Profile
     from cogitate.scheduler.config.settings import PinnedSettings

@@ -1,15 +1,16 @@
-"""Measure a worker's overhead for each job: jobs that do nothing, beside what other systems' workers do for one.
+"""Measure a worker's overhead per job with jobs that do nothing, compared with other systems' workers.
 
-Ours claims each job from a real Valkey and settles it there; the others take their message and are done, and keep no
-result where they can do without. Ours and Celery's send events, as for Flower. All run for the whole measurement and
-take turns in short blocks, so that a busy machine slows all of them; the figures are CPU of a worker's processes for
-each job, medians of the rounds, and medians of the rounds' ratios.
+Ours claims each job from a real Valkey and settles it there; the others only take their message, and store no result if
+that is possible. Ours and Celery's send events, as for Flower. All run for the whole measurement and take turns in
+short blocks, so that a busy machine slows all of them. Figures are CPU of a worker's processes per job, as medians of
+the rounds and of the rounds' ratios.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
@@ -18,12 +19,13 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import psutil
+from redis import Redis
 
 from bench.crowd import idle_kind
 from bench.peers.celery_queue import CeleryQueue
 from bench.peers.queue import Queue, open_queues, queue_environment
 from bench.table import Row, Table
-from bench.worker.concurrency import cpu_seconds, running_worker, until
+from bench.worker.concurrency import BROKEN, cpu_seconds, running_worker, until
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.settings import PinnedSettings, Settings
@@ -34,12 +36,37 @@ from cogitate.workers.publish import Publisher
 
 ROUNDS = 5
 JOBS = 640  # in a block
-MARK = "taken"  # the key by which a worker says that it has taken a block
+MARK = "taken"  # the key that a worker sets after a block
 PLAIN = {"plain task, threads": ("threads", 16), "plain task, prefork": ("prefork", 2)}
 
 
+class _Events:
+    """Counts the events of Celery's workers. They are buffered, so some arrive after the block that they report."""
+
+    def __init__(self, client: Redis, stack: ExitStack) -> None:
+        self._subscription = stack.enter_context(client.pubsub())  # type: ignore[no-untyped-call]
+        self._subscription.psubscribe("*celeryev/task.*")
+        self._succeeded = 0
+
+    def wait(self, count: int) -> None:
+        """Wait until this many tasks have been reported as succeeded.
+
+        Raises:
+            RuntimeError: if no event arrives for `BROKEN` seconds.
+        """
+        while self._succeeded < count:
+            message = self._subscription.get_message(timeout=BROKEN)
+            if message is None:
+                raise RuntimeError(f"{self._succeeded} of {count} tasks were reported as succeeded")
+            if message["type"] != "pmessage":
+                continue
+            body = json.loads(base64.b64decode(json.loads(message["data"])["body"]))
+            events = body if isinstance(body, list) else [body]
+            self._succeeded += sum(event["type"] == "task-succeeded" for event in events)
+
+
 class _Blocks:
-    """Blocks of work for each worker, and what they cost it."""
+    """Runs blocks of work on each worker, and measures their cost."""
 
     def __init__(self, folder: Path, server: EmbeddedServer, jobs: int, stack: ExitStack) -> None:
         self._folder, self._server, self._jobs, self._stack = folder, server, jobs, stack
@@ -48,10 +75,10 @@ class _Blocks:
         self._peer_messages = stack.enter_context(server.client(2))
 
     def ways(self) -> dict[str, Callable[[], float]]:
-        """Start every worker, and return the ways by name: each does a block and returns the CPU seconds of a job."""
+        """Start every worker; return a function per worker that runs a block and returns the CPU seconds per job."""
         found: dict[str, Callable[[], float]] = {}
         url = self._server.url.replace("db=0", "db=2")
-        self._peer_messages.config_set("appendfsync", "everysec")  # each of their messages would wait for the disk
+        self._peer_messages.config_set("appendfsync", "everysec")  # else each message would wait for the disk
         for name, (pool, size) in PLAIN.items():
             found[name] = self._peer(
                 name, url, self._stack.enter_context(closing(CeleryQueue(url, pool=pool, size=size)))
@@ -71,7 +98,7 @@ class _Blocks:
         owners = {f"agent:a{number}": Profile(name=f"Ann{number}") for number in range(self._jobs)}
         loop = self._stack.enter_context(TickLoop(run="workers", owners=owners, settings=settings))
         loop._loop.collector._publish = len  # the blocks publish
-        with loop.next_tick():  # everybody joins
+        with loop.next_tick():  # all owners join
             pass
         log = self._folder / "ours.log"
         environment = worker_environment(settings) | {"PYTHONPATH": str(Path(__file__).parents[2])}
@@ -116,18 +143,20 @@ class _Blocks:
 
 
 def table(jobs: int = JOBS, rounds: int = ROUNDS) -> Table:
-    """Return the CPU milliseconds of a job by each way, and how many times those of plain Celery's default they are."""
+    """Return each worker's CPU milliseconds per job, and their ratio to plain Celery's."""
     taken: defaultdict[str, list[float]] = defaultdict(list)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         server = stack.enter_context(EmbeddedServer(folder))
         ways = _Blocks(folder, server, jobs, stack).ways()
+        events = _Events(stack.enter_context(server.client()), stack)
+        each = len(PLAIN) * (jobs + 1) + jobs  # events per round: plain Celery's, including marks, and ours
         for number in range(rounds + 1):
             for name, block in ways.items():
                 cost = block()
                 if number:  # the first round loads what workers need
                     taken[name].append(cost)
-            time.sleep(0.5)  # buffered events of the last block are sent before the next one is counted
+            events.wait((number + 1) * each)  # so that sending them is not measured in the next round
     rows = []
     for name, costs in taken.items():
         ratios = [[cost / base for cost, base in zip(costs, taken[plain], strict=True)] for plain in PLAIN]

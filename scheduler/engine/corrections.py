@@ -166,7 +166,7 @@ class Corrections(Part):
         found = []
         if charged.keys() != run.charged.keys():
             found.append(
-                "the ended jobs that count in full are not those of the journal: "
+                "the ended jobs that count in full differ from the journal's: "
                 f"{sorted(charged.keys() ^ run.charged.keys())[:5]}"
             )
         for key, raw in sorted(charged.items()):
@@ -177,23 +177,27 @@ class Corrections(Part):
                 said.note.reserved,
                 said.note.cells,
             ):
-                found.append(f"job {key}: counts as {kept.reserved} since tick {kept.ended}, by the journal {said}")
+                found.append(
+                    f"job {key}: counts as {kept.reserved} since tick {kept.ended}, but as {said} by the journal"
+                )
             # Where a day's window is gone, so are the attempts whose usage never came.
             known = key in unsettled or key in corrections
             if not known and all(c.window in run.windows for c in kept.cells if c.period == "day"):
-                found.append(f"job {key}: counts in full, and nothing will say what it came to")
+                found.append(f"job {key}: counts in full, but no attempt or correction will report its usage")
         for key, raw in sorted(unsettled.items()):
             if run.attempts.get(raw.decode()) != key:
-                found.append(f"job {key}: is to be corrected by {raw.decode()}, which is no unsettled attempt of it")
+                found.append(
+                    f"job {key}: is to be corrected by {raw.decode()}, which is not one of its unsettled attempts"
+                )
             if key not in charged:
-                found.append(f"job {key}: is to be corrected, and does not count in full")
+                found.append(f"job {key}: is to be corrected, but does not count in full")
         flat = [part for key, raw in sorted(corrections.items()) for part in (key.encode(), raw)]
         read = {known.key.text(): known for known in read_learned(flat, [])}
         for key in sorted(corrections):
             if key not in read:
-                found.append(f"job {key}: what it came to cannot be read")
+                found.append(f"job {key}: its correction cannot be read")
             elif key in run.open or read[key].at > run.tick:
-                found.append(f"job {key}: what it came to is known before its end")
+                found.append(f"job {key}: has a correction before its end")
         return found
 
 

@@ -201,21 +201,21 @@ class LateAnswers(Part):
         for text, raw in sorted(awaited.items()):
             key = JobKey.parse(text)
             if text in run.open or (key.tick > run.trimmed and key not in run.ended):
-                found.append(f"job {text}: its answer is awaited, but it has no end")
+                found.append(f"job {text}: its late answer is awaited, but the job has not ended")
             if not typed_json.decode(raw, Awaited).stands(run.streams):
-                found.append(f"job {text}: its answer is awaited, but there is nothing left that it could replace")
+                found.append(f"job {text}: its late answer is awaited, but nothing is left for it to replace")
         if len(awaited) > MOST:
             found.append(f"the answers of {len(awaited)} jobs are awaited, more than {MOST}")
         for text, raw in sorted(offered.items()):
             if text not in awaited:
-                found.append(f"job {text}: the ledger keeps a late answer to it, but the job is not awaited")
+                found.append(f"job {text}: has a late answer that is not awaited")
             try:
                 source = typed_json.decode(raw, Result).source
             except ValueError as error:
                 found.append(f"job {text}: its late answer cannot be read: {error}")
             else:
                 if source not in ("llm", "cached"):
-                    found.append(f"job {text}: its late answer is not a model's, but of source {source}")
+                    found.append(f"job {text}: its late answer has the source {source}, not a model")
         return found
 
 

@@ -1,1 +1,1 @@
-"""Looking at a run from outside: summaries, jobs, vital signs, replay. Nothing here changes a run."""
+"""Read-only views of a run: summaries, jobs, live figures, replay and audit. Nothing here changes a run."""

@@ -1,7 +1,7 @@
-"""State of each endpoint: its breaker, what waits for it, and the outcomes of its calls since the first.
+"""State of each endpoint: its breaker, the calls in flight, and the outcomes of all calls so far.
 
-Reads what the gate of the workers keeps (`workers/lua/enter.lua` lists the keys). The counts are of all runs together
-and are for people; what a run spent is in its ledger.
+Reads the state of the workers' gate (`workers/lua/enter.lua` lists the keys). The counts cover all runs together and
+are for people to read; a run's spending is in its ledger.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
     """One endpoint. Times are seconds."""
 
     endpoint: str
-    breaker: BreakerState  # half-open: one call may try, or tries, whether the endpoint is back
+    breaker: BreakerState  # half-open: one call may probe, or is probing, the endpoint
     why: str  # class of the failure that opened it
-    changed: float | None  # ago, when it opened or closed; None: it was never open
-    next_probe: float | None  # from now, until one call may try; None: closed, or being tried
+    changed: float | None  # time since it opened or closed; None: it was never open
+    next_probe: float | None  # time until a call may probe; None: closed, or a probe is running
     missing_models: list[str]  # models that the endpoint does not know
-    held: float  # from now, until when the endpoint asked for a pause
-    usual: float | None  # how long a call that succeeds takes
-    p50: float | None = None  # of the latest such calls, at most 200; None: none succeeded yet
+    held: float  # time until the pause that the endpoint asked for ends
+    usual: float | None  # duration of a successful call
+    p50: float | None = None  # of the latest successful calls, at most 200; None: none yet
     p95: float | None = None
-    in_flight: int  # calls; counted only where there is a cap on them
+    in_flight: int  # calls; counted only if they are capped
     calls: int
-    requests: int  # really sent
+    requests: int  # actually sent
     tokens: int
-    estimated: int  # of these, what the endpoint did not tell
-    reasoning: int  # of the tokens, what is reasoning by the endpoint's word
+    estimated: int  # of these, tokens that the endpoint did not report
+    reasoning: int  # of the tokens, reasoning as reported by the endpoint
     failures: dict[str, int]  # calls by class of failure
-    refused: dict[str, int]  # jobs that went on without a call, by why
+    refused: dict[str, int]  # jobs that proceeded without a call, by reason
     waits: int  # calls that had to wait
-    waited: float  # by all of them together
+    waited: float  # total over these calls
     openings: int  # of the breaker
 
 
 def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
-    """Return every endpoint that was ever called, by name."""
+    """Return every endpoint that was ever called, sorted by name."""
     names = sorted(raw.decode() for raw in read_members(client, ENDPOINTS))
     clock = client.time()
     now = clock[0] * _SECOND + clock[1]
@@ -63,7 +63,7 @@ def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
 
 
 def unreachable_endpoints(client: Redis, among: Collection[str]) -> list[str]:
-    """Return those endpoints whose breaker is open, by name."""
+    """Return the endpoints whose breaker is open, sorted by name."""
     if not among:
         return []
     return [one.endpoint for one in endpoint_vitals(client) if one.endpoint in among and one.breaker != "closed"]
@@ -113,7 +113,7 @@ def _vitals(
 
 
 def percentile(ordered: Sequence[float], percent: int) -> float | None:
-    """Return a percentile (nearest rank) of sorted seconds; None without any."""
+    """Return a percentile (nearest rank) of sorted seconds, or None if there are none."""
     return round(ordered[max(0, -(-len(ordered) * percent // 100) - 1)], 3) if ordered else None
 
 

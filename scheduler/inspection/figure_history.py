@@ -17,10 +17,10 @@ MOST_POINTS = 240
 
 
 def figure_history(store: RunStore, span: Span) -> list[Figures]:
-    """Return the figures of a span up to now, in at most `MOST_POINTS` points, the oldest first.
+    """Return the figures of a span up to now, in at most `MOST_POINTS` points, oldest first.
 
     Raises:
-        RunMissing: when it was deleted meanwhile.
+        RunMissing: if the run was deleted meanwhile.
     """
     raw, kept = store.state("tick", "settings")
     if raw is None or kept is None:
@@ -39,7 +39,7 @@ def figure_history(store: RunStore, span: Span) -> list[Figures]:
 
 
 def thinned(points: Sequence[Figures]) -> list[Figures]:
-    """Return the same figures in at most `MOST_POINTS` points, each of as many in a row."""
+    """Join neighbouring points, the same number in each, until at most `MOST_POINTS` remain."""
     width = -(-len(points) // MOST_POINTS)
     found: list[Figures] = []
     for at, point in enumerate(points):

@@ -1,4 +1,4 @@
-"""Jobs as people ask for them: those without an end from the ledger, ended ones from the journal."""
+"""Queries for jobs: open ones are read from the ledger, ended ones from the journal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cogitate.scheduler.ledger.claims import Tried
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey, added
 
-#: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
+#: A query's states: the state of an open job, the end of an ended one, or the reason why a job got less than it asked.
 JobState = Literal[
     "open",
     "staged",
@@ -46,63 +46,63 @@ Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
 
 
 class LateAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a job that had ended without it."""
+    """An answer that arrived after its job's end."""
 
-    tick: int  # at whose boundary it was taken
-    end: str  # applied: it replaced what the heuristic had made; stale or dropped: there was nothing to replace
+    tick: int  # at whose boundary it was applied or discarded
+    end: str  # applied: it replaced the heuristic's result; stale or dropped: there was nothing to replace
     source: str  # llm or cached
     usage: Cost
-    saved: bool  # it was not spent: an identical call had the same answer
+    saved: bool  # not spent: the answer came from an identical call
     model: str
     prompt: str  # content hash of the prompt's template
     failure: str  # the precondition that did not hold
-    effects: tuple[Effect, ...]  # for `stale`: what it would have changed
+    effects: tuple[Effect, ...]  # if `stale`: what it would have changed
     appended: tuple[int, ...]  # numbers of the entries that it appended
     tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known of one job."""
+    """Everything known about one job."""
 
     id: str
     kind: str
     owner: str
-    tick: int  # that asked for it
+    tick: int  # that enqueued it
     state: str  # open, staged, dead or held; afterwards its end, as in `HowEnded`
     decision: str  # admitted, heuristic, deferred or dropped
-    refused: str  # the budget cell that refused it: window, scope and unit; or "too_slow"; "" when nothing did
-    due: int  # the tick at whose boundary it is applied; 0 for one that was put off or dropped
-    ended: int = 0  # the tick of its end; 0: it has none
-    successor: str  # id of the next try of a deferred job
+    refused: str  # the budget cell that refused it (window, scope and unit), "too_slow", or "" if admitted
+    due: int  # the tick at whose boundary it is applied; 0 if deferred or dropped
+    ended: int = 0  # the tick of its end; 0 while open
+    successor: str  # id of the retry of a deferred job
     reason: str  # none, denied, too_slow, late, failed, dead or cancelled
     source: str = "none"  # llm, cached, heuristic or none
     reserved: Cost = Cost()  # for its first attempt
     cells: tuple[str, ...] = ()  # windows and scopes that it is charged to
-    claims: int = 0  # attempts that were begun
+    claims: int = 0  # attempts begun
     workers: tuple[str, ...] = ()  # with an attempt whose usage has not arrived
-    usage: Cost = Cost()  # of its newest attempt
-    settled: bool = True  # otherwise that is not known yet, and the reservation is charged
-    retried: Cost = Cost()  # what attempts before the newest used
-    saved: bool = False  # it was not spent: an identical call had the same answer
-    reasoning: int = 0  # tokens of the usage that were reasoning, by the model's word
+    usage: Cost = Cost()  # of its latest attempt
+    settled: bool = True  # False: the usage is unknown so far, and the reservation is charged
+    retried: Cost = Cost()  # used by the attempts before the latest
+    saved: bool = False  # not spent: the answer came from an identical call
+    reasoning: int = 0  # reasoning tokens in the usage, as reported by the model
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
     empty: str = ""  # the cell whose retry pool had no room for another attempt
-    because: str = ""  # of "breaker_open": class of the failure that opened it; of "unusable:kind": the place
-    refusal: str = ""  # why what its kind made without a model could not be used
+    because: str = ""  # for "breaker_open": class of the failure that opened it; for "unusable:kind": the place
+    refusal: str = ""  # why its kind's heuristic result was unusable
     tries: tuple[Tried, ...] = ()  # attempts of the worker that staged its result; others are only counted
-    effects: tuple[Effect, ...] = ()  # for `stale`: what it would have changed
+    effects: tuple[Effect, ...] = ()  # if `stale`: what it would have changed
     appended: tuple[int, ...] = ()  # numbers of the entries that it appended
     late: LateAnswer | None = None
 
     @property
     def spent(self) -> Cost:
-        """The usage of all its attempts, as far as it is known."""
+        """Return the known usage of all its attempts."""
         return added(Cost() if self.saved else self.usage, self.retried)
 
     def matches(self, state: str | None, kind: str | None, owner: str | None) -> bool:
-        """Return whether the job matches this query; None matches every job."""
+        """Return whether the job matches a query, in which None matches anything."""
         return (
             (state is None or state in (self.state, self.reason))
             and (kind is None or self.kind == kind)
@@ -111,13 +111,13 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobHistory:
-    """The jobs of one run. Every line of the journal that is read is verified.
+    """The jobs of one run. Verifies every line of the journal that it reads.
 
-    Of a trimmed journal, jobs that ended up to `trimmed` are not known any more.
+    Jobs that ended up to tick `trimmed` are no longer known.
 
     Raises:
-        RunMissing: when there is no such run.
-        JournalError: when the checkpoint that a trimmed journal begins with was changed.
+        RunMissing: if the run does not exist.
+        JournalError: if the first checkpoint of a trimmed journal was altered.
     """
 
     def __init__(self, client: Redis, run: str) -> None:
@@ -128,25 +128,25 @@ class JobHistory:
         self.trimmed = base.tick if base is not None else 0  # lines up to this tick are no longer in the ledger
         open_then = base.totals.open if base is not None else {}
         self._openings = {JobKey.parse(text): opening for text, opening in open_then.items()}
-        self._late: dict[JobKey, LateAnswer] = {}  # as far as they were read
-        self._corrected: dict[JobKey, Correction] = {}  # the same
-        self._retried: dict[JobKey, dict[int, Cost]] = {}  # the same, by the tick that learned it after the job's end
+        # Read so far:
+        self._late: dict[JobKey, LateAnswer] = {}
+        self._corrected: dict[JobKey, Correction] = {}
+        self._retried: dict[JobKey, dict[int, Cost]] = {}  # by the tick after the job's end that recorded it
         known = unjournalled(self._store)
         self._learn_usage(known.corrected, known.retried, tick=self._now() + 1)
 
     def newest(
         self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
     ) -> list[JobRecord]:
-        """Return up to `last` jobs (0: all), newest first: open ones by their enqueue tick, then ended ones by
-        the tick of their end.
+        """Return up to `last` jobs (0: all), newest first: open jobs by enqueue tick, then others by their last tick.
 
         Raises:
-            JournalError: when the journal was changed.
+            JournalError: if the journal was altered.
         """
         still = {record.id: record for record in self._open_records()}
         ended: list[JobRecord] = []
         for record in self._backwards(kind, owner, state):
-            still.pop(record.id, None)  # it has ended while this was read
+            still.pop(record.id, None)  # it ended after the open jobs were read
             ended.append(record)
             if len(ended) == last:
                 break
@@ -158,8 +158,8 @@ class JobHistory:
         """Return one job.
 
         Raises:
-            InputError: when the run never had it.
-            JournalError: when the journal was changed.
+            InputError: if the run has no such job.
+            JournalError: if the journal was altered.
         """
         record = next((one for one in self._open_records([key.text()]) if one.id == self._id(key)), None)
         if record is not None:
@@ -174,16 +174,16 @@ class JobHistory:
                     return next(found for at, found in self._ends(line, _any) if at == key)
         if 1 <= key.tick <= self.trimmed:
             raise InputError(
-                f"job {self._id(key)!r} is not known any more, if there was one: it ended before tick "
-                f"{self.trimmed + 1}, with which the journal of run {self._run!r} begins"
+                f"job {self._id(key)!r} is unknown: if it existed, it ended before tick {self.trimmed + 1}, "
+                f"the first in the trimmed journal of run {self._run!r}"
             )
         raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
 
     def all(self) -> Iterator[JobRecord]:
-        """Yield every job: ended ones in the order of their ends, then open ones by their keys.
+        """Yield every job: ended ones in the order in which they ended, then open ones by key.
 
         Raises:
-            JournalError: when the journal was changed.
+            JournalError: if the journal was altered.
         """
         still = {record.id: record for record in sorted(self._open_records(), key=lambda one: (one.tick, one.id))}
         now = self._now()
@@ -193,7 +193,7 @@ class JobHistory:
             self._learn(line)
             for key, record in self._ends(line, _any):
                 still.pop(record.id, None)
-                if key.tick > self.trimmed:  # those of the checkpoint are found nowhere else
+                if key.tick > self.trimmed:  # keep the checkpoint's openings: they cannot be read again
                     del self._openings[key]
                 yield record
         yield from still.values()
@@ -211,7 +211,7 @@ class JobHistory:
             last = first - 1
 
     def _ends(self, line: ReadLine, wanted: Wanted) -> Iterator[tuple[JobKey, JobRecord]]:
-        """Yield the wanted jobs that ended with a tick."""
+        """Yield the wanted jobs that ended at a tick."""
         notes = {note.key: note for note in line.notes.ended}
         for ended in line.core.ended:
             if wanted(ended.key, how_ended(ended, notes[ended.key]), ended.reason):
@@ -283,12 +283,12 @@ class JobHistory:
         )
 
     def _asked_model(self, key: JobKey, note: EndNote) -> str:
-        """Return the model that a job without a result of one was given, if a worker had it."""
+        """Return the model assigned to a job without a model's result, if a worker attempted it."""
         opening = self._opening(key)
         return opening.decided.model if note.attempts and opening is not None else ""
 
     def _usage(self, ended: Ended, note: EndNote) -> dict[str, object]:
-        """Return the usage of its attempts, as far as it was read."""
+        """Return the usage of a job's attempts as read so far."""
         retried = note.retried
         for used in self._retried.get(ended.key, {}).values():
             retried = added(retried, used)
@@ -302,9 +302,9 @@ class JobHistory:
         return {"usage": correction.usage, "saved": correction.saved, "retried": retried}
 
     def _read_on(self, key: JobKey, record: JobRecord, minute: int) -> None:
-        """Learn what became known of a job after its end at game time `minute`, for a game day at most."""
-        may_be_answered = record.reason in WITHOUT_RESULT - {"cancelled"} and record.claims > 0
-        if record.settled and not may_be_answered and record.claims < 2:
+        """Read what the journal recorded about a job within a game day of its end at game time `minute`."""
+        awaits_answer = record.reason in WITHOUT_RESULT - {"cancelled"} and record.claims > 0
+        if record.settled and not awaits_answer and record.claims < 2:
             return
         for line in read_journal(self._store, record.ended + 1, self._now()):
             self._learn_late(line)
@@ -315,7 +315,7 @@ class JobHistory:
     def _record(self, key: JobKey, **facts: Any) -> JobRecord:
         opening = self._opening(key)
         if opening is None:
-            raise JournalError(f"tick {key.tick}: the journal does not say that job {key.text()} was asked for")
+            raise JournalError(f"tick {key.tick}: the journal has no decision for job {key.text()}")
         decided, note = opening.decided, opening.note
         if note is not None:
             facts = {
@@ -356,7 +356,7 @@ class JobHistory:
             self._retried.setdefault(key, {})[tick] = used
 
     def _learn_late(self, line: ReadLine) -> None:
-        """Learn what a line says of jobs that had ended before."""
+        """Record what a line says about jobs that had already ended."""
         self._learn_usage(line.notes.corrected, line.notes.retried, line.core.tick)
         for ended, note in line.later_ends:
             self._late[ended.key] = LateAnswer(

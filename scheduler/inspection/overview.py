@@ -1,6 +1,6 @@
 """The figures of a run that an operator reads first: today's budget, its host and pace, and its last hour.
 
-An hour is one of game time, as the journal has no other. Asked again and again, this reads the newest lines only.
+An hour is an hour of game time, the only time in the journal. Only the newest lines are read, so polling is cheap.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 
 HOUR = 60  # game minutes
-RESUME = "resume"  # the command that goes on with a run, in what its host keeps of it
-SHORT = ("denied", "too_slow", "late", "failed", "dead")  # why a job that was to ask a model had no answer of one
+RESUME = "resume"  # the key under which a host stores the command that resumes its run
+SHORT = ("denied", "too_slow", "late", "failed", "dead")  # why a model's job ended without a model's answer
 
 
 class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,23 +36,23 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     status: str  # as its host left it
-    held: bool  # a host is at work on it, as far as can be seen from here
-    host: str  # the last that took it: machine and process id
-    resume: str = ""  # the command that goes on with it; "" where a program of the user's hosts it
+    held: bool  # whether a host appears to be running it
+    host: str  # the last to hold it: machine and process id
+    resume: str = ""  # the command that resumes it; "" if the user's own program hosts it
     tick: int
     minute: int  # game time, total minutes
     asks_model: bool
     endpoints: list[str]  # of its models
-    held_under: dict[str, int] = {}  # limit, named as in the settings -> what is held of its present windows
-    windows: list[Window]  # of the whole run's scope: today's first, then those of the whole run
+    held_under: dict[str, int] = {}  # limit, named as in the settings -> amount held in its current windows
+    windows: list[Window]  # of scope `run`: today's first, then those of the whole run
     steering: SteeringVitals
     open: dict[str, OpenKind]
     hour: Recent
-    slow_kinds: list[SlowKind] = []  # those of which jobs of the last hour were not asked, as their model is too slow
+    slow_kinds: list[SlowKind] = []  # kinds whose model was too slow to call for some jobs of the last hour
 
     @property
     def state(self) -> str:
-        """Return the status as people read it; it says so when the host is gone without having left its run."""
+        """Return the status for display, marked if the host vanished without leaving the run."""
         return format_state(self.status, self.held)
 
     @property
@@ -62,42 +62,42 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def thought(self) -> int:
-        """Return how many jobs of the last hour have the answer of a model."""
+        """Return how many jobs of the last hour got a model's answer."""
         return sum(kind.sources["llm"] + kind.sources["cached"] for kind in self.hour.kinds.values())
 
     @property
     def wanted(self) -> int:
-        """Return how many were to have one."""
+        """Return how many jobs of the last hour asked for a model's answer."""
         return self.thought + sum(self.short(reason) for reason in SHORT)
 
     def short(self, reason: str) -> int:
-        """Return how many jobs of the last hour got less than was asked for, for one of the reasons in `SHORT`."""
+        """Return how many jobs of the last hour ended without a model's answer for this reason, one of `SHORT`."""
         return sum(kind.reasons[reason] for kind in self.hour.kinds.values())
 
     @property
     def late(self) -> int:
-        """Return how many jobs of the last hour were late, or not asked as they would have been."""
+        """Return how many jobs of the last hour were late, or skipped the model because it is too slow."""
         return self.short("late") + self.short("too_slow")
 
     @property
     def waiting(self) -> int:
-        """Return how many jobs wait for a worker."""
+        """Return how many jobs are waiting for a worker."""
         return sum(kind.waiting for kind in self.open.values())
 
 
 class Spenders(msgspec.Struct, frozen=True, kw_only=True):
     """The owners that spent most today."""
 
-    since: int  # game time from which what was spent is counted: the day's beginning, unless that is too long ago
-    owners: dict[str, Cost]  # who spent most comes first
+    since: int  # game time from which spending is counted: the start of the day, unless that is too long ago
+    owners: dict[str, Cost]  # highest spending first
 
 
 def spenders_today(store: RunStore, run: RunOverview) -> Spenders:
-    """Return who spent most on the present day, answers that came late included, read from its newest lines.
+    """Return the owners that spent most today, late answers included, from the newest lines of the journal.
 
     Raises:
-        JournalError: when one of these cannot be read.
-        RunMissing: when the run was deleted meanwhile.
+        JournalError: if a line cannot be read.
+        RunMissing: if the run was deleted meanwhile.
     """
     (kept,) = store.state("settings")
     if kept is None:
@@ -111,8 +111,8 @@ def run_overview(client: Redis, run: str) -> RunOverview:
     """Return the newest figures of a run.
 
     Raises:
-        RunMissing: when there is no such run.
-        JournalError: when a line of its journal cannot be read.
+        RunMissing: if the run does not exist.
+        JournalError: if a line of its journal cannot be read.
     """
     store = RunStore.open(client, run)
     status, host, tick, kept, described = store.state("status", "host", "tick", "settings", "describe")

@@ -1,8 +1,7 @@
 """Decisions and ends of the newest ticks of a run, read from the end of its journal.
 
-For screens that are drawn again and again while a run goes on: the cost is that of the ticks asked for, however long
-the run is. The lines are not verified (`cogitate.scheduler.journal.history` does that) and nothing a memory says is
-decoded.
+Meant for screens that refresh while a run is live: the cost depends on the number of ticks requested, not on the length
+of the run. The lines are not verified (`cogitate.scheduler.journal.history` does that), and no memory is decoded.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, added
 
-MOST_OWNERS = 20  # that spent most
-MOST_FAILURES = 10  # the newest
+MOST_OWNERS = 20  # those that spent most
+MOST_FAILURES = 10  # newest ones
 
 
 class KindTally(msgspec.Struct, kw_only=True):
@@ -32,14 +31,14 @@ class KindTally(msgspec.Struct, kw_only=True):
     decisions: Counter[str] = msgspec.field(default_factory=Counter)  # admitted, heuristic, deferred, dropped
     ends: Counter[str] = msgspec.field(default_factory=Counter)
     sources: Counter[str] = msgspec.field(default_factory=Counter)
-    reasons: Counter[str] = msgspec.field(default_factory=Counter)  # why not what was asked for; without "none"
+    reasons: Counter[str] = msgspec.field(default_factory=Counter)  # why a job got less than it asked; never "none"
     attempts: int = 0  # of all its ended jobs
-    most_attempts: int = 0  # of one of them
-    spent: Cost = Cost()  # by all attempts, once it is known
+    most_attempts: int = 0  # of a single job
+    spent: Cost = Cost()  # by all attempts whose usage is known
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that did not get what it asked for because something failed, or its model was too slow."""
+    """A job that got no model's answer because something failed or its model was too slow."""
 
     id: str
     kind: str
@@ -48,34 +47,34 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     ended: int  # the tick that ended it
     failure: str  # class of the failure: the model's, or late, dead or too_slow
     attempts: int
-    why: str = ""  # nothing else was tried, if it is that a retry pool was empty
+    why: str = ""  # the empty retry pool that prevented another attempt
 
 
 class Recent(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest ticks in figures."""
+    """Figures of the newest ticks."""
 
-    first: int  # tick; above `last` when there is none
+    first: int  # tick; above `last` if there are none
     last: int
     minute: int  # game time of the last tick, total minutes
     kinds: dict[str, KindTally]
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
     owners: dict[str, Cost]  # those that spent most
-    failures: dict[str, int]  # class -> jobs, without those that were not asked
-    failed: tuple[Failed, ...]  # the newest first
+    failures: dict[str, int]  # class -> jobs, except those whose model was too slow to call
+    failed: tuple[Failed, ...]  # newest first
 
 
 def recent_ticks(store: RunStore, run: str, limits: LimitTable, count: int) -> Recent:
-    """Return the newest `count` ticks of a run, or as many as the ledger holds.
+    """Return figures of the newest `count` ticks of a run, or of as many as the ledger holds.
 
     Raises:
-        JournalError: when a line cannot be read.
+        JournalError: if a line cannot be read.
     """
     stored = store.items("journal", -count, -1)
     return _tally(map(read_outline, stored), run, limits)
 
 
 def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent:
-    """Count lines of the journal, the oldest first."""
+    """Tally lines of the journal, given oldest first."""
     kinds: dict[str, KindTally] = {}
     refused: Counter[str] = Counter()
     failures: Counter[str] = Counter()

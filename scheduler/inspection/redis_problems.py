@@ -1,4 +1,4 @@
-"""Problems of a Redis that answers but cannot serve runs: it refuses or delays writes, is full, or is slow."""
+"""Problems of a Redis server that answers but cannot serve runs: it refuses or delays writes, is full, or is slow."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from cogitate.scheduler.ledger.connect import PATIENCE, SILENT, impatient
 
-SLOW = 0.05  # seconds per round trip, from which on a user notices the delay
+SLOW = 0.05  # seconds per round trip at which users notice the delay
 PROBE = "cogitate:probe"  # never exists: SETRANGE with an empty value creates no key
 
 FULL = "is full and refuses writes: raise maxmemory, delete finished runs, or set journal_keep"
 _REFUSALS = {
     "NOREPLICAS": "refuses writes: too few replicas are connected (min-replicas-to-write)",
-    "MISCONF": "refuses writes: it cannot save to its disk, see its log",
-    "MASTERDOWN": "has lost the server that it is a replica of (MASTERDOWN)",
+    "MISCONF": "refuses writes: it cannot save to disk, see its log",
+    "MASTERDOWN": "is a replica that has lost its primary (MASTERDOWN)",
     "LOADING": "is loading its data",
 }
 
 
 def redis_problems(client: Redis) -> list[str]:
-    """Return the problems of a server, each as the rest of a sentence that begins with its name. Change nothing.
+    """Return the problems of a server, each as a predicate to follow its name. Change nothing.
 
-    This takes a few times `PATIENCE` at most, whatever timeout the client has.
+    Takes a few times `PATIENCE` at most, regardless of the client's timeout.
     """
     with impatient(client, PATIENCE) as probing:
         try:
@@ -45,9 +45,9 @@ def redis_problems(client: Redis) -> list[str]:
 
 
 def refused_writes(client: Redis) -> str:
-    """Return why a server that answers refuses writes; "" when it takes them. Change nothing.
+    """Return why a server that answers refuses writes, or "" if it accepts them. Change nothing.
 
-    Where this user may not try, what the server says of its disk and memory decides.
+    If this user lacks the permission to try, decide by what the server reports about its disk and memory.
     """
     try:
         client.setrange(PROBE, 0, "")
@@ -55,7 +55,7 @@ def refused_writes(client: Redis) -> str:
         return _full_or_failed(client)
     except RedisTimeoutError:
         waited = client.connection_pool.connection_kwargs["socket_timeout"]
-        return f"takes no writes within {waited:g} s: they are paused (CLIENT PAUSE), or its disk is slow"
+        return f"accepts no writes within {waited:g} s: they are paused (CLIENT PAUSE), or its disk is slow"
     except RedisError as error:
         return format_error(error)
     return ""
@@ -72,11 +72,11 @@ def _full_or_failed(client: Redis) -> str:
 
 
 def format_error(error: RedisError) -> str:
-    """Return what an error says of a server, as the rest of a sentence that begins with its name."""
+    """Describe an error of a server as a predicate to follow the server's name."""
     if isinstance(error, OutOfMemoryError):
         return FULL
     if isinstance(error, ReadOnlyError):
-        return "refuses writes: it is a replica that can only be read"
+        return "refuses writes: it is a read-only replica"
     if isinstance(error, RedisConnectionError) and not isinstance(error, BusyLoadingError):
         return f"does not answer: {error}"
     text = str(error)

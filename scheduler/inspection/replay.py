@@ -1,7 +1,7 @@
-"""Replay: rebuild every stream of a run from its journal alone, calling no model, and compare.
+"""Replay: rebuild every stream of a run from its journal alone, without calling a model, and compare.
 
-Each line's chain and digest are verified as it is read. The rebuilt streams are written to an empty database as a
-run would write them, and then each key of the two is compared.
+Each line's chain and digest are verified as it is read. The rebuilt streams are written to an empty database the way a
+run would write them, and then every key of the two databases is compared.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ STREAM_KEYS: tuple[OwnerKey, ...] = get_args(OwnerKey)
 class Replayed(NamedTuple):
     """The result of a replay."""
 
-    ticks: int  # the last one
+    ticks: int  # the last tick
     digest: str
     chain: str
     owners: int
     entries: int
-    first: int  # tick; above 1 when the lines before it were not there, and their checkpoint was taken for them
+    first: int  # tick; above 1 if a checkpoint stood in for the trimmed lines before it
 
 
 def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | None = None) -> Replayed:
     """Rebuild a run's streams in an empty database, and compare them with those of the run.
 
-    A trimmed journal is replayed from its first line if `exported` has what was removed, otherwise from its first
-    checkpoint. The streams are compared with every later checkpoint too.
+    A trimmed journal is replayed from tick 1 if `exported` has the removed lines, otherwise from its first checkpoint.
+    The streams are compared with every later checkpoint too.
 
     Raises:
-        RunMissing: when there is no such run.
-        JournalError: at the first tick, or the first key, that does not agree.
-        ValueError: when `into` is not empty.
+        RunMissing: if the run does not exist.
+        JournalError: at the first tick or key that differs.
+        ValueError: if `into` is not empty.
     """
     if into.dbsize():
         raise ValueError("a replay needs an empty database")
@@ -63,7 +63,7 @@ def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | Non
     removed = exported.passed(trimmed) if exported is not None and complete else iter(())
     for passed in itertools.chain(removed, pass_journal(store, trimmed + 1, last)):
         if passed.line.core.tick == trimmed and passed.chain != chain:
-            raise JournalError(f"tick {trimmed}: the exported lines do not lead to those that the ledger has")
+            raise JournalError(f"tick {trimmed}: the exported lines do not match the ledger's")
         left = redo(passed.line, streams)
         retired.update((stream.owner, stream) for stream in left)
         write_streams(replayed, [*streams.values(), *left])
@@ -73,7 +73,7 @@ def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | Non
     length = store.length("journal")
     if length != last - trimmed:
         raise JournalError(
-            f"tick {last}: the journal has {length} lines, the run stands at tick {last} and was trimmed to {trimmed}"
+            f"tick {last}: the journal has {length} lines, but the run is at tick {last} and was trimmed to {trimmed}"
         )
     if (digest, chain) != (state[b"digest"].decode(), state[b"chain"].decode()):
         raise JournalError(
@@ -95,7 +95,7 @@ def compare(one: RunStore, other: RunStore, owners: list[str]) -> None:
     for owner in owners:
         for name, here, there in zip((*STREAM_KEYS, "head"), _stream(one, owner), _stream(other, owner), strict=True):
             if here != there:
-                raise JournalError(f"the stream of {owner!r} is not what the journal says: {name} differ")
+                raise JournalError(f"the stream of {owner!r} differs from the journal in its {name}")
 
 
 def _stream(store: RunStore, owner: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Kinds whose model is too slow for them: how long answers took, and how long a job of the kind may wait for one."""
+"""Kinds whose model is too slow: how long its answers take, and how long a job of the kind may wait for one."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from cogitate.tasks.registry import is_kind, kind_of
 
 
 class SlowKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of which jobs were not asked, since their answers would have come too late."""
+    """A kind with jobs that skipped the model because its answer would have come too late."""
 
     kind: str
-    jobs: int  # that were not asked
-    model: str  # the last that its jobs would have tried
-    ticks: int  # within which nearly every answer came, as far as the run remembers; late ones count
+    jobs: int  # that skipped the model
+    model: str  # the last option of its jobs
+    ticks: int  # within which nearly every answer that the run remembers came, late ones included
     most: int  # ticks that a job of the kind may wait
-    tick_rate: float | None  # ticks a second; None: not known
+    tick_rate: float | None  # ticks per second; None: unknown
 
 
 def slow_kinds(store: RunStore, settings: Settings, too_slow: Mapping[str, int]) -> list[SlowKind]:
-    """Return the kinds that are too slow for their model, those with most jobs first.
+    """Return the kinds whose model is too slow, those with most such jobs first.
 
-    Kinds are left out that this process does not know, and those without an answer so far.
+    Omits kinds that this process does not know, and kinds without an answer so far.
 
     Args:
-        settings: those that the run keeps.
-        too_slow: kind -> jobs that were not asked.
+        settings: the run's stored settings.
+        too_slow: kind -> jobs that skipped the model.
     """
     counts = sorted(((count, name) for name, count in too_slow.items() if count and is_kind(name)), reverse=True)
     if not counts:

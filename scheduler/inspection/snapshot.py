@@ -1,4 +1,4 @@
-"""All accounts of a run at one instant, although its workers go on."""
+"""A consistent snapshot of all accounts of a run, taken while its workers continue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cogitate.scheduler.engine.parts import HASHES
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 
-TRIES = 50  # the run would have to advance between two reads as often
+TRIES = 50  # reads before giving up on a run that advances during each of them
 
 
 class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,14 +26,14 @@ class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     chain: str
     lines: int  # of the journal
     trimmed: int  # its lines up to this tick were removed
-    checkpoints: set[str]  # ticks of the journal's checkpoints, one that is being written included
-    jobs: dict[str, dict[bytes, bytes]]  # open jobs by key; an empty record is one that is missing
+    checkpoints: set[str]  # ticks of the journal's checkpoints, including one being written
+    jobs: dict[str, dict[bytes, bytes]]  # open jobs by key; an empty dict is a missing record
     unclaimed: set[str]
     staged: set[str]
     due: dict[str, set[str]]  # due tick -> jobs, for the due ticks of the open jobs
-    waiting: dict[str, int]  # due tick -> admitted jobs whose result is out
-    attempts: dict[str, dict[str, Any]]  # by token: whose usage has not arrived
-    lost: dict[str, dict[str, Any]]  # by token: given up, booked in full until their usage arrives
+    waiting: dict[str, int]  # due tick -> admitted jobs without a result so far
+    attempts: dict[str, dict[str, Any]]  # by token: those whose usage has not arrived
+    lost: dict[str, dict[str, Any]]  # by token: abandoned, charged in full until their usage arrives
     open: dict[int, int]  # enqueue tick -> open jobs and attempts that name its windows
     windows: set[str]
     accounts: Accounts
@@ -45,7 +45,7 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
     """Read the accounts in one transaction.
 
     Raises:
-        TimeoutError: when the run advances faster than it can be read.
+        TimeoutError: if the run advances faster than it can be read.
     """
     for _ in range(TRIES):
         listed, named = _members(store.members("jobs")), _members(store.members("windows"))
@@ -66,7 +66,7 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
             *rest,
         ) = store.read_at_once(partial(_queue_accounts, store, ticks, listed, named))
         if (_members(jobs), _members(windows)) != (listed, named):
-            continue  # it has advanced meanwhile
+            continue  # the run advanced in between
         hashes, records = rest[: len(HASHES)], rest[len(HASHES) :]
         if state[0] is None:
             raise RunMissing("the run was deleted meanwhile")

@@ -1,4 +1,4 @@
-"""Operators' requests to a run: those that wait, and the newest that its host has answered."""
+"""Operators' requests to a run: those waiting, and the newest that its host has answered."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _ANSWER = typed_json.decoder(ControlAnswer)
 
 
 class SteeringStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One request of an operator, and what came of it."""
+    """An operator's request and its outcome."""
 
     id: str
     control: Control
-    by: str  # who asked; "": not known
+    by: str  # the operator; "": unknown
     state: Literal["waits", "applied", "refused"]
-    tick: int = 0  # in which it took effect or was refused
+    tick: int = 0  # at which it took effect or was refused
     minute: int = 0  # game time of that tick, total minutes
     refused: str = ""  # why
     job: str = ""  # for a retry: the key of the new job
 
 
 def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringStep]:
-    """Return what operators asked, the newest first; the host keeps its newest 200 answers.
+    """Return operators' requests, newest first; the host keeps its newest 200 answers.
 
     Args:
         tick: the run's last tick.

@@ -1,4 +1,4 @@
-"""The present steering of a run, for people and screens: its mode, the cadence of reflections and why, its pace."""
+"""The current steering of a run, for people and screens: its mode, its pace, and the cadence of reflections and why."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from cogitate.scheduler.steering.steering import SteeringState
 class SteeringVitals(msgspec.Struct, frozen=True, kw_only=True):
     """The steering of a run. The cadence is that of reflections, the only jobs that are throttled."""
 
-    mode: str  # running, paused, draining, drained or cancelled: what operators asked for
-    asked: int  # requests of operators that no tick has applied yet
+    mode: str  # running, paused, draining, drained or cancelled, as operators requested
+    asked: int  # operators' requests that no tick has applied yet
     cadence: float  # share of the usual one
-    interval: int | None  # game minutes between two reflections of an agent; None: there are none
+    interval: int | None  # game minutes between two reflections of an agent; None: reflection is stopped
     usual: int  # the same without throttling
-    by: str  # who decides it: controller, pinned (by an operator), or settings (the controller is off)
-    causes: dict[str, int]  # pressure in the last interval of the controller, in percent: late, failed, budget
-    pressing: tuple[str, ...]  # those that slow it down
+    by: str  # what sets it: controller, pinned (by an operator), or settings (the controller is off)
+    causes: dict[str, int]  # pressure in the controller's last interval, in percent: late, failed, budget
+    pressing: tuple[str, ...]  # the causes that slow it down
     waiting: int  # owners that are due and may not reflect yet
-    postponed: int  # times that one was due and had to wait, in the whole run
+    postponed: int  # postponements so far in the run
     lag: int  # ticks that a paced host is behind its schedule
-    host_ms: float  # of the host's own work at the last tick, waiting and the world's turn excluded
+    host_ms: float  # spent by the host in the last tick, excluding waiting and the world's turn
 
 
 def steering_of(store: RunStore) -> SteeringVitals:
-    """Return the steering of a run as it is now.
+    """Return the current steering of a run.
 
     Raises:
-        RunMissing: when it was deleted meanwhile.
+        RunMissing: if the run was deleted meanwhile.
     """
     kept, steering, postponed, lag, host_us = store.state("settings", "steering", "postponed", "lag", "host_us")
     if kept is None:
@@ -66,6 +66,6 @@ def steering_of(store: RunStore) -> SteeringVitals:
 def _interval(usual: int, factor: int, bounded: bool) -> int | None:
     stretched = usual * FULL // factor if factor else None
     if bounded and factor < FULL:
-        longest = usual + DAY  # nobody is made to wait past the end of a day
+        longest = usual + DAY  # no owner waits past the end of a day
         return longest if stretched is None else min(stretched, longest)
     return stretched

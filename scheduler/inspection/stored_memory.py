@@ -1,4 +1,4 @@
-"""One owner's memory read back from the ledger, as of now or of an earlier tick: for people who look into a run."""
+"""One owner's memory read back from the ledger, as of now or of an earlier tick, for inspecting a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FACTS = typed_json.decoder(Facts)
 
 @dataclass(frozen=True)
 class _StoredSource:
-    """The source of a view of a stored memory."""
+    """The source of a view of stored memory."""
 
     kept: Stream
     at: int  # game time, total minutes
@@ -52,9 +52,9 @@ class _StoredSource:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredMemory:
-    """An owner's stream at the end of a tick, archived entries included; deleted ones are gone for good.
+    """An owner's stream at the end of a tick, including archived but not deleted entries.
 
-    Marks and the head are as of now: only entries can be read as of an earlier tick.
+    Only entries are as of that tick: marks and the head are current.
     """
 
     run: str
@@ -64,23 +64,23 @@ class StoredMemory:
     retired: bool
     stream: Stream
     facts: Facts
-    left_out: tuple[LeftOut, ...] = ()  # of its entries: they cannot be read
+    left_out: tuple[LeftOut, ...] = ()  # its unreadable entries
 
     @cached_property
     def view(self) -> MemoryView:
-        """Return the same view of the owner's memory that a host has."""
+        """Return the view of the owner's memory that a host has."""
         return MemoryView(self.owner, _StoredSource(self.stream, self.minute, self.facts))
 
     def entries(
         self, *, about: Sequence[str] = (), types: Sequence[EntryType] = (), since: int | None = None
     ) -> list[Entry]:
-        """Return the entries that match, archived ones included, in order of number."""
+        """Return the matching entries, including archived ones, by number."""
         subjects = subjects_named(about, self.facts.world().display_names)
         wanted = Query(minute=self.minute, types=tuple(types), subjects=subjects)
         return [e for e in self.stream.entries.values() if e.minute >= (since or 0) and wanted.admits(e)]
 
     def salience(self, choice: ProfileChoice) -> dict[int, Scored]:
-        """Return how readily each live entry comes to mind while nothing is asked for, and why, by number."""
+        """Return the retrieval score of each live entry for an empty query, with its parts, by number."""
         live = self.stream.live()
         everything = replace(profile_of(choice), distinct=False, diversity=0.0)
         found = retrieve(live, Query(minute=self.minute, limit=len(live)), everything)
@@ -88,11 +88,11 @@ class StoredMemory:
 
 
 def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) -> StoredMemory:
-    """Return an owner's memory at the end of a tick (None: as it is now).
+    """Return an owner's memory at the end of a tick (None: now).
 
     Raises:
-        RunMissing: when there is no such run.
-        InputError: when the run has no such owner, or has not reached the tick.
+        RunMissing: if the run does not exist.
+        InputError: if the run has no such owner, or has not reached the tick.
     """
     store = RunStore.open(client, run)
     present = {name.decode() for name in store.fields("owners")}
@@ -105,7 +105,7 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
         raise InputError(f"run {run!r} has no owner {owner[:80]!r}; {others}")
     now = store.tick()
     if tick is not None and not 0 <= tick <= now:
-        raise InputError(f"run {run!r} stands at tick {now}: tick {tick} is none of its past")
+        raise InputError(f"run {run!r} is at tick {now}: tick {tick} has not happened yet")
     kept = {int(version): raw for version, raw in store.mapping("facts").items()}
     facts = _FACTS.decode(kept[max(kept)]) if kept else Facts()
     at = now if tick is None else tick
@@ -125,7 +125,7 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
 
 
 def _as_of(stream: Stream, tick: int) -> Stream:
-    """Return the stream as it was at the end of a tick, as far as that can still be known."""
+    """Return the stream as it was at the end of a tick, as far as it can be reconstructed."""
     return Stream(
         stream.owner,
         entries=[as_known(entry, tick) for entry in stream.entries.values() if entry.tick <= tick],

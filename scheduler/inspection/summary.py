@@ -1,4 +1,4 @@
-"""A run in figures, read from the ledger and the journal: what the command line prints and machines read."""
+"""A run's figures, read from the ledger and the journal, for the command line and for programs."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from cogitate.tasks.job import Cost, JobKey, added
 
 
 class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
-    """Jobs that one class of failure left without an answer of a model. Minutes are of game time."""
+    """Jobs that one class of failure left without a model's answer. Minutes are game time."""
 
-    endpoint: str  # "" where the run does not know the model
+    endpoint: str  # "" if the run does not know the model
     model: str
     failure: str  # its class
-    because: str  # where that is "breaker_open": class of the failure that opened it
+    because: str  # for "breaker_open": class of the failure that opened it
     first: int  # tick
     first_minute: int
     last: int
@@ -54,7 +54,7 @@ class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def jobs(self) -> int:
-        """The number of these jobs."""
+        """Return the number of these jobs."""
         return sum(self.kinds.values())
 
 
@@ -63,22 +63,22 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     status: str  # as its host left it
-    host: str  # the last that took it: machine and process id
-    held: bool  # that host is at work on it, as far as can be seen from here
+    host: str  # the last to hold it: machine and process id
+    held: bool  # whether that host appears to be running it
     tick: int
-    trimmed: int  # its journal's lines up to this tick are no longer in the ledger; 0: it is whole
+    trimmed: int  # journal lines up to this tick are no longer in the ledger; 0: the journal is complete
     minute: int
     agents: int
     digest: str
     chain: str
     jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
-    open: dict[str, int]  # kind -> jobs that are due later, by heuristic too
+    open: dict[str, int]  # kind -> jobs that are due later, those left to the heuristic included
     figures: dict[str, dict[str, dict[str, int]]]  # of the engine's parts, by name: kind -> end -> count
     shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
-    slow_kinds: list[SlowKind]  # those of which jobs were not asked, as their model is too slow
+    slow_kinds: list[SlowKind]  # kinds whose model was too slow to call for some of their jobs
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
     limits: list[LimitInForce]
-    prices: tuple[ModelPrice, ...]  # of the models that it may ask; none when it uses heuristics only
+    prices: tuple[ModelPrice, ...]  # of the models that it may call; empty if it uses heuristics only
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
@@ -86,36 +86,36 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """The status as people read it; it says so when the host is gone without having left its run."""
+        """Return the status for display, marked if the host vanished without leaving the run."""
         return format_state(self.status, self.held)
 
     @property
     def spent(self) -> Cost:
-        """The spending of all its jobs so far."""
+        """Return the spending of all its jobs so far."""
         return spent_of(self.budget)
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """The models whose price is not known, so that nothing is known of the money that they spend."""
+        """Return the models whose price, and so whose spending in money, is unknown."""
         return tuple(price.model for price in self.prices if price.origin == "unknown")
 
 
 def limits_of(store: RunStore) -> LimitHistory:
-    """Return the limits of a run, past and present."""
+    """Return the past and present limits of a run."""
     return limit_history(_kept_limits(store.state_field("settings")), read_steering(store))
 
 
-@lru_cache(maxsize=8)  # whoever watches a run asks at every tick, and settings take milliseconds to make
+@lru_cache(maxsize=8)  # a watched run is read at every tick, and building settings takes milliseconds
 def _kept_limits(settings: bytes) -> LimitTable:
     """Return the limits that a run was created with."""
     return kept_settings(settings).limit_table()
 
 
 class RunReader:
-    """A reader of a run's figures; each reading reads only the new ticks from the journal.
+    """A reader of a run's figures that reads only the new ticks of the journal each time.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
     """
 
     def __init__(self, client: Redis, run: str) -> None:
@@ -124,12 +124,12 @@ class RunReader:
         self._totals = RunTotals()
 
     def read(self) -> RunSummary:
-        """Return the figures as they are now.
+        """Return the current figures.
 
         Raises:
-            RunMissing: when the run was deleted.
-            NewerSchema, OlderSchema: when another version wrote it.
-            JournalError: when its journal was changed.
+            RunMissing: if the run was deleted.
+            NewerSchema, OlderSchema: if another version wrote it.
+            JournalError: if its journal was altered.
         """
         state = self._store.mapping("state")
         if not state:
@@ -191,7 +191,7 @@ class RunReader:
 
 
 def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list[ShortfallLine]:
-    """Return shortfalls with their endpoints, the earliest first.
+    """Return shortfalls with their endpoints, earliest first.
 
     Args:
         endpoints: model -> its endpoint.
@@ -217,28 +217,28 @@ def totals_at_base(store: RunStore) -> RunTotals:
     """Return the totals of the trimmed lines; empty totals for an untrimmed journal.
 
     Raises:
-        JournalError: when the checkpoint that stands for them is missing or was changed.
+        JournalError: if the checkpoint that replaces them is missing or was altered.
     """
     base = load_base(store)
     return base.totals if base is not None else RunTotals()
 
 
 def summarise_run(client: Redis, run: str) -> RunSummary:
-    """Return a run's figures, from all lines of the journal that the ledger holds.
+    """Return a run's figures from all lines of the journal in the ledger.
 
     Raises:
-        RunMissing: when there is no such run.
-        JournalError: when its journal was changed.
+        RunMissing: if the run does not exist.
+        JournalError: if its journal was altered.
     """
     return RunReader(client, run).read()
 
 
 def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
-    """Return what the attempts of each owner's jobs have spent, as far as it is known.
+    """Return the known spending of each owner's jobs over all their attempts.
 
     Raises:
-        RunMissing: when there is no such run.
-        JournalError: when its journal was changed.
+        RunMissing: if the run does not exist.
+        JournalError: if its journal was altered.
     """
     store = RunStore.open(client, run)
     totals = totals_at_base(store)
@@ -251,9 +251,9 @@ def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
 
 
 def limit_name(limits: LimitTable, cell: str) -> str:
-    """Return the limit behind a refusing cell such as "day:3 kind:reflect calls"; the wildcard where that one is set.
+    """Return the limit behind a refusing cell such as "day:3 kind:reflect calls", or the wildcard limit that applies.
 
-    A refusal that no limit caused, such as by a drained run or an unreachable ledger, keeps its own name.
+    A refusal for another reason, such as a drained run or an unreachable ledger, is returned unchanged.
     """
     if " " not in cell:
         return cell
@@ -266,7 +266,7 @@ def limit_name(limits: LimitTable, cell: str) -> str:
 
 
 def _memories(store: RunStore) -> tuple[dict[str, dict[str, int]], int]:
-    """Return the number of entries by type, and of those that cannot be read."""
+    """Return the number of entries by type, and the number of unreadable ones."""
     unreadable = 0
     owners = store.fields("heads")
     counts: dict[str, dict[str, int]] = {name: {"live": 0, "archived": 0} for name in ENTRY_TYPES}

@@ -1,8 +1,8 @@
-"""Outcomes of attempts that the ledger has learned since the last tick of a run that its host has left.
+"""Usage that attempts reported after the last tick of a run that its host has left.
 
-A host journals what attempts used with the tick after it has become known. What comes when there is no such tick any
-more lies in the ledger, and readers add it to what the journal charges. Where a host may still commit a tick nothing is
-added, since that would be read twice.
+A host journals what an attempt used at the tick after it is reported. What is reported after the last tick stays in the
+ledger, and readers add it to the charges in the journal. While a host may still commit a tick nothing is added, since
+it would be counted twice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cogitate.scheduler.ledger.step_replies import Unreadable, UnreadableLog
 
 
 class Unjournalled(NamedTuple):
-    """Charges that no tick has journalled, in the form of a line's notes."""
+    """Charges that no tick has journalled, shaped like the notes of a line."""
 
     corrected: tuple[Correction, ...] = ()
     retried: tuple[Retried, ...] = ()
@@ -29,7 +29,7 @@ class Unjournalled(NamedTuple):
 
 
 def unjournalled(store: RunStore) -> Unjournalled:
-    """Return what no tick has journalled, of jobs that have their end; nothing of a run that a host has not left."""
+    """Return the unjournalled charges of ended jobs; none for a run that a host holds."""
 
     def queue(pipe: Pipeline) -> None:
         pipe.hmget(store.key("state"), "status", "tick")

@@ -1,8 +1,8 @@
-"""A run's vital signs while it goes on: its budget with a forecast, and its open jobs.
+"""Live figures of a run: its budget with a forecast, and its open jobs.
 
-Reads the run's state, its windows, its open jobs and the newest lines of its journal, so that it may be asked every
-second or two whatever the run's length; `cogitate.scheduler.inspection.summary` reads the whole journal instead. The
-budget's lines are the same as there. No memory's text and no prompt is read.
+Reads the run's state, its windows, its open jobs and the newest lines of its journal, so it can be polled every second
+or two however long the run is; `cogitate.scheduler.inspection.summary` reads the whole journal instead and returns the
+same budget lines. No text of a memory and no prompt is read.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class RunHead(msgspec.Struct, frozen=True):
     """A run with its status, and whether a host holds it."""
 
     run: str
-    status: str  # running, paused, finished, stopped, cancelled; unreadable: the ledger holds what no version writes
-    held: bool  # a host is at work on it, as far as can be seen from here
+    status: str  # running, paused, finished, stopped, cancelled; unreadable: its data in the ledger is malformed
+    held: bool  # whether a host appears to be running it
 
     @property
     def state(self) -> str:
-        """The status as people read it; it says so when the host is gone without having left its run."""
+        """Return the status for display, marked if the host vanished without leaving the run."""
         return format_state(self.status, self.held)
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell of the accounts, with a forecast where it has a limit."""
+    """One cell of the accounts, with a forecast if it has a limit."""
 
     line: BudgetLine
     forecast: Forecast | None
@@ -66,19 +66,19 @@ class OpenKind(msgspec.Struct, kw_only=True):
 
     waiting: int = 0  # for a worker
     running: int = 0
-    staged: int = 0  # done, and applied when due
-    dead: int = 0  # given up; the heuristic applies when due
-    held: int = 0  # refused by the budget; likewise
+    staged: int = 0  # done; the result is applied when due
+    dead: int = 0  # abandoned; the heuristic is applied when due
+    held: int = 0  # refused by the budget; the heuristic is applied when due
     oldest: str = ""  # id of the job that has been waiting or running longest
     age: int = 0  # ticks since that job was enqueued
 
 
 class WorkerBeat(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker process as the run's ledger knows it."""
+    """A worker process as seen in the run's ledger."""
 
     worker: str
-    beats: int  # heartbeats so far; it beats only while it has a job
-    running: int  # attempts
+    beats: int  # heartbeats so far; a worker sends them only while it runs a job
+    running: int  # attempts in progress
 
 
 class CadenceVitals(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ def run_heads(client: Redis) -> list[RunHead]:
             status = store.field("state", "status")
             held = host_of(store) is not None
         except (RunMissing, NewerSchema, OlderSchema):
-            continue  # deleted since, or not for this version to show
+            continue  # deleted since, or written by another version
         except (RunUnreadable, ValueError, RecursionError):
             status, held = UNREADABLE.encode(), False
         heads.append(RunHead(run, (status or b"").decode(), held))
@@ -111,10 +111,10 @@ def run_heads(client: Redis) -> list[RunHead]:
 
 
 def budget_vitals(client: Redis, run: str) -> BudgetVitals:
-    """Return the budget of a run as it is now.
+    """Return the current budget of a run.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
     """
     store = RunStore.open(client, run)
     status, tick, settings = _state(store)
@@ -130,10 +130,10 @@ def budget_vitals(client: Redis, run: str) -> BudgetVitals:
 
 
 def cadence_vitals(client: Redis, run: str) -> CadenceVitals:
-    """Return the open jobs of a run as they are now.
+    """Return the current open jobs of a run.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: if the run does not exist.
     """
     store = RunStore.open(client, run)
     status, tick, _ = _state(store)
@@ -166,7 +166,7 @@ def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
         pipeline.hmget(store.job_key(text), "state", "token")
     kinds: dict[str, OpenKind] = {}
     for text, (state, token) in zip(texts, pipeline.execute(), strict=True):
-        if state is None:  # ended since the set was read
+        if state is None:  # it ended after the set was read
             continue
         key = JobKey.parse(text)
         kind = kinds.setdefault(key.kind, OpenKind())

@@ -1,8 +1,8 @@
 """Cadence: when each kind of job is due for each owner.
 
-The host does not ask every kind about every owner at each tick. It asks a kind about an owner whose stream changed in a
-way that the kind heeds, and at the tick that the kind named; never while a job of that kind and owner is open or
-deferred.
+The host does not ask every kind about every owner at each tick. It asks a kind about an owner when the owner's stream
+changes in a way that the kind heeds, and at the tick that the kind named in advance. It never asks while a job of that
+kind and owner is open or deferred.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Kind, Moment, WorldFacts
 
 MOST = 1_000  # requests of one kind for one owner at one tick
-MAX_PARAMS = 200_000  # bytes of JSON: a kind may need more than a host passes
+MAX_PARAMS = 200_000  # bytes of JSON: more than a host may pass, since a kind may need it
 _SAID = 300  # characters of a fault
 
 
@@ -30,15 +30,15 @@ class KindFault(NamedTuple):
 
     kind: str
     owner: str
-    why: str  # without the text of a foreign error, which may quote memories
+    why: str  # omits the text of the kind's own exceptions, which may quote memories
 
 
 class _Unusable(InputError):
-    """A kind returned an invalid value; the message never quotes a foreign error."""
+    """A kind returned an invalid value; the message never quotes the kind's own exceptions."""
 
 
 class Cadence:
-    """The record of when each kind is asked about each owner. It is derived: on resume `rewake` rebuilds it.
+    """Track when to ask each kind about each owner. The run does not store this: on resume, `rewake` rebuilds it.
 
     A kind that raises, or returns an invalid value, fails for that owner only: the owner gets no job of this kind at
     this tick, and `take_faults` returns the reason.
@@ -53,13 +53,13 @@ class Cadence:
         self._faults: list[KindFault] = []
 
     def touch(self, owner: str) -> None:
-        """Record that the owner's stream or its open jobs changed, whatever a kind heeds."""
+        """Ask every kind about the owner at the next tick: its stream or its open jobs changed."""
         self._touched.add(owner)
 
     def observed(
         self, seen: Iterable[tuple[str, Entry]], streams: Mapping[str, Stream], world: WorldFacts, minute: int
     ) -> None:
-        """Record what owners observed: only the kinds that heed it are asked, and those whose `heeds` raises."""
+        """Record what owners observed, so that the kinds that heed it (or whose `heeds` raises) are asked."""
         for owner, entry in seen:
             stream = streams[owner]
             for kind in self._kinds:
@@ -68,14 +68,14 @@ class Cadence:
                     self._concerned.add(pair)
 
     def forget(self, owner: str) -> None:
-        """Forget an owner that has left; it never comes back."""
+        """Forget an owner that has left for good."""
         self._left.add(owner)
 
     def due(self, tick: int, moment_of: Callable[[str], Moment], busy: Callable[[str, str], bool]) -> list[Request]:
         """Return the requests of this tick, sorted by owner and kind.
 
         Args:
-            busy: returns whether a job of (kind, owner) is open or waits for another trial.
+            busy: returns whether a job of (kind, owner) is open or waits for a retry.
         """
         asked: set[tuple[str, str]] = self._wakes.pop(tick, set())
         asked |= self._concerned
@@ -97,7 +97,7 @@ class Cadence:
         return requests
 
     def due_now(self, kind: Kind, moment: Moment) -> list[Request]:
-        """Return the jobs that a kind reports as due: all of them, or none where one cannot be used."""
+        """Return the jobs that a kind reports as due, or none if any of them is invalid."""
         requests = captured(_due, kind, moment)
         if type(requests) is Raised:
             self._note(kind.name, moment.owner, "due", requests.error)
@@ -105,12 +105,12 @@ class Cadence:
         return requests
 
     def rewake(self, moments: Iterable[Moment], busy: Callable[[str, str], bool]) -> None:
-        """Rebuild the wakes from each owner's state at the end of the last tick, without asking kinds for requests."""
+        """Rebuild the wake-ups from each owner's state at the end of the last tick, without asking for requests."""
         for moment in moments:
             for kind in self._kinds:
                 if not busy(kind.name, moment.owner):
                     self._wake(kind, moment)
-        self._faults.clear()  # the ticks that led here have told them
+        self._faults.clear()  # earlier ticks have reported them
 
     def take_faults(self) -> tuple[KindFault, ...]:
         """Return the faults of kinds since the last call, in the order in which the kinds were asked."""
@@ -121,7 +121,7 @@ class Cadence:
         tick = captured(_next_look, kind, moment)
         if type(tick) is Raised:
             self._note(kind.name, moment.owner, "wake", tick.error)
-            tick = moment.tick + 1  # a host that resumes the run here would ask then, too
+            tick = moment.tick + 1  # as a host that resumes the run here would
         if tick is not None:
             self._wakes.setdefault(max(tick, moment.tick + 1), set()).add((moment.owner, kind.name))
 
@@ -141,7 +141,7 @@ def _due(kind: Kind, moment: Moment) -> list[Request]:
     """Return the jobs that a kind reports as due.
 
     Raises:
-        _Unusable: when the kind returns anything but requests of its own for this owner.
+        _Unusable: when the kind returns anything but requests for itself and this owner.
     """
     found: object = kind.due(moment)
     if type(found) is tuple and not found:

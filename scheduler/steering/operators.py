@@ -16,7 +16,7 @@ from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.scripts import script
 
-MOST_WAITING = 100  # requests to one run that no host has taken yet
+MOST_WAITING = 100  # unanswered requests to one run
 MOST_NAME = 100  # characters of an operator's name
 _POLL = 0.05  # seconds between two reads of the answers
 _ANSWER = typed_json.decoder(ControlAnswer)
@@ -27,7 +27,7 @@ class RunCancelled(LedgerError):
 
 
 class TooManyRequests(LedgerError):
-    """Too many requests wait for a host of this run already. Start a host or lift the pause, so that it takes them."""
+    """Too many requests are waiting for a host of this run. Start a host, or resume the paused run."""
 
 
 class ControlOutcome(NamedTuple):
@@ -35,22 +35,22 @@ class ControlOutcome(NamedTuple):
 
     control: Control
     state: Literal["applied", "refused", "waits"]
-    tick: int = 0  # in which a host applied or refused it
-    detail: str = ""  # why it was refused or waits; for a retry that was applied: the key of the new job
+    tick: int = 0  # at which a host applied or refused it
+    detail: str = ""  # why it was refused or is waiting; for an applied retry, the key of the new job
 
 
 def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float, by: str = "") -> list[ControlOutcome]:
     """Send requests to a run, in this order, and wait up to `wait` seconds for its host's answers.
 
-    A request without an answer by then is not lost: it waits for the next host, and `detail` says so.
+    A request that is unanswered by then is not lost: it waits for the next host, and `detail` says so.
 
     Args:
         by: name of the operator, for the history.
 
     Raises:
         RunMissing: if the run does not exist.
-        RunCancelled: when it is cancelled.
-        TooManyRequests: when too many requests wait already.
+        RunCancelled: if it is cancelled.
+        TooManyRequests: if too many requests are waiting.
     """
     store = RunStore.open(client, run)
     asked = [ControlRequest(new_nonce(), control, by[:MOST_NAME]) for control in controls]
@@ -62,11 +62,11 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float, by
         case b"gone":
             raise RunCancelled(f"run {run!r} was deleted meanwhile")
         case b"over":
-            raise RunCancelled(f"run {run!r} is cancelled: nothing can be asked of it any more")
+            raise RunCancelled(f"run {run!r} is cancelled and takes no more requests")
         case b"full":
             raise TooManyRequests(
-                f"{MOST_WAITING} requests wait for a host of run {run!r} already: go on with it "
-                f"(cogitate run --run {run} --resume), or lift its pause (cogitate resume {run})"
+                f"{MOST_WAITING} requests are waiting for a host of run {run!r}: start one "
+                f"(cogitate run --run {run} --resume), or lift the run's pause (cogitate resume {run})"
             )
     found, why = _wait(store, asked, wait, answer[1].decode())
     return [_outcome(item, found, why) for item in asked]
@@ -75,7 +75,7 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float, by
 def _wait(
     store: RunStore, asked: Sequence[ControlRequest], wait: float, status: str
 ) -> tuple[Mapping[str, ControlAnswer], str]:
-    """Return the answers that have come, and why no others have."""
+    """Return the answers so far, and why the others are missing."""
     ids = {item.id for item in asked}
     wakes = any(isinstance(item.control, SetMode) and item.control.mode != "paused" for item in asked)
     deadline, began = time.monotonic() + wait, _step(store)
@@ -85,16 +85,16 @@ def _wait(
         if len(found) == len(ids):
             return found, ""
         if status == "stopped":
-            return found, "no host is running: it is applied when one goes on with the run"
+            return found, "no host is running: the next host of the run applies it"
         if status == "finished":
-            return found, "the run is finished: it is applied if a host goes on with it for longer"
+            return found, "the run is finished: a host that resumes it with more ticks applies it"
         if status == "paused" and not wakes:
-            return found, "the run is paused: it is applied when it goes on"
+            return found, "the run is paused: it is applied when the run resumes"
         if time.monotonic() >= deadline:
             if not wait:
                 return found, "it is applied with the run's next tick"
             moved = _step(store) != began
-            slow = "its host has not come to the end of a tick yet" if moved else "no host has taken it"
+            slow = "the host has not finished its tick yet" if moved else "no host has taken it"
             return found, f"{slow}: it is applied with the run's next tick"
         time.sleep(_POLL)  # the host answers with its next tick
 

@@ -1,15 +1,15 @@
-"""Postponed thoughts: the choice of due owners that may think while a kind is throttled.
+"""Postponed reflections: which of the due owners may reflect while reflection is throttled.
 
-Each time an owner is due it brings as much credit as the cadence is worth: one thought at the usual cadence, half a
-thought at half of it. A full credit lets one owner think: the one with the highest salience since its last thought,
-among all that wait. A waiting owner is due again an interval later, or when as much has happened again as makes it due,
-and brings credit again. So half the cadence means half as many thoughts, whatever made them due, and nothing that
-happened is lost: the late thought is about all of it. Each time that an owner is due and has to wait counts as one
-postponed thought.
+Each time an owner is due it adds credit in proportion to the cadence: one reflection at the usual cadence, half a
+reflection at half of it. Each full credit lets one owner reflect: of all that are waiting, the one with the highest
+salience since its last reflection. A waiting owner is due again, and adds credit again, after an interval or when as
+much has happened again as makes an owner due. So half the cadence means half as many reflections, whatever made them
+due, and nothing is lost: a late reflection covers all that has happened. Each time an owner is due and has to wait
+counts as one postponement.
 
-At a last call all waiting owners think whatever the credit is, and use up that of the others.
+At a last call all waiting owners reflect, whether or not there is credit, and use up the credit there is.
 
-Once the cadence is as usual again a few of the waiting owners think at each tick, not all at once.
+Once the cadence is back to normal, a few of the waiting owners reflect at each tick, rather than all at the same time.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ import msgspec
 
 from cogitate.scheduler.config.controls import FULL
 
-RELEASE = 30  # ticks over which most waiting owners think once there is no pressure any more
+RELEASE = 30  # ticks over which most waiting owners reflect once the pressure is over
 
 
 class Postponement(msgspec.Struct, frozen=True):
-    """The postponement of an owner that is due and may not think yet."""
+    """The postponement of an owner that is due and may not reflect yet."""
 
     since: int  # game time, total minutes
-    again: int  # game time at which it is due once more and brings credit
+    again: int  # game time at which it is due again and adds credit
     times: int  # number of its postponements
-    salience: int = 0  # its salience when it last brought credit
+    salience: int = 0  # its salience when it last added credit
 
 
 class ThrottledOwners(NamedTuple):
-    """The owners that may think at a tick, and those that it postponed."""
+    """The owners that may reflect at a tick, and those postponed at it."""
 
     owners: list[str]
     postponed: list[str]
 
 
 class Postponing(msgspec.Struct):
-    """The waiting owners, and the credit that due owners have brought."""
+    """The waiting owners, and the credit that due owners have added."""
 
-    credit: int = 0  # thousandths of a thought
+    credit: int = 0  # thousandths of a reflection
     waiting: dict[str, Postponement] = msgspec.field(default_factory=dict)
 
     def sift(
@@ -57,14 +57,14 @@ class Postponing(msgspec.Struct):
         salience: Callable[[str], int],
         enough: int | None = None,
     ) -> ThrottledOwners:
-        """Return which owners that are due or wait may think now.
+        """Return which of the due and waiting owners may reflect now.
 
         Args:
-            due: owners that are due by their usual cadence.
+            due: owners that are due at the usual cadence.
             factor: the cadence in thousandths of the usual one.
-            interval: game minutes after which a waiting owner is due once more.
-            last_call: no owner waits any longer.
-            salience: returns how much has happened to an owner since its last thought.
+            interval: game minutes after which a waiting owner is due again.
+            last_call: release all waiting owners.
+            salience: returns how much has happened to an owner since its last reflection.
             enough: the salience that makes an owner due; None: only time does.
         """
         wanted, before = set(due), set(self.waiting)
@@ -86,15 +86,15 @@ class Postponing(msgspec.Struct):
             owners = [*fresh, *self._most_salient(left, -(-len(left) // RELEASE), salience)]
         else:
             self.credit += factor * len(fresh)
-            thoughts = self.credit // FULL
-            owners = sorted(self.waiting) if last_call else self._most_salient(self.waiting, thoughts, salience)
+            released = self.credit // FULL
+            owners = sorted(self.waiting) if last_call else self._most_salient(self.waiting, released, salience)
             self.credit = max(0, self.credit - len(owners) * FULL)
         for owner in owners:
             del self.waiting[owner]
         return ThrottledOwners(owners, [owner for owner in fresh if owner in self.waiting])
 
     def forget(self, owner: str) -> None:
-        """Forget an owner that has left, or thinks for another reason."""
+        """Forget an owner that has left, or reflects for another reason."""
         self.waiting.pop(owner, None)
 
     def _most_salient(self, among: Iterable[str], count: int, salience: Callable[[str], int]) -> list[str]:

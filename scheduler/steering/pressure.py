@@ -1,18 +1,18 @@
-"""The controller of reflection's cadence: it halves it for each interval under pressure, and doubles it afterwards.
+"""The controller of reflection's cadence: it halves the cadence for each interval under pressure, and later doubles it.
 
-Pressure has three causes, each a share of the past interval, in percent:
+Pressure has three causes, each measured over the past interval, in percent:
 
-* `late`: jobs whose result was missing when due; in a paced run long queues and an overloaded endpoint show up here;
+* `late`: jobs without a result when due; in a paced run, long queues and an overloaded endpoint show up here;
 * `failed`: jobs whose model failed, or that were abandoned as dead;
-* `budget`: how much faster than the day passes the day's room in the budget is used up (100: at the same pace). It
-  counts only once half of the room is gone.
+* `budget`: how fast the day's budget is spent, relative to how fast the day passes (100: at the same rate). It counts
+  only once half of the budget is spent.
 
-Each cause has a threshold at which it presses and a lower one below which it eases; between the two nothing changes,
-and there is one step an interval, so that the cadence cannot swing. An interval without ended jobs says nothing:
-only after several of them the cadence eases by a step.
+Each cause has a threshold at which it presses and a lower one at which it eases. Between the two nothing changes, and
+the controller takes one step per interval, so the cadence does not oscillate. An interval without ended jobs is no
+evidence; only after several of them does the cadence rise by a step.
 
-All inputs are the journal's facts of ended jobs, and admission's view. None is a clock or a queue's length, which
-differ between two runs with the same results.
+The inputs are the journal's records of ended jobs and admission's view of the budget, never a clock or the length of a
+queue: those differ between two runs with the same results.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from cogitate.scheduler.ledger.claims import Reason
 
 PRESSES = {"late": 10, "failed": 25, "budget": 150}  # percent, at or above
 EASES = {"late": 2, "failed": 5, "budget": 110}  # percent, at or below
-LEAST_BAD = 2  # jobs: a single one is no pressure
-HALF_GONE = 50  # percent of a room, from which the pace of the budget counts
-QUIET = 4  # intervals without an ended job, after which the cadence eases by a step
+LEAST_BAD = 2  # jobs; a single one does not count as pressure
+HALF_GONE = 50  # percent of the budget that must be spent before its pace counts
+QUIET = 4  # intervals without an ended job, after which the cadence rises by a step
 
 
 class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -43,7 +43,7 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
     oldest: int = 0  # ticks between enqueue and end of the oldest late job
 
     def with_ended(self, reason: Reason, age: int) -> Seen:
-        """Return the interval with one more job; refused jobs, and those cancelled as an owner left, do not count."""
+        """Return the interval with one more ended job; refused jobs and those of departed owners do not count."""
         if reason in ("denied", "too_slow", "cancelled"):
             return self
         late = reason == "late"
@@ -58,13 +58,13 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
 class Verdict(msgspec.Struct, frozen=True):
     """The verdict on an interval."""
 
-    causes: dict[str, int]  # percent, of each cause above 0
+    causes: dict[str, int]  # percent, for each cause above 0
     pressing: tuple[str, ...]  # causes at or above their threshold
     easing: bool
 
 
 def judge(seen: Seen, burn: int) -> Verdict:
-    """Return the verdict on an interval with these ended jobs, and the budget's pace in percent."""
+    """Judge an interval by its ended jobs and the budget's pace in percent."""
     shares = {
         "late": 100 * seen.late // max(1, seen.ended),
         "failed": 100 * seen.failed // max(1, seen.ended),
@@ -80,7 +80,7 @@ def next_factor(factor: int, verdict: Verdict, *, known: bool, least: int) -> in
     """Return the cadence after an interval, in thousandths: one step down, one up, or unchanged.
 
     Args:
-        known: jobs ended in the interval, or none did for long enough; otherwise the interval says nothing.
+        known: whether the interval is evidence: jobs ended in it, or none did for long enough.
         least: the slowest cadence that the controller sets, in thousandths.
     """
     if verdict.pressing:
@@ -91,9 +91,9 @@ def next_factor(factor: int, verdict: Verdict, *, known: bool, least: int) -> in
 
 
 def burn(view: BudgetView, kind: str, minute: int) -> int:
-    """Return how fast the fullest window uses up the day's room, in percent of the pace at which the day passes.
+    """Return how fast the fullest window uses up the day's budget, in percent of the pace at which the day passes.
 
-    Room is what admission may give out: the limit without its retry pool.
+    The budget here is what admission may grant: the limit without its retry pool.
     """
     window = window_of("day", 0, minute)
     passed = minute % DAY

@@ -1,9 +1,8 @@
-"""The steering of a run: its host applies the operators' requests (`cogitate.scheduler.config.controls`) and keeps
-them.
+"""The steering of a run: its host applies operators' requests (`cogitate.scheduler.config.controls`) and stores them.
 
-The run's state holds the controls in force in its field `steering`, the owners that wait because of a throttled cadence
-in `postponed`, and in `waits` whether the run is paused; the step that commits the tick writes all three, and the next
-host resumes from them. Readers call `read_steering`.
+The run's state holds the controls in force in its field `steering`, the owners that a throttled cadence keeps waiting
+in `postponed`, and in `waits` whether the run is paused. The commit of the tick writes all three, and the next host
+resumes from them. Readers call `read_steering`.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ from cogitate.scheduler.steering.postponing import Postponing
 from cogitate.scheduler.steering.throttle import KIND, Throttle, ThrottleState
 from cogitate.tasks.job import Request
 
-MOST_ANSWERS = 200  # the newest, for operators that still wait
+MOST_ANSWERS = 200  # kept for operators that are still waiting, newest last
 
 
 class SteeringState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The state in force, as a run keeps it."""
+    """The steering in force, as a run stores it."""
 
     mode: Mode = "running"
     limits: tuple[LimitChange, ...] = ()  # every change, the latest last
@@ -67,9 +66,9 @@ class Steering:
     # -- a tick ------------------------------------------------------------------------------------
 
     def take(self, asked: Sequence[ControlRequest | None], tick: int, minute: int) -> tuple[Control, ...]:
-        """Apply a tick's requests in their order; return those that change later decisions.
+        """Apply a tick's requests in order and return those that change later decisions.
 
-        Retries wait for `retry`, after everything else was admitted.
+        Retries wait for `retry`, which runs after all other admissions.
         """
         self._taken = len(asked)
         applied: list[Control] = []
@@ -83,10 +82,10 @@ class Steering:
             refused = self._apply(item.control, tick, minute)
             self._answers.append(ControlAnswer(item.id, tick, item.control, refused, by=item.by))
             waits = isinstance(item.control, SetMode) and item.control.mode in ("paused", "running") and not drained
-            if not refused and not waits:  # waiting decides nothing
+            if not refused and not waits:  # a pause changes no decision
                 applied.append(item.control)
         if not self.admits:
-            why = f"the run is {self.mode}: nothing is admitted any more"
+            why = f"the run is {self.mode} and admits no more jobs"
             self._answers += [
                 ControlAnswer(item.id, tick, item.control, refused=why, by=item.by) for item in self._retries
             ]
@@ -103,11 +102,11 @@ class Steering:
         busy: Callable[[str, str], bool],
         due: DueTicks,
     ) -> list[Decided]:
-        """Admit those of the tick's retries that fit.
+        """Admit the tick's retries that fit the budget.
 
         Args:
-            offers_of: returns the options of a request, the best first.
-            busy: returns whether a job of (kind, owner) is open, waits for another trial, or was decided in this tick.
+            offers_of: returns the model options of a request, best first.
+            busy: returns whether a job of (kind, owner) is open, waits for a retry, or was decided in this tick.
             due: the run's due ticks.
         """
         found: list[Decided] = []
@@ -140,13 +139,13 @@ class Steering:
         return found
 
     def settle(self, admitted_open: bool) -> None:
-        """Leave a draining run with this decided tick once no admitted job is open."""
+        """Mark a draining run as drained once no admitted job is open."""
         if self.mode == "draining" and not admitted_open:
             self.mode = "drained"
 
     @property
     def admits(self) -> bool:
-        """Return whether the run admits anything at all."""
+        """Return whether the run admits jobs."""
         return self.mode in ("running", "paused")
 
     @property
@@ -155,9 +154,9 @@ class Steering:
         return self.mode in ("drained", "cancelled")
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that remove the present tick's requests, answer them and keep what is in force.
+        """Return the commands that remove the current tick's requests, answer them and store the steering in force.
 
-        `take_answers` forgets the answers, so it is called after this.
+        Call this before `take_answers`, which clears the answers.
         """
         writes = []
         if self._taken:
@@ -172,7 +171,7 @@ class Steering:
         for field, value in now.items():
             if self._kept.get(field) != value:
                 writes.append(Write("HSET", "state", (field, value)))
-        if self.mode in ("running", "paused"):  # workers claim nothing while a run waits
+        if self.mode in ("running", "paused"):  # workers claim nothing while the run is paused
             status, waits = (b"paused", b"1") if self.mode == "paused" else (b"running", b"0")
             if self._kept.get("waits", b"0") != waits:
                 writes.append(Write("HSET", "state", ("status", status, "waits", waits)))
@@ -182,24 +181,24 @@ class Steering:
         return writes
 
     def take_answers(self) -> tuple[ControlAnswer, ...]:
-        """Return the answers to the present tick's requests, which the journal keeps too."""
+        """Return the answers to the current tick's requests, for the journal."""
         answers, self._answers = tuple(self._answers), []
         return answers
 
     # -- resume ------------------------------------------------------------------------------------
 
     def load(self, store: RunStore) -> None:
-        """Restore the state that a run keeps.
+        """Restore the state that the run stored.
 
         Raises:
-            ValueError: when a part of it is missing.
-            msgspec.ValidationError: when a part of it is not what any version writes.
+            ValueError: if a part is missing.
+            msgspec.ValidationError: if a part is malformed.
         """
         steering, postponed = store.state("steering", "postponed")
         if steering is None:
             return
         if postponed is None:
-            raise ValueError("its state says how the run is steered, but not who waits for it")
+            raise ValueError("the run's state has the field 'steering' but not 'postponed'")
         state = typed_json.decode(steering, SteeringState)
         self.mode = state.mode
         self._limits = LimitHistory(self._limits.first, state.limits)
@@ -208,13 +207,13 @@ class Steering:
         self.throttle.postponing = typed_json.decode(postponed, Postponing)
         self._kept = {"steering": steering, "postponed": postponed, "waits": b"1" if state.mode == "paused" else b"0"}
 
-    # -- its parts ---------------------------------------------------------------------------------
+    # -- parts -------------------------------------------------------------------------------------
 
     def _state(self) -> SteeringState:
         return SteeringState(mode=self.mode, limits=self._limits.changes, throttle=self.throttle.state)
 
     def _apply(self, control: Control, tick: int, minute: int) -> str:
-        """Apply a request; return why that is not possible, or ""."""
+        """Apply a request; return why it is refused, or ""."""
         match control:
             case SetLimit():
                 return self._set_limit(control, tick, minute)
@@ -224,7 +223,7 @@ class Steering:
                 self.throttle.set(control)
             case SetMode():
                 if self.mode == "cancelled":
-                    return "the run is cancelled: nothing brings it back"
+                    return "the run is cancelled and cannot be resumed"
                 self.mode = control.mode
             case Retry():
                 raise AssertionError("retries are admitted after everything else")
@@ -246,18 +245,18 @@ class Steering:
         changed = self._limits.with_limit(name, control.value, tick=tick, minute=minute)
         asks = any(self._rules.model_of(k) for k in self._rules.kinds)
         if asks and not changed.now.limited("run", "run"):
-            return f"{name} is the only limit of the whole run, and a model is called only with one: set another first"
+            return f"{name} is the run's only overall limit, and calling a model requires one: set another first"
         self._limits = changed
         self._view.table = changed.now
         return ""
 
 
 def read_steering(store: RunStore) -> SteeringState:
-    """Return the state in force for a run, as its last tick left it."""
+    """Return the steering in force for a run as of its last tick."""
     kept = store.field("state", "steering")
     return SteeringState() if kept is None else typed_json.decode(kept, SteeringState)
 
 
 def limit_history(first: LimitTable, state: SteeringState) -> LimitHistory:
-    """Return the history of a run's limits: those that it began with, and those that operators set."""
+    """Return the history of a run's limits: the first ones, and the changes that operators made."""
     return LimitHistory(first, state.limits)

@@ -1,9 +1,9 @@
-"""Throttling reflection: the cadence in force, who set it, and who waits because of it.
+"""Throttling reflection: the cadence in force, who set it, and which owners wait because of it.
 
 At the end of each interval the controller of `cogitate.scheduler.steering.pressure` takes a step, unless an operator
-has pinned the cadence or the settings leave it alone; `cogitate.scheduler.steering.postponing` then says who may
-reflect. A request that a host makes outright is not held back. A run without pressure behaves as if none of this were
-there.
+has pinned the cadence or the settings turn the controller off; `cogitate.scheduler.steering.postponing` then chooses
+the owners that may reflect. A reflection that the host requests itself is never held back. Without pressure, throttling
+has no effect.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ KIND = "reflect"
 
 
 class ThrottleState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The cadence in force and the controller's inputs, as a run keeps them."""
+    """The cadence in force and the controller's inputs, as a run stores them."""
 
     factor: int = FULL  # thousandths of the usual cadence
     pinned: bool = False  # by an operator
-    seen: Seen = Seen()  # in the present interval
-    quiet: int = 0  # intervals without ended jobs, up to now
-    causes: dict[str, int] = msgspec.field(default_factory=dict)  # percent, of the last interval
-    pressing: tuple[str, ...] = ()  # the causes that made it slower
-    postponed: int = 0  # postponements in the whole run
+    seen: Seen = Seen()  # in the current interval
+    quiet: int = 0  # consecutive intervals without ended jobs
+    causes: dict[str, int] = msgspec.field(default_factory=dict)  # percent, in the last interval
+    pressing: tuple[str, ...] = ()  # the causes that slowed it down
+    postponed: int = 0  # postponements so far in the run
 
 
 HOUR = 60  # game minutes
 
 
 class Throttle:
-    """The cadence of reflections of one run."""
+    """The cadence of reflections in one run."""
 
     def __init__(self, rules: ThrottleRules) -> None:
         self.rules = rules
@@ -56,7 +56,7 @@ class Throttle:
         self.state = msgspec.structs.replace(self.state, factor=factor, pinned=pinned)
 
     def see(self, ended: Iterable[Ended], tick: int) -> None:
-        """Record how jobs ended at a tick."""
+        """Record how a tick's jobs ended."""
         seen = self.state.seen
         for end in ended:
             seen = seen.with_ended(end.reason, tick - end.key.tick)
@@ -66,7 +66,7 @@ class Throttle:
     def step(self, view: BudgetView, minute: int, before: int) -> Stepped | None:
         """Take the controller's step if an interval ends between game times `before` and `minute`.
 
-        Return the journal's note; None without pressure at the usual cadence.
+        Return the note for the journal, or None when the cadence is the usual one and nothing presses.
         """
         if minute // self.rules.interval == before // self.rules.interval:
             return None
@@ -104,13 +104,13 @@ class Throttle:
         again: Callable[[str, str], Iterable[Request]],
         enough: int | None = None,
     ) -> tuple[list[Request], tuple[Postponed, ...]]:
-        """Return the due requests that may be made now, with those that waited; and the postponements.
+        """Return the requests to make now, formerly postponed ones included, and the new postponements.
 
         Args:
             before: game time of the previous tick.
             interval: game minutes between two reflections at the usual cadence.
-            again: returns the requests that are due now for a (kind, owner) that waited.
-            enough: accumulated importance that makes an owner due; None: only the interval does.
+            again: returns the requests that are due now for a (kind, owner) that was waiting.
+            enough: accumulated importance that makes an owner due; None: only time does.
         """
         if self.state.factor >= FULL and not self.postponing.waiting:
             return list(due), ()
@@ -121,7 +121,7 @@ class Throttle:
             factor=self.state.factor,
             minute=minute,
             interval=interval,
-            # So owners that reflect once or twice a day (streams design) do, however long an outage is.
+            # Owners that reflect once or twice a day (streams design) must do so however long an outage is.
             last_call=self.rules.auto and not self.state.pinned and is_last,
             salience=lambda owner: salience(streams[owner]),
             enough=enough,

@@ -47,7 +47,7 @@ class RecordedWorld:
     and activity.
 
     Raises:
-        RecordingError: when the recording is invalid.
+        RecordingError: if the recording is invalid.
     """
 
     def __init__(self, recording: Recording | Path | str, minutes_per_tick: int = 1) -> None:
@@ -139,7 +139,7 @@ class RecordedWorld:
         """Continue from a dump of the same recording.
 
         Raises:
-            ValueError: if it is a dump of another recording, or none.
+            ValueError: if it is not a dump of this recording.
         """
         state = read_dump(data, _State, "a recorded world")
         if list(state.agendas) != list(self._personas):

@@ -36,8 +36,8 @@ def record_town(out: Path, agents: int = 3, town: int = 12, minutes: int = DAY, 
     """Run a town for `minutes` from midnight, and write the observations of its first `agents` agents to `out`.
 
     Raises:
-        ValueError: when the size of the town is invalid or too small, or the time is not positive.
-        OSError: when the folder cannot be written.
+        ValueError: if the size of the town is invalid or too small, or the time is not positive.
+        OSError: if the folder cannot be written.
     """
     if minutes < 1:
         raise ValueError(f"cannot record {minutes} minutes: use at least 1")

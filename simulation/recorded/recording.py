@@ -140,7 +140,7 @@ def read_recording(path: Path | str) -> Recording:
     """Read and validate a recorded run.
 
     Raises:
-        RecordingError: when the folder or one of its files is missing or cannot be read.
+        RecordingError: if the folder or one of its files is missing or cannot be read.
     """
     root = Path(path)
     if not root.is_dir():

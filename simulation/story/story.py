@@ -153,7 +153,7 @@ class Story:
         """Continue from a dump of the story with the same seed.
 
         Raises:
-            ValueError: when it is no such dump.
+            ValueError: if it is not such a dump.
         """
         state = read_dump(data, State, "the story")
         if state.seed != self._state.seed:

@@ -203,7 +203,7 @@ def population(seed: int, count: int) -> dict[str, Person]:
     """Return the first `count` inhabitants by owner id.
 
     Raises:
-        ValueError: when the count is not between 1 and 1000.
+        ValueError: if the count is not between 1 and 1000.
     """
     if not 1 <= count <= MAX_PEOPLE:
         raise ValueError(f"a town of {count} agents cannot be built: use 1 to {MAX_PEOPLE}")

@@ -13,7 +13,7 @@ class Setting:
     """The immutable part of a town, derived from the seed and the number of agents.
 
     Raises:
-        ValueError: when the number of agents is not between 1 and 1000.
+        ValueError: if the number of agents is not between 1 and 1000.
     """
 
     def __init__(self, seed: int, agents: int, perception: Perception | None = None) -> None:

@@ -38,7 +38,7 @@ class Town:
     number of agents and the applied changes. Without plans, agents follow a routine.
 
     Raises:
-        ValueError: when the number of agents is not between 1 and 1000.
+        ValueError: if the number of agents is not between 1 and 1000.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Town:
         """Remove an agent from town. Its body stays, for a return.
 
         Raises:
-            ValueError: when it is not in town.
+            ValueError: if it is not in town.
         """
         if owner not in self.owners():
             raise ValueError(f"{owner!r} is not in town and cannot leave")
@@ -126,7 +126,7 @@ class Town:
         """Bring an agent that left back to town.
 
         Raises:
-            ValueError: when it has not left.
+            ValueError: if it has not left.
         """
         if owner not in self._state.away:
             raise ValueError(f"{owner!r} has not left town and cannot join")
@@ -171,7 +171,7 @@ class Town:
         """Continue from a dump of a town with the same seed and number of agents.
 
         Raises:
-            ValueError: when it is no such dump.
+            ValueError: if it is no such dump.
         """
         state = read_dump(data, State, "a town")
         here = (self._state.seed, self._state.agents)

@@ -275,7 +275,7 @@ def test_a_full_memory_of_redis_is_named(page: Any, incidents: Incidents) -> Non
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the files of another process")
 def test_a_full_disk_of_redis_is_named(page: Any, incidents: Incidents) -> None:
     with incidents.disk_is_full():
-        refuses(page, "Redis refuses writes: it cannot save to its disk.*cogitate doctor", "incident-disk-full")
+        refuses(page, "Redis refuses writes: it cannot save to disk.*cogitate doctor", "incident-disk-full")
         page.get_by_role("link", name="Budgets", exact=True).click()
         named(page, "#trouble", "Redis refuses writes", "incident-disk-full-budgets")
         page.go_back()

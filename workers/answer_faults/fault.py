@@ -1,9 +1,8 @@
-"""The fault of an answer that is valid JSON, but useless, and must not reach a memory.
+"""The fault of an answer that is valid JSON but useless, so that it never reaches a memory.
 
-Small models, and large ones that decline in prose, fill a schema with placeholders, the prompt's own words, one thing
-over and over, or words about something else. Each rule looks at the answer and its prompt alone, so an answer is judged
-alike in every worker. The model is shown the fault once (`cogitate.workers.jobs.repair`); then the heuristic takes its
-place.
+Small models, and large ones that decline in prose, fill a schema with placeholders, the prompt's own words,
+repetitions, or unrelated text. Each rule depends only on the answer and its prompt, so every worker judges an answer
+alike. The model is shown the fault once (`cogitate.workers.jobs.repair`); after that the heuristic takes over.
 """
 
 from __future__ import annotations
@@ -25,14 +24,15 @@ from cogitate.workers.answer_faults.thoughts import THOUGHTS, fault_of_plan, fau
 from cogitate.workers.answer_faults.wording import fault_of_wording, words_in
 
 _LATIN = re.compile(r"[a-zß-ɏ]{5,}")
-_STEM = 5  # letters by which words are compared
-_TOPICAL = 12  # words of content from which on at least one must be among what was shown
+_STEM = 5  # letters of a word that are compared
+_TOPICAL = 12  # content words from which an answer must share at least one with its prompt
 
 
 def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
-    """Return what is wrong with an answer, in words for the model, or None.
+    """Return the fault of an answer, worded for the model, or None.
 
-    An answer of a host's own class is held to that class alone: it may hold speech, figures or another language.
+    An answer of a host's own class is checked against that class only: it may contain speech, figures or another
+    language.
     """
     if not isinstance(answer, Answer):
         return None
@@ -54,7 +54,7 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
 
 
 def _fault_of_kind(answer: BaseModel, content: PromptContent) -> Fault | None:
-    """Return what is wrong with an answer of its kind."""
+    """Return the fault of an answer by the rules for its class, or None."""
     if isinstance(answer, DailyPlan | StepPlan):
         return found(fault_of_plan(answer), "plan")
     if isinstance(answer, SummaryAnswer | IntegratedAnswer):
@@ -66,7 +66,7 @@ def _fault_of_kind(answer: BaseModel, content: PromptContent) -> Fault | None:
 
 
 def _is_prose(text: str, field: str, content: PromptContent) -> bool:
-    """Return whether a text is neither empty, nor a time, nor one of its field's choices or the name of one."""
+    """Return whether a text is neither empty, a time, nor one of its field's choices or a choice's name."""
     if not text or TIME.fullmatch(text):
         return False
     choices = content.choices_of.get(field)
@@ -74,9 +74,9 @@ def _is_prose(text: str, field: str, content: PromptContent) -> bool:
 
 
 def _relates(texts: list[str], content: PromptContent) -> bool:
-    """Return whether an answer has a word of content in common with what it was asked about, or few of its own.
+    """Return whether an answer shares a content word with its prompt, or has too few to compare.
 
-    The question is in English, and so may be nothing else of it: in another language there is nothing to compare.
+    The question itself is always in English; if the rest of the prompt is not, there is nothing to compare.
     """
     if not all(map(is_english, texts)) or not is_english(" ".join(texts)):
         return True

@@ -1,4 +1,4 @@
-"""The texts of an answer, wherever they stand in it."""
+"""The texts of an answer, at any depth."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def texts_of(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
 
 
 def lists_of(value: Any, choices: frozenset[str]) -> Iterator[list[str]]:
-    """Yield the texts of each list of objects: one for each object, without times, figures and choices."""
+    """Yield the texts of each list of objects: one per object, without times, figures and choices."""
     if isinstance(value, dict):
         for part in value.values():
             yield from lists_of(part, choices)

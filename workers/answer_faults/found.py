@@ -1,12 +1,12 @@
-"""What a check has found wrong with an answer."""
+"""The fault that a check found in an answer."""
 
 from __future__ import annotations
 
 
 class Fault(str):
-    """What is wrong with an answer, in words for the model; `check` names the check that found it.
+    """A fault of an answer, worded for the model; `check` names the check that found it.
 
-    The words may quote the answer, so only the name of the check is kept and logged.
+    The text may quote the answer, so only the name of the check is stored and logged.
     """
 
     check: str
@@ -19,5 +19,5 @@ class Fault(str):
 
 
 def found(told: str | None, check: str) -> Fault | None:
-    """Return what a check says as a fault of that name, unless it has named a finer one itself; None for none."""
+    """Return a check's text as a fault with the check's name, unless the text is a named fault already."""
     return told if told is None or isinstance(told, Fault) else Fault(told, check)

@@ -1,7 +1,7 @@
-"""Faults of an insight: nobody's own, nothing new, or about nothing that was remembered.
+"""Faults of an insight: not the character's own, not new, or unrelated to the memories.
 
-What our instructions ask for beyond that, a run with instructions of its own is not held to. The rules that compare
-words know English alone.
+The built-in instructions ask for more, but a run may have other instructions. The rules that compare words handle
+English only.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from cogitate.workers.answer_faults.thoughts import QUOTED, YOU
 ENGLISH = 1 / 3  # share of function words from which a text counts as English
 _ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 _CAPITALIZED = re.compile(r"\b[A-ZÀ-ÖØ-ÞА-Я]\w*")
-_DRAWN = 3  # words that an insight has in common with one memory, names counted twice
+_DRAWN = 3  # words that an insight must share with one memory; names count twice
 _OF_TIME = frozenset(map(stem, ("day", "today", "tonight", "tomorrow", "yesterday", "morning", "evening", "night")))
 
 
 def fault_of_insight(insight: str, content: PromptContent) -> str | None:
-    """Return why an insight is not what the instructions ask for, or nothing new, or None."""
+    """Return why an insight violates the instructions or adds nothing new, or None."""
     if content.built_in and not _is_about_oneself(insight):
         return "the insight is not in the first person; write it as the character"
     told = bare(insight)
@@ -37,9 +37,9 @@ def fault_of_insight(insight: str, content: PromptContent) -> str | None:
 
 
 def _is_about_oneself(insight: str) -> bool:
-    """Return whether an insight is more about oneself than about "you", or in another language than English.
+    """Return whether an insight says "I" more than "you", or is not in English.
 
-    What is quoted does not count, nor a "you" that follows a colon.
+    Quoted text does not count, nor does a "you" that follows a colon.
     """
     own = QUOTED.sub("", insight)
     addressed = len(YOU.findall(own.partition(":")[0]))
@@ -47,10 +47,10 @@ def _is_about_oneself(insight: str) -> bool:
 
 
 def _is_drawn_from_memories(insight: str, content: PromptContent) -> bool:
-    """Return whether an insight names a person, or takes up what one of the memories says, as it was asked to.
+    """Return whether an insight names a person or draws on one of the memories, as instructed.
 
-    A common word or two are not enough: "the most important thing today is time". One of few words, two at least, may
-    have one of its own, and one in another language than the memories need not have any of theirs.
+    Sharing a common word or two is not enough: "the most important thing today is time". A short insight, of at least
+    two words, may have one word that is not in the memory. An insight in another language than the memories passes.
     """
     said = set(stems(insight)) - _OF_TIME
     some_english = any(word in FUNCTION_WORDS for text in content.memories for word in words_of(text))
@@ -70,5 +70,5 @@ def _is_drawn_from_memories(insight: str, content: PromptContent) -> bool:
 
 
 def _capitalized(text: str) -> set[str]:
-    """Return the stems of the words with a capital: names, and whatever begins a sentence."""
+    """Return the stems of the capitalized words: names, and the first words of sentences."""
     return {stem(word.casefold()) for word in _CAPITALIZED.findall(text)}

@@ -1,4 +1,4 @@
-"""What a prompt shows, as rules compare an answer with it: each part is read once, and only if a rule needs it."""
+"""The parts of a prompt that rules compare with an answer, each extracted once and only if a rule needs it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from itertools import takewhile
 from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.tasks.kind import Prompt
 
-_FORM = "with JSON only"  # as questions and repairs end
-_ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)")  # as built-in prompts begin
+_FORM = "with JSON only"  # the end of questions and repairs
+_ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)")  # the beginning of built-in prompts
 _NEAR = re.compile(r"Near [^:]+: (.+)")
 _PEOPLE = "People (id: name):\n"
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
@@ -21,7 +21,7 @@ _TYPE = re.compile(r" \([^()]*\)$")
 
 
 class PromptContent:
-    """The content of one prompt. Its parts are lists of lines and names, without the marks of the template."""
+    """The content of one prompt. Its parts are lists of lines and names, without the template's markup."""
 
     def __init__(self, prompt: Prompt) -> None:
         self.system = prompt.system
@@ -31,17 +31,17 @@ class PromptContent:
 
     @cached_property
     def choices(self) -> frozenset[str]:
-        """The values that the answer's fields may be chosen from."""
+        """Return the values that the answer's fields may be chosen from."""
         return frozenset(choice for choices in self.choices_of.values() for choice in choices)
 
     @cached_property
     def lower(self) -> str:
-        """All of it in lower case, without the form of the answer that it asks for."""
+        """Return the prompt in lower case, without the description of the answer's format."""
         return self.user.replace(_FORM, "").lower()
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names of the one who is asked, of those near and of the choices, each as `name_of` returns it.
+        """Return the names of the character, of those near it and of the choices, each as `name_of` returns it.
 
         A prompt lists choices as "- cafe: The Copper Kettle (cafe)".
         """
@@ -59,34 +59,34 @@ class PromptContent:
 
     @cached_property
     def memories(self) -> list[str]:
-        """The memories, without times: of lines such as "- [day 1, 4:08 PM] Saw the mill."."""
+        """Return the memories without times, from lines such as "- [day 1, 4:08 PM] Saw the mill."."""
         return _without_times(_between(self.user, "memories"))
 
     @cached_property
     def reflections(self) -> list[str]:
-        """What the character has concluded before, without times: lines as those of memories."""
+        """Return the character's earlier conclusions without times, from lines like those of memories."""
         return _without_times(line for line in _between(self.user, "reflections") if line.startswith("- ["))
 
     @cached_property
     def people(self) -> list[str]:
-        """The names of the people that it lists, such as "- agent:ben: Ben Arkwright"."""
+        """Return the names of the listed people, from lines such as "- agent:ben: Ben Arkwright"."""
         listed = self.user.partition(_PEOPLE)[2].splitlines()
         return [line.rpartition(": ")[2] for line in takewhile(lambda line: line.startswith("- "), listed)]
 
     @cached_property
     def fenced(self) -> str:
-        """What stands between tags, such as "<memories>", without the tags; "" where there are none."""
+        """Return the text between tags, such as "<memories>", without the tags; "" if there are none."""
         first, last = _FENCE.search(self.user), self.user.rfind("</")
         return "" if first is None or last < first.end() else _FENCE.sub("", self.user[first.end() : last])
 
 
 def bare(text: str) -> str:
-    """Return a text in lower case without the marks at its ends and the article before it."""
+    """Return a text in lower case without punctuation at its ends and without a leading article."""
     return text.casefold().strip(" " + SPACED + UNSPACED).removeprefix("the ")
 
 
 def name_of(text: str) -> str:
-    """Return what makes a name: "the Town_Hall (office)" is "townhall", and "Café" is "cafe"."""
+    """Normalise a name: "the Town_Hall (office)" becomes "townhall", and "Café" becomes "cafe"."""
     letters = _NO_LETTER.sub("", _TYPE.sub("", bare(text)))
     if letters.isascii():
         return letters

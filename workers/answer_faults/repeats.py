@@ -13,16 +13,16 @@ from cogitate.workers.answer_faults.fields import lists_of
 from cogitate.workers.answer_faults.prompt_content import bare
 
 _SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
-_ONE_WORD = 4  # times that a text may not say a word and nothing else
-_SAID_TWICE = 6  # words of a sentence whose repetition is a fault
-_LONG = 16  # words from which on a text is looked at for loops
+_ONE_WORD = 4  # repetitions from which a text of a single word is a fault
+_SAID_TWICE = 6  # words from which a repeated sentence is a fault
+_LONG = 16  # words from which a text is checked for loops
 _VARIED = 0.7  # share of different groups of three words among all: prose is above 0.9
 _FEW = 4  # equal items that a day may have: "Work" before lunch, after it, after tea, …
 _SAME = 0.75  # share of equal items that a day may have
 
 
 def repeats_itself(text: str, words: list[str]) -> bool:
-    """Return whether a text of these words says one word or a sentence over and over, or goes round in a loop."""
+    """Return whether a text of these words repeats one word or sentence, or loops."""
     if len(words) > 1 and _times(text) >= _ONE_WORD:
         return True
     parts = (words_of(one) for one in _SENTENCE.findall(text))
@@ -31,13 +31,13 @@ def repeats_itself(text: str, words: list[str]) -> bool:
 
 
 def _times(text: str) -> int:
-    """Return how often a text says the same letters one after the other, and nothing else."""
+    """Return how many times a text repeats the same letters, if it consists of nothing else."""
     letters = "".join(char for char in text.casefold() if char.isalpha())
     return len(letters) // (letters + letters).find(letters, 1) if letters else 0
 
 
 def fault_of_fields(value: Any, choices: frozenset[str]) -> str | None:
-    """Return what two fields of an answer say alike, or the items of a list in it, or None."""
+    """Return a fault if two fields of an answer, or too many items of a list in it, are the same; else None."""
     if (twice := _said_in_two_fields(value, choices)) is not None:
         return f"{twice[0]!r} and {twice[1]!r} say the same"
     for items in lists_of(value, choices):
@@ -50,7 +50,7 @@ def fault_of_fields(value: Any, choices: frozenset[str]) -> str | None:
 
 
 def _said_in_two_fields(value: Any, choices: frozenset[str]) -> tuple[str, str] | None:
-    """Return two text fields of one object of which one repeats the other, or begins with it; None if none do."""
+    """Return two text fields of one object of which one repeats or begins with the other, or None."""
     if isinstance(value, list):
         return next((found for part in value if (found := _said_in_two_fields(part, choices)) is not None), None)
     if not isinstance(value, dict):
@@ -64,5 +64,5 @@ def _said_in_two_fields(value: Any, choices: frozenset[str]) -> tuple[str, str] 
 
 
 def runs(words: list[str], length: int) -> set[tuple[str, ...]]:
-    """Return all groups of so many words that stand side by side."""
+    """Return all groups of `length` consecutive words."""
     return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}

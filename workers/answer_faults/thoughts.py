@@ -1,4 +1,4 @@
-"""Faults of what a character thinks, does or has for a reason. A host's own kind may hold speech, and is left alone."""
+"""Faults of a character's thoughts, actions and reasons. A host's own kind may contain speech and is not checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO_DEED = re.compile(
 
 
 def fault_of_thought(text: str) -> str | None:
-    """Return why a text is nothing that a character thinks, does or has for a reason, or None."""
+    """Return why a text is not a thought, action or reason of a character, or None."""
     if any(mark in text for mark in QUESTIONS):
         sentences = [one for one in _ENDED.findall(QUOTED.sub("", text)) if any(map(str.isalnum, one[0]))]
         if sentences and all(_asks(end) and not _COLON.search(said) for said, end in sentences):
@@ -36,7 +36,7 @@ def fault_of_thought(text: str) -> str | None:
         return f"{found[0]!r} names two days at once"
     if (found := _MARKUP.search(text)) is not None:
         return f"{found[0].strip()!r} is no word; write what the character would"
-    if len(text) == HELD_PHRASE and text[-1].isalnum():  # where a server held it to the schema
+    if len(text) == HELD_PHRASE and text[-1].isalnum():  # a server cut it to fit the schema
         return f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief"
     return None
 
@@ -46,7 +46,7 @@ def _asks(end: str) -> bool:
 
 
 def fault_of_plan(plan: DailyPlan | StepPlan) -> str | None:
-    """Return why an item of a plan is nothing to be done, or None."""
+    """Return why an item of a plan is not an activity, or None."""
     told = next((item.description for item in plan.activities if _NO_DEED.match(item.description)), None)
     return None if told is None else f"{told[:40]!r} tells of the day; say what the character does"
 

@@ -1,4 +1,4 @@
-"""Faults in the wording of any text: placeholders, dates, parts of sentences, words of the task or of a machine."""
+"""Faults in the wording of any text: placeholders, dates, fragments, and words about the task or the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DECLINES = re.compile(
     r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b",
     re.IGNORECASE,
 )
-_ADDRESSED = re.compile(r"you (?:decide|plan|reflect) (?:for|as)\b", re.IGNORECASE)  # as prompts address the model
+_ADDRESSED = re.compile(r"you (?:decide|plan|reflect) (?:for|as)\b", re.IGNORECASE)  # how prompts address the model
 _ROLE = re.compile(
     r"\b(?:the|this|a) character\b(?! (?:of|in an? |in the |from))|\bJSON\b|\b(?:previous|earlier) answer\b|"
     r"\b(?:previous|prior) instructions\b|\bsystem prompt\b",
@@ -34,7 +34,7 @@ _SLOT = re.compile(
     re.IGNORECASE,
 )
 _ANY_SLOT = re.compile(r"[\[{<][^\[\]{}<>]{1,40}[\]}>]")
-#: What a model is called that declines, in languages other than English.
+#: "Language model" in other languages, as models call themselves when they decline.
 _MODEL = re.compile(
     "语言模型|語言模型|言語モデル|언어 ?모델|языков\\w{2,3} модел|мовн\\w{1,2} модел|sprachmodell|taalmodel|"
     "språkmodell|"
@@ -44,19 +44,19 @@ _MODEL = re.compile(
 )
 _TAG = re.compile(r"</?[^<>]{1,40}>")
 _STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}")
-_ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # whose letters are no words
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # its letters are not words
 _WHEN = re.compile(r"(?:on )?day \d+,?(?: (?:at )?\d{1,2}:\d\d ?(?:[ap]\.?m\.?)?)?", re.IGNORECASE)
 _RUN = 6  # consecutive words that do not recur by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
 
 
 def words_in(text: str) -> list[str]:
-    """Return the words of a text in lower case: runs of letters, or beyond ASCII the words that retrieval counts."""
+    """Return the words of a text in lower case: runs of ASCII letters, otherwise words as retrieval counts them."""
     return _WORD.findall(text.lower()) if text.isascii() else words(text)
 
 
 def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str | None:
-    """Return what is wrong with the wording of one text, or None.
+    """Return the fault in the wording of one text, or None.
 
     Args:
         said: the words of the text, in lower case.

@@ -1,1 +1,1 @@
-"""The gate before every endpoint: rate limits, calls in flight, circuit breakers, shared by all workers."""
+"""The gate in front of every endpoint: rate limits, concurrency and circuit breakers, shared by all workers."""

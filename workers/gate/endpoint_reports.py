@@ -1,8 +1,8 @@
 """Reports of how calls ended, which one thread per process sends to Redis in batches, so that no caller waits for it.
 
-The thread sends reports that concern others (a failure, a slot or tokens to return) at once. It merges those of
-successful calls at an endpoint without limits and sends them a few times a second; a worker that is killed meanwhile
-loses them, which only makes counters and breaker a little older: the spending is in the ledger.
+The thread sends reports that affect other calls (a failure, a slot or tokens to return) immediately. It merges those of
+successful calls at an endpoint without limits and sends them a few times a second. A killed worker loses its unsent
+reports, which leaves the counters and the breaker slightly stale: spending is in the ledger.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK, Verdict
 
-EVERY = 0.2  # seconds between two batches of reports that can wait
+EVERY = 0.2  # seconds between two batches of reports that are not urgent
 _SECOND = 1_000_000  # microseconds
 
 log = structlog.get_logger()
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The end of a call, or of several that went well. Times are microseconds."""
+    """The end of a call, or of several successful calls. Times are microseconds."""
 
     endpoint: str
     model: str
@@ -37,24 +37,24 @@ class Report:
     verdict: Verdict
     failure: str  # its class, or ""
     calls: int = 1
-    requests: int  # really sent
-    tokens: int  # really used
+    requests: int  # actually sent
+    tokens: int  # actually used
     estimated: int  # of these, the tokens that the endpoint did not report
     reasoning: int  # of these, the tokens of reasoning
     took: float
-    times: tuple[int, ...] = ()  # of each call that an answer came to
+    times: tuple[int, ...] = ()  # durations of the answered calls
     give_back: float  # of unused tokens, as time
     retry_after: int  # -1: the endpoint did not ask for a pause
     pace: float  # between two requests
     ahead: float  # by which a request may leave early
-    first: bool  # of its process at this endpoint
+    first: bool  # whether it is its process's first call to this endpoint
     tries_missing: bool
-    where: Mapping[str, object] = field(default_factory=dict)  # job and attempt that called, as the logs name them
+    where: Mapping[str, object] = field(default_factory=dict)  # the calling job and attempt, as logged
     limited: bool  # the endpoint has limits, so others may wait for what this call returns
 
 
 class Reports:
-    """The queue of reports, sent in their order. Thread-safe."""
+    """The queue of reports, sent in order. Thread-safe."""
 
     def __init__(self, client: Redis, leave: Script, settings: Settings) -> None:
         self._client = client
@@ -79,14 +79,14 @@ class Reports:
                 return
             self._waiting.append(report)
             self._urgent |= not _plain(report)
-            if self._urgent or len(self._waiting) == 1:  # the first one that can wait starts the interval
+            if self._urgent or len(self._waiting) == 1:  # the first report that is not urgent starts the interval
                 self._changed.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
                 self._thread.start()
 
     def send(self, report: Report) -> None:
-        """Send a report at once, in the caller's thread."""
+        """Send a report immediately, in the caller's thread."""
         self._send([report])
 
     def close(self) -> None:

@@ -1,13 +1,13 @@
 """The gate in front of every endpoint: rate limits, concurrency and a circuit breaker, shared by all workers.
 
 One script admits a call, another records its end; both are in `workers/lua`. A call costs one round trip, because a
-thread of the gate sends the ends in batches. A run sees the gate's decisions only as failed calls: the job ends by
-heuristic and costs nothing.
+thread sends the ends in batches. A run sees the gate's decisions only as failed calls: the job ends by heuristic and
+costs nothing.
 
-The breaker follows Nygard, "Release It!" (2nd edition, section 5.2): closed; open after failures in a row or a share of
-the latest calls, when nothing is sent; half-open after a pause, when exactly one call tries the endpoint. A success
-closes it, a failure doubles the pause. A fault that only an operator can correct (a refused key, an empty account)
-opens it at once, for the longest pause; a worker that started since then tries once without waiting.
+The breaker follows Nygard, "Release It!" (2nd edition, section 5.2). It opens after several failures in a row or a
+share of the latest calls; while it is open, nothing is sent. After a pause it is half-open: exactly one call tries the
+endpoint. A success closes it, a failure doubles the pause. A fault that only an operator can correct (a refused key, an
+empty account) opens it immediately, for the longest pause; a worker started since then tries once without waiting.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from cogitate.workers.llm.replies.failures import Failure
 
 SECOND = 1_000_000  # microseconds
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
-_EARLY = 0.003  # seconds before its time at which a waiting call asks again, so that it leaves on time
+_EARLY = 0.003  # seconds by which a waiting call asks again early, so that it leaves on time
 _PROBE_NAP = 0.05  # seconds between two checks for the end of another worker's probe
-_NAP = 0.02  # seconds; a call sleeps half of a longer wait for tokens, since others return unused ones
+_NAP = 0.02  # seconds; a call sleeps through half of a longer wait, since other calls may return unused tokens
 
 Why = Literal["breaker_open", "rate_limited_here", "no_slot", "gate_away", "stopping"]
 
@@ -66,7 +66,7 @@ class Entered:
     token: str
     began: float  # `time.monotonic()`
     left: float  # microseconds of Redis's clock
-    first: bool  # of this process at this endpoint
+    first: bool  # whether it is this process's first call to this endpoint
     tokens: int  # taken from the tokens per minute
     tries_missing: bool  # the endpoint did not know the model before
     probes: bool  # the breaker was open
@@ -76,7 +76,7 @@ class Gate:
     """The gate of one process. Thread-safe."""
 
     def __init__(self, client: Redis, settings: Settings, stopping: threading.Event) -> None:
-        """Create the gate; the event `stopping` is set when the process is about to end, and ends every wait."""
+        """Create the gate. The event `stopping` is set when the process is about to exit, and ends every wait."""
         self._client = client
         self._endpoints = settings.endpoint_table()
         self._longest_pause = int(settings.tuning.breaker_longest_pause * SECOND)
@@ -120,7 +120,7 @@ class Gate:
                 match answer[0]:
                     case b"go":
                         leaves = now + answer[2] / SECOND
-                        if answer[2]:  # a few milliseconds at most; even a sleep of zero yields the processor
+                        if answer[2]:  # a few milliseconds at most; even a sleep of zero yields the CPU
                             time.sleep(answer[2] / SECOND)
                         return Entered(
                             endpoint=endpoint,
@@ -150,15 +150,15 @@ class Gate:
             return Refused(why="gate_away")
 
     def leave(self, entered: Entered, answer: ModelAnswer | None) -> None:
-        """Report how a call ended, None if unknown.
+        """Report how a call ended; `answer` is None if unknown.
 
-        This returns at once, except after a probe or a failure that names a wait, whose report is sent first.
+        The report is sent in the background, except after a probe or a failure that requests a wait.
         """
         limits, failure = self._endpoints[entered.endpoint], answer.failure if answer is not None else None
         used = answer.usage.tokens if answer is not None else 0
         retry_after = failure.retry_after if failure is not None and failure.retryable else None
         verdict = "silent" if answer is None else verdict_of(failure, sent=answer.usage.calls)
-        # What others must know before they call is sent at once.
+        # Send right away what other calls must know before they start.
         urgent = entered.probes or entered.tries_missing or retry_after is not None
         report = self._reports.send if urgent else self._reports.add
         took = (time.monotonic() - entered.began) * SECOND
@@ -189,11 +189,11 @@ class Gate:
     def probe(self, endpoint: str, find: Callable[[float], Failure | None], deadline: float) -> None:
         """Probe an endpoint whose breaker is open, and close the breaker if the endpoint answers.
 
-        Only one of all workers tries; the others wait for its result.
+        Only one worker tries; the others wait for its result.
 
         Args:
             find: returns why the endpoint does not answer by a deadline; it must cost nothing.
-            deadline: the instant of `time.monotonic()` by which this returns, or a little later.
+            deadline: the instant of `time.monotonic()` by which this returns, give or take a moment.
         """
         keys, token = endpoint_keys(endpoint), new_nonce()
         patience = int(max(0.0, deadline - time.monotonic()) * SECOND) + SECOND
@@ -217,13 +217,13 @@ class Gate:
             log.info("endpoint.probed", endpoint=endpoint, failure=kind)
 
     def count_unusable(self, endpoint: str) -> None:
-        """Count an answer among the endpoint's failures whose call went well; the breaker takes no notice of it."""
+        """Count the unusable answer of a successful call among the endpoint's failures; the breaker ignores it."""
         counters = endpoint_keys(endpoint)[2]
         with contextlib.suppress(RedisError):  # a figure for operators
             self._client.hincrby(counters, "failures:unusable", 1)
 
     def close(self) -> None:
-        """Send the reports that still wait. Reports of calls that end later are dropped."""
+        """Send the pending reports. Reports of calls that end later are dropped."""
         self._reports.close()
 
     def _is_first(self, endpoint: str) -> bool:
@@ -236,7 +236,7 @@ class Gate:
 
 
 def pace(limits: Endpoint) -> float:
-    """Return the microseconds between two requests; 0 without a limit."""
+    """Return the microseconds between two requests, or 0 without a limit."""
     return _MARGIN * 60 * SECOND / limits.requests_per_minute if limits.requests_per_minute else 0.0
 
 
@@ -249,7 +249,7 @@ def ahead(limits: Endpoint) -> float:
 
 
 def per_token(limits: Endpoint) -> float:
-    """Return the microseconds that a token takes; 0 without a limit."""
+    """Return the microseconds per token, or 0 without a limit."""
     return 60 * SECOND / limits.tokens_per_minute if limits.tokens_per_minute else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Verdicts on endpoints: whether the end of a call is the endpoint's fault or the question's."""
+"""Verdicts on endpoints: whether a failed call is the endpoint's fault or the question's."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Literal
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
 
 Verdict = Literal[
-    "fine",  # the endpoint answered, if only with an unusable answer
+    "fine",  # the endpoint answered, usably or not
     "silent",  # the call says nothing about the endpoint
     "failing",  # the endpoint may be down: enough of these in a row open the breaker
-    "hopeless",  # every call will fail until somebody changes a setting: the breaker opens at once
+    "hopeless",  # every call fails until a setting changes: the breaker opens immediately
 ]
 
 _FAILING: frozenset[FailureKind] = frozenset(
@@ -20,8 +20,8 @@ _FAILING: frozenset[FailureKind] = frozenset(
 #: What an operator must check, by the failure that opened the breaker.
 WHAT_TO_CHECK: dict[str, str] = {
     "auth": "the endpoint refuses the key: check api_key, or the variable that api_key_variable names",
-    "quota_exhausted": "the account has nothing left: check its quota and billing, or configure another endpoint",
-    "no_completion": "what answers at base_url is no model's API: check base_url, which often ends in /v1",
+    "quota_exhausted": "the account is exhausted: check its quota and billing, or configure another endpoint",
+    "no_completion": "base_url does not lead to a model's API: check it; it often ends in /v1",
     "model_missing": "the endpoint does not know the model: check model, and base_url",
 }
 
@@ -29,7 +29,7 @@ WHAT_TO_CHECK: dict[str, str] = {
 def verdict_of(failure: Failure | None, *, sent: int) -> Verdict:
     """Return the verdict on a call's endpoint; `sent` is the number of requests that the call made.
 
-    A 429 with a `Retry-After` is no sign of an outage: everybody waits until then.
+    A 429 with a `Retry-After` does not indicate an outage: all calls wait until then.
     """
     if failure is None:
         return "fine"

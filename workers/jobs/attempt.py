@@ -1,5 +1,5 @@
-"""One attempt at a job: it fits the prompt into its reservation, asks the model once, and makes of the answer effects,
-another attempt or the kind's heuristic.
+"""One attempt at a job: it fits the prompt into its reservation, asks the model once, and turns the answer into
+effects, another attempt or the kind's heuristic.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ class Adjustment(NamedTuple):
     """The changes that this worker makes to the next attempt."""
 
     halved: bool = False  # show half of the memories: the endpoint refused the prompt as too long
-    longer: bool = False  # leave more room for the answer: the model had not finished at its cap
-    corrected: bool = False  # one answer was unusable already: the next one is the last
-    repairs: tuple[Rendered, ...] = ()  # show the model that answer and its faults; of those that fit, the first does
-    model: str = ""  # ask this one of the run's ladder; empty: the job's own
+    longer: bool = False  # leave more room for the answer: the last one reached its cap
+    corrected: bool = False  # one answer was unusable; the next one is the last
+    repairs: tuple[Rendered, ...] = ()  # show the model that answer and its faults; the first that fits is used
+    model: str = ""  # ask this model of the run's ladder; "": the job's own
 
 
 NO_ADJUSTMENT = Adjustment()
@@ -104,18 +104,18 @@ class AttemptOutcome(NamedTuple):
 class _Judged(NamedTuple):
     """The verdict on an answer."""
 
-    effects: tuple[Effect, ...] | None  # None: it has none
+    effects: tuple[Effect, ...] | None  # None: the answer is unusable
     failure: str = ""  # the class of the failure
-    fault: str = ""  # in words for the model; "" where its text shows it
-    cut: tuple[Effect, ...] | None = None  # the effects of one that is only too long, without its oldest part
-    junk: bool = False  # the answer is no thought at all
-    because: str = ""  # where the kind of a host refused it
+    fault: str = ""  # an explanation for the model; "" to derive it from the answer's text
+    cut: tuple[Effect, ...] | None = None  # if the answer is only too long: its effects without its oldest part
+    junk: bool = False  # the answer is useless, and is not shown to the model again
+    because: str = ""  # the check in a host's own kind that refused it
     check: str = ""  # the name of the check that found it unusable
-    refusal: str = ""  # the fault of the kind's own code, which no other answer would mend
+    refusal: str = ""  # a fault in the kind's code that another answer cannot fix
 
 
 class _Question(NamedTuple):
-    """What an attempt asks, and within which limits."""
+    """What an attempt asks, and its limits."""
 
     kind: Kind
     claim: Claim
@@ -176,7 +176,7 @@ class Attempts:
         self._calls.probe(endpoint)
 
     def close(self) -> None:
-        """Close what reports calls to the gate."""
+        """Flush and close the reports to the gate."""
         self._calls.close()
 
     def _try(self, question: _Question, candidate: Candidate) -> AttemptOutcome | CallRefused:
@@ -206,7 +206,7 @@ class Attempts:
             return self.after_fault(claim, asked.spent, error, unreported=asked.answer.estimated)
 
     def _fit(self, question: _Question, candidate: Candidate) -> tuple[Prompt, int] | AttemptOutcome:
-        """Return the prompt and the cap of its answer; the heuristic's result where there is no prompt to send."""
+        """Return the prompt and the cap of its answer, or the heuristic's result if there is no prompt to send."""
         kind, claim, model = question.kind, question.claim, candidate.model
         try:
             learned = self._calls.context_of(model)
@@ -218,13 +218,13 @@ class Attempts:
         except ENDS_PROCESS:
             raise
         except BaseException as error:  # a host's own kind may raise anything; nothing is spent yet
-            told = type(error) in (WrongPrompt, TemplateError, MethodFault)  # other texts may quote memories
+            told = type(error) in (WrongPrompt, TemplateError, MethodFault)  # other messages may quote memories
             why = str(error) if told else fault_of_kind(kind.name, "prompt", error)
             log.error("job.prompt_failed", job=claim.job.id, kind=kind.name, error=type(error).__name__, why=why)
             return self._skip_call(kind, claim, PROMPT_FAILED, refusal=why)
 
     def _not_called(self, question: _Question, prompt: Prompt, refused: CallRefused) -> AttemptOutcome | CallRefused:
-        """Return what becomes of a call that must not be made now; the refusal if another endpoint may be asked."""
+        """Return the outcome of a call that must not be made now, or the refusal if another endpoint may be asked."""
         claim = question.claim
         self._capture.keep(claim, prompt, refused, refused.why)
         if refused.why in REFUSED_THERE:
@@ -234,7 +234,7 @@ class Attempts:
         return self._skip_call(question.kind, claim, refused.why, refused.because)
 
     def _judge(self, question: _Question, prompt: Prompt, answer: ModelAnswer) -> _Judged:
-        """Return the effects of an answer, or why it has none."""
+        """Return the effects of an answer, or why it is unusable."""
         kind, claim = question.kind, question.claim
         if answer.value is None:
             return _Judged(None, answer.failure.kind if answer.failure is not None else "empty")
@@ -267,7 +267,7 @@ class Attempts:
     def _failed(
         self, question: _Question, candidate: Candidate, prompt: Prompt, asked: CallResult, judged: _Judged
     ) -> AttemptOutcome:
-        """Return another attempt where it may help and deadline and claims allow it, else the heuristic."""
+        """Return another attempt if it may help and the deadline and claims allow it, else the heuristic's result."""
         claim, model, adjustment = question.claim, candidate.model, question.adjustment
         on_endpoint = judged.failure in OF_ENDPOINTS
         elsewhere = following(question.candidates, candidate, judged.failure) if on_endpoint else None
@@ -309,7 +309,7 @@ class Attempts:
         return AttemptOutcome(result, asked.spent, failure=named)
 
     def _skip_call(self, kind: Kind, claim: Claim, why: str, because: str = "", refusal: str = "") -> AttemptOutcome:
-        """Return the heuristic's result at once: nothing was spent, and another attempt would not help."""
+        """Return the heuristic's result right away: nothing was spent, and another attempt would not help."""
         made = self._without_model(kind, claim, why)
         result = Result(
             effects=made.effects,
@@ -323,11 +323,11 @@ class Attempts:
         return AttemptOutcome(result, Cost(), failure=why)
 
     def after_fault(self, claim: Claim, spent: Cost, error: Exception, *, unreported: bool = False) -> AttemptOutcome:
-        """Return the heuristic's result after an unexpected exception: an unsettled job would meet it with each claim.
+        """Return the heuristic's result after an unexpected exception, which every further claim would meet again.
 
         Args:
-            spent: what the attempt has cost, or the full reservation where that is unknown.
-            unreported: whether `spent` is not what the endpoint reported.
+            spent: what the attempt cost, or the full reservation if that is unknown.
+            unreported: whether the endpoint did not report `spent`.
         """
         log.error("job.asking_failed", job=claim.job.id, error=type(error).__name__, at=place_of(error))
         made = self._without_model(kind_of(claim.job.key.kind), claim, ASKING_FAILED)
@@ -371,11 +371,11 @@ class Attempts:
 def _fit_prompt(kind: Kind, claim: Claim, asked: Candidate, adjustment: Adjustment) -> tuple[Prompt, int]:
     """Return the prompt and the cap of its answer within their reservation.
 
-    The prompt leaves out the failed answer where that leaves no room, and then its faults. After an answer that was not
-    finished, it takes half of its cap if it can, and the answer what the prompt leaves of the reservation.
+    If a repair does not fit, the prompt drops the failed answer first, then its faults. After an unfinished answer, the
+    prompt shrinks to half of its cap if it can, and the answer may use the rest of the reservation.
 
     Raises:
-        PromptDoesNotFit: when it is too long even without memories.
+        PromptDoesNotFit: if the prompt is too long even without memories.
     """
 
     def fitted(cap: int) -> Prompt:
@@ -396,24 +396,24 @@ def _fit_prompt(kind: Kind, claim: Claim, asked: Candidate, adjustment: Adjustme
 
 
 def _check_of(error: BaseException) -> str:
-    """Return the name of the check in a kind that an answer has not passed."""
+    """Return the name of the check in a kind that refused an answer."""
     if isinstance(error, TooLong):
         return TOO_LONG
     return REFUSED_BY_KIND if isinstance(error, ValueError) else KIND_FAILED
 
 
 def _effects_when_cut(kind: Kind, claim: Claim, prompt: Prompt, answer: BaseModel) -> tuple[Effect, ...] | None:
-    """Return the effects of an answer that is too long without its oldest part; None if it is unusable even so."""
+    """Return the effects of an overlong answer without its oldest part; None if it is still unusable."""
     try:
         return check_effects(effects_of(kind, claim.case, answer, prompt, cut=True))
     except ENDS_PROCESS:
         raise
-    except BaseException:  # as when it was not cut
+    except BaseException:  # as in `_judge`
         return None
 
 
 def _result_of(model: Model, prompt: Prompt, asked: CallResult, effects: tuple[Effect, ...]) -> Result:
-    """Return the result of an answer that was used."""
+    """Return the result for a usable answer."""
     return Result(
         effects=effects,
         source="cached" if asked.saved else "llm",
@@ -436,7 +436,7 @@ def _count(answer: ModelAnswer, prompt: Prompt) -> PromptCount | None:
 
 
 def _pause(answer: ModelAnswer, attempt: int) -> float:
-    """Return the seconds before the next attempt: those that the provider requests, else a growing pause."""
+    """Return the seconds before the next attempt: as the provider requests, else growing with each attempt."""
     if answer.failure is not None and answer.failure.kind == "unsupported":
         return 0.0  # the next attempt uses another dialect
     asked = answer.failure.retry_after if answer.failure is not None else None

@@ -1,4 +1,4 @@
-"""Calls to models: `Calls` lists, in their order, the layers that stand between an attempt and its model.
+"""Calls to models: `Calls` lists, in order, the layers between an attempt and its model.
 
 Each layer passes a call on, answers in its place, or refuses it. All have one shape, `Layer`.
 """
@@ -42,18 +42,18 @@ class Call(NamedTuple):
     model: Model
     output_cap: int  # the most tokens that the answer may have, reasoning included
     deadline: float  # instant of `time.monotonic()`
-    question: CachedQuestion  # everything that is sent to the model: equal ones are the same request
+    question: CachedQuestion  # everything that is sent to the model
 
 
 class CallResult(NamedTuple):
     """The answer to a call."""
 
     answer: ModelAnswer
-    saved: bool  # another call brought this answer, so it cost nothing
+    saved: bool  # the answer came from another call, so it cost nothing
 
     @property
     def spent(self) -> Cost:
-        """Return what the call has cost."""
+        """Return the cost of the call."""
         return Cost() if self.saved else self.answer.usage
 
 
@@ -154,7 +154,7 @@ class Caching:
 
 
 class Sharing:
-    """Lets a thread wait for the answer to its question if another thread of this process is asking it already.
+    """Lets a thread wait for the answer if another thread of this process is already asking the same question.
 
     Only jobs of one run share: two runs that ask the same are two samples of the model.
     """
@@ -166,7 +166,7 @@ class Sharing:
     def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
         """Make the call, or share the answer of an identical one.
 
-        If the other call was refused, raised or ran out of time, this thread calls after all.
+        If the other call is refused, raises or runs out of time, this thread makes its own call.
         """
         question = (call.claim.job.run, call.claim.incarnation, call.question)
         while True:
@@ -178,7 +178,7 @@ class Sharing:
             try:
                 found = shared.result(max(0.0, call.deadline - time.monotonic()))
             except TimeoutError:
-                return following(call)  # it reports that its time is over
+                return following(call)  # which reports that the deadline has passed
             if isinstance(found, CallResult):
                 failure = found.answer.failure
                 if failure is None or failure.kind != "timeout":
@@ -194,11 +194,11 @@ class Sharing:
 
 
 class Preparing:
-    """Prepares the endpoint's client before a call counts anywhere: the first call to an endpoint takes a while."""
+    """Prepares an endpoint's client before any limit counts the call: the first preparation takes a while."""
 
     def __init__(self, models: ModelClients) -> None:
         self._models = models
-        self._unusable: set[str] = set()  # endpoints that are logged already
+        self._unusable: set[str] = set()  # endpoints already logged
 
     def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
         """Ask, unless this process cannot call the endpoint."""
@@ -210,7 +210,7 @@ class Preparing:
                 self._unusable.add(model.endpoint)
                 log.error("job.unknown_endpoint", job=job.id, model=model.name, endpoint=model.endpoint, why=str(error))
             return CallRefused("unknown_endpoint")
-        except Exception as error:  # a fault of this package or of a kind's answer model; nothing was sent
+        except Exception as error:  # a bug in this package or in a kind's answer model; nothing was sent
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return CallRefused(ASKING_FAILED)
         return following(call)
@@ -242,7 +242,7 @@ class RealDayLimit:
 
 
 class Gating:
-    """The gate that all workers share before an endpoint: its rates, its concurrency and its circuit breaker."""
+    """The gate in front of an endpoint that all workers share: its rates, concurrency and circuit breaker."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate

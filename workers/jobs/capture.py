@@ -1,7 +1,6 @@
 """Prompts and answers of a run's jobs, stored for `cogitate job --prompt` (`capture = true`), never in a log.
 
-They are keys of the run, so `cogitate delete` removes them with it; they expire by themselves, and a bound on their
-bytes keeps the newest.
+They are keys of the run, so `cogitate delete` removes them with it. They expire, and a byte limit drops the oldest.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     user: str
     answer: str = ""
-    failure: str = ""  # why the answer could not be used, or why there is none
-    fault: str = ""  # what was wrong with an unusable answer, in the words that the model is shown
+    failure: str = ""  # why the answer is unusable or missing
+    fault: str = ""  # the fault of an unusable answer, as explained to the model
     saved: bool = False  # shared from an identical call
 
 
 class Capture:
-    """The store of a worker's prompts and answers; it stores nothing unless `capture` is set."""
+    """The store of a worker's prompts and answers. It is disabled unless `capture` is set."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         self._client = client
@@ -47,7 +46,7 @@ class Capture:
     def keep(
         self, claim: Claim, prompt: Prompt, asked: CallResult | CallRefused, failure: str, fault: str = ""
     ) -> None:
-        """Store an attempt's prompt, and its answer or the reason why there is none."""
+        """Store an attempt's prompt, and its answer or the reason why it is missing."""
         if not self._on:
             return
         job = claim.job
@@ -67,7 +66,7 @@ class Capture:
 
 
 def captured_of(store: RunStore, settings: Settings, key: JobKey) -> list[Captured]:
-    """Return the stored attempts of a job in their order. `prefix` is the run's."""
+    """Return the stored attempts of a job in order."""
     fields = [_field(key, number) for number in range(1, MOST_ATTEMPTS + 1)]
     found = _texts(store.client, settings).find(store.captured_keys(), fields)
     return [typed_json.decode(raw, Captured) for raw in found if raw is not None]

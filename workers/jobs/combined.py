@@ -1,7 +1,7 @@
-"""A Redis client that batches the scripts of many threads: a thread that finds nobody sending sends all that wait.
+"""A Redis client that batches the scripts of many threads: one thread sends the commands of all that are waiting.
 
-A round trip of its own costs each thread a pooled connection, four system calls and as many turns at Python's
-interpreter. With hundreds of jobs that is a good part of a worker's time.
+A separate round trip costs each thread a pooled connection, four system calls and several switches of Python's
+interpreter lock. With hundreds of jobs that is a large part of a worker's time.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class _Command:
         self.answer: object = None
         self.error: Exception | None = None
         self.sent = False
-        self.turn = threading.Lock()  # held until the command was sent, or its thread has to send those that wait
+        self.turn = threading.Lock()  # held until the command is answered, or its thread must send the waiting batch
         self.turn.acquire()
 
 
 class CombinedRedis(Redis):
     """A client that sends scripts in batches and other commands as usual. Thread-safe; create it after any fork.
 
-    While the server is away a thread can wait twice as long as the client's timeouts and retries allow: for the batch
-    before it, and for its own.
+    While the server is down, a thread may wait for two rounds of the client's timeouts and retries: those of the batch
+    before its own, and those of its own batch.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -82,7 +82,7 @@ class CombinedRedis(Redis):
                 following.turn.release()
 
     def _exchange(self, commands: list[_Command]) -> None:
-        """Send commands and read their answers; send all again after a lost connection, as scripts may be repeated."""
+        """Send commands and read their answers; resend all after a lost connection, since scripts are idempotent."""
         if self._line is None:
             self._line = self.connection_pool.get_connection()
         line = self._line

@@ -1,7 +1,7 @@
 """Failover: the models that may answer a job, in the order in which they are asked.
 
-The first is the job's own. When its endpoint fails or may not be called, the next of the run's ladder at another
-endpoint is asked, if what it may cost at most fits what was reserved for the job's own model.
+The first is the job's own. When its endpoint fails or may not be called, the next model of the run's ladder at another
+endpoint is asked, if its maximum cost fits the job's reservation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cogitate.tasks.job import Correction
 from cogitate.tasks.kind import Kind
 from cogitate.workers.llm.replies.failures import FailureKind
 
-#: Failures of an endpoint, or of a model at it: another one may answer.
+#: Failures of an endpoint or a model, after which another one may answer.
 OF_ENDPOINTS: frozenset[FailureKind] = frozenset(
     {
         "connection",
@@ -32,13 +32,13 @@ OF_ENDPOINTS: frozenset[FailureKind] = frozenset(
         "no_completion",
     }
 )
-#: Why a call was not made, if that is the endpoint's affair.
+#: Reasons for not making a call that concern only the endpoint.
 REFUSED_THERE = frozenset({"breaker_open", "rate_limited_here", "no_slot"})
 _OF_ONE_MODEL = "model_missing"
 
 
 class Candidate(NamedTuple):
-    """A model that may answer a job, and the caps under which it costs no more than was reserved."""
+    """A model that may answer a job, and the caps that keep its cost within the reservation."""
 
     model: Model
     prompt_cap: int
@@ -47,7 +47,7 @@ class Candidate(NamedTuple):
 
 
 def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Sequence[Candidate]:
-    """Return the models that may answer a job, its own first; none if this worker does not know its endpoint."""
+    """Return the models that may answer a job, its own first; empty if this worker does not know its endpoint."""
     job, found = claim.job, []
     if claim.model is None or claim.model.endpoint not in endpoints:
         return ()
@@ -63,13 +63,13 @@ def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Seque
             and most.tokens <= reserved.tokens
             and most.usd_micros <= reserved.usd_micros
         ):
-            # What was learned of the tokens of the job's own model says nothing that would lower this one's estimates.
+            # A correction learned for the job's own model must not lower the estimates for this one.
             found.append(Candidate(model, prompt_cap, output_cap, learned.raised))
     return found
 
 
 def within_context(candidate: Candidate, context: int) -> Candidate:
-    """Return the candidate with caps that fit into a learned context length; 0: none is learned."""
+    """Return the candidate with caps that fit a learned context length (0: unknown)."""
     model = candidate.model
     if not context or (model.context and model.context <= context):
         return candidate

@@ -1,4 +1,4 @@
-"""The classes of failure that may stand in a metric's label: a closed set, as each value is a series of its own."""
+"""The classes of failure used as a metric's label: a closed set, since each value creates a time series."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cogitate.workers.jobs.call_layers import ASKING_FAILED
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 
 UNMET = "unmet"  # the precondition of a result did not hold at its boundary
-OTHER = "other"  # a text that no version of this product writes
+OTHER = "other"  # any unknown text
 FAILURE_CLASSES: frozenset[str] = frozenset(
     {
         "",

@@ -1,4 +1,4 @@
-"""A worker's heartbeat: one thread per process, which beats for every run that has a job there."""
+"""A worker's heartbeat: one thread per process beats for every run that has a job in the process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Heartbeat:
                     del self._active[run, incarnation]
 
     def close(self) -> None:
-        """End the thread. Call it when no job runs any more."""
+        """End the thread. Call it after the last job has ended."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -61,5 +61,5 @@ class Heartbeat:
                 except RedisError as error:
                     log.warning("heartbeat.failed", run=run, error=type(error).__name__)
             with self._changed:
-                # A job that ends within the interval needs no beat: its claim is the first one.
+                # A job that ends within the interval needs no heartbeat: its claim counts as the first one.
                 self._changed.wait_for(lambda: not self._active, timeout=self._interval)

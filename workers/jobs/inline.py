@@ -1,6 +1,6 @@
-"""A publisher that runs jobs at once in the host's own process, for a host's tests and small experiments.
+"""A publisher that runs jobs synchronously in the host's process, for a host's tests and small experiments.
 
-Ledger, jobs and digest are the same as with worker processes; there are only no messages.
+The ledger, the jobs and the digest are the same as with worker processes; only the messages are missing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cogitate.workers.jobs.runner import Runner
 
 
 class InlinePublisher:
-    """A replacement of the broker, which runs a published job before `publish` returns."""
+    """A substitute for the broker that runs each published job before `publish` returns."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         claims = Claims(client, worker="inline")

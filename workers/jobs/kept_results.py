@@ -1,7 +1,7 @@
-"""The store of results that are settled and that no tick has confirmed; it settles them again if the ledger loses them.
+"""The store of settled results that no tick has confirmed, to settle them again if the ledger loses them.
 
-A server that writes to disk only every second can come back without its last steps. The job is then open again, and
-another attempt would call the model a second time. So a worker keeps each paid result until its job has an end.
+A server that syncs to disk once a second can lose its last second on a restart. The job is then open again, and another
+attempt would call the model a second time. So a worker keeps each paid result until its job has ended.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from cogitate.scheduler.ledger.claims import Claim, Claims, Result
 from cogitate.tasks.job import Cost
 
-MOST = 256  # results; the oldest go first
+MOST = 256  # results; the oldest are dropped first
 
 log = structlog.get_logger()
 
@@ -29,7 +29,7 @@ class _Kept(NamedTuple):
 
 
 class KeptResults:
-    """The results of one worker process, checked by a thread of its own.
+    """The results of one worker process, checked by a background thread.
 
     Args:
         interval: seconds between two checks.
@@ -42,7 +42,7 @@ class KeptResults:
         self._thread: threading.Thread | None = None
 
     def keep(self, claim: Claim, result: Result, used: Cost) -> None:
-        """Keep a result until its job has an end."""
+        """Keep a result until its job has ended."""
         with self._changed:
             self._kept[claim.job.id] = _Kept(claim, result, used)
             self._kept.move_to_end(claim.job.id)
@@ -54,10 +54,10 @@ class KeptResults:
             self._changed.notify()
 
     def look(self) -> None:
-        """Drop the confirmed results, and settle again those that the ledger has lost.
+        """Drop the confirmed results, and settle those again that the ledger has lost.
 
         Raises:
-            RedisError: when the ledger cannot be reached.
+            RedisError: if the ledger cannot be reached.
         """
         with self._changed:
             kept = list(self._kept.values())
@@ -74,7 +74,7 @@ class KeptResults:
 
     def _settle_again(self, one: _Kept) -> None:
         settled = self._claims.settle(one.claim, one.result, one.used)
-        if settled == "unknown":  # the claim is lost as well; another worker may have the job by now
+        if settled == "unknown":  # the claim is lost as well; another worker may hold the job by now
             claim = self._claims.claim(one.claim.job.id)
             if not isinstance(claim, Claim):
                 return

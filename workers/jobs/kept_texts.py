@@ -1,6 +1,6 @@
-"""Texts that Redis stores for a limited time and within a bound of bytes: answers of models, and captured prompts.
+"""Texts that Redis stores for a limited time and up to a byte limit: models' answers and captured prompts.
 
-They are a convenience and never the truth: while Redis is away, nothing is stored and nothing is found.
+They are a convenience, never authoritative: while Redis is down, nothing is stored or found.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ log = structlog.get_logger()
 
 
 class KeptTexts:
-    """The texts of one sort. Thread-safe.
+    """The texts of one type. Thread-safe.
 
     Args:
-        what: the name of the sort in the log.
-        most_bytes: the bound of all texts together; the oldest go first, and a larger text is not stored.
+        what: the name of the type in the log.
+        most_bytes: the limit for all texts together; the oldest are dropped first, and a larger text is not stored.
         seconds: the time until a text expires.
     """
 
@@ -48,7 +48,7 @@ class KeptTexts:
             log.warning("text.not_kept", what=self._what, error=type(error).__name__)
 
     def find(self, keys: Sequence[str], fields: Sequence[str]) -> list[bytes | None]:
-        """Return the texts under these fields; None for one that is missing or expired."""
+        """Return the texts under these fields; None for each that is missing or expired."""
         try:
             with self._client.pipeline(transaction=False) as pipe:
                 pipe.time()

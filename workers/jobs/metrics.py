@@ -1,7 +1,7 @@
-"""A worker process's metrics for Prometheus: attempts, their time, and tokens.
+"""A worker process's Prometheus metrics: attempts, their duration, and tokens.
 
-docs/reference/output.md lists all names. They are served only if `metrics_port` is set. With Celery's prefork pool the
-children count in processes that serve nothing: use the threads pool, which is the default here.
+docs/reference/output.md lists all names. They are served only if `metrics_port` is set. Under Celery's prefork pool the
+children's counts are not served: use the threads pool, which is the default here.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ ProcessCollector(registry=REGISTRY)
 
 _ATTEMPTS = Counter(
     "cogitate_attempts",
-    "Attempts that this worker made, by what they produced: none where another attempt follows.",
+    "Attempts of this worker by the source of their result; none if another attempt follows.",
     ["kind", "source", "failure"],
     registry=REGISTRY,
 )
 _SECONDS = Histogram(
     "cogitate_attempt_seconds",
-    "From an attempt's claim to its settling, waiting for the endpoint's limits included.",
+    "Time from an attempt's claim to its settling, including waits for the endpoint's limits.",
     ["kind", "source"],
     buckets=(0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
     registry=REGISTRY,
 )
 _TOKENS = Counter(
     "cogitate_tokens",
-    "Tokens that attempts of this worker cost, prompt and answer together.",
+    "Tokens used by attempts of this worker, prompt and answer together.",
     ["kind", "model"],
     registry=REGISTRY,
 )
@@ -52,7 +52,7 @@ log = structlog.get_logger()
 
 
 class ServerGauges(Collector):
-    """Gauges of a server's runs and workers, read from Redis at each scrape: what is dead cannot report itself."""
+    """Gauges of a server's runs and workers, read from Redis at each scrape, since dead processes report nothing."""
 
     def __init__(self, client: Redis) -> None:
         self._client = impatient(client, PATIENCE)
@@ -66,22 +66,22 @@ class ServerGauges(Collector):
 
 
 def server_gauges(client: Redis) -> list[Metric]:
-    """Return which runs have a host, and how many workers there are.
+    """Return gauges of the runs that have a host, and of the number of workers.
 
     Raises:
-        RedisError: when Redis does not answer.
+        RedisError: if Redis does not answer.
     """
     hosts = GaugeMetricFamily(
-        "cogitate_run_has_host", "Whether a host is at work on a run that none has left.", labels=["run"]
+        "cogitate_run_has_host", "Whether a live host holds a run that no host has left.", labels=["run"]
     )
     for head in run_heads(client):
         if head.status in HELD:
             hosts.add_metric([head.run], head.held)
     seen = workers_seen(client)
-    missing = "Workers that give none, did not end in order and were not replaced."
+    missing = "Workers without a heartbeat that did not shut down cleanly and were not replaced."
     return [
         hosts,
-        GaugeMetricFamily("cogitate_workers_alive", "Workers that give signs of life.", len(seen.alive)),
+        GaugeMetricFamily("cogitate_workers_alive", "Workers with a heartbeat.", len(seen.alive)),
         GaugeMetricFamily("cogitate_workers_missing", missing, len(seen.missing)),
     ]
 
@@ -95,13 +95,13 @@ def attempted(kind: str, source: str, failure: str, seconds: float, model: str, 
 
 
 def serve(settings: Settings, registry: CollectorRegistry, client: Redis) -> WSGIServer:
-    """Serve scrapes and probes at the settings' address and port from a thread; return the server, to be shut down.
+    """Serve scrapes and probes from a thread at the settings' address and port; return the server for shutdown.
 
     Raises:
-        ConfigurationError: when nothing can listen there.
+        ConfigurationError: if the address and port cannot be bound.
     """
     if settings.metrics_port is None:
-        raise ConfigurationError("metrics_port is not set, so there is nowhere to serve metrics")
+        raise ConfigurationError("metrics_port is not set, so metrics cannot be served")
     try:
         return start_server(settings.metrics_port, settings.metrics_address, application(registry, client))
     except OSError as error:
@@ -112,7 +112,7 @@ def serve(settings: Settings, registry: CollectorRegistry, client: Redis) -> WSG
 
 
 def register() -> None:
-    """Have a worker serve its metrics once it takes messages, and stop when it ends."""
+    """Make workers serve their metrics once they take messages, and stop at shutdown."""
     signals.worker_ready.connect(_start)
 
 

@@ -1,7 +1,8 @@
-"""The HTTP server of a host or worker: its metrics at /metrics, and two probes for whoever keeps processes running.
+"""The HTTP server of a host or worker: metrics at /metrics, and a liveness and a readiness probe.
 
-/healthz answers 200 while the process can answer at all; /readyz answers 503 while Redis does not answer. Both say
-whether it does. No restart mends an absent Redis, so a supervisor should restart by /healthz and only wait by /readyz.
+/healthz answers 200 as long as the process can answer at all; /readyz answers 503 while Redis does not answer. Both
+report the state of Redis. A restart does not fix an absent Redis, so a supervisor should restart a process that fails
+/healthz, and only wait for one that fails /readyz.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ class _Server6(_Server):
 
 class _Silent(WSGIRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Log no request."""
+        """Suppress the log of requests."""
 
 
 def redis_state(client: Redis) -> str:
-    """Return "answers", or why the server does not, without its address."""
+    """Return "answers", or why the server does not answer, without its address."""
     try:
         with impatient(client, WITHIN) as asking:
             asking.ping()
@@ -50,7 +51,7 @@ def redis_state(client: Redis) -> str:
 
 
 def application(registry: CollectorRegistry, client: Redis) -> WSGIApplication:
-    """Return the application of the server."""
+    """Return the server's application."""
     metrics = make_wsgi_app(registry)
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -70,10 +71,10 @@ def application(registry: CollectorRegistry, client: Redis) -> WSGIApplication:
 
 
 def start_server(port: int, address: str, app: Callable[..., Iterable[bytes]]) -> WSGIServer:
-    """Serve an application from a thread; return the server, to be shut down.
+    """Serve an application from a thread; return the server for shutdown.
 
     Raises:
-        OSError: when nothing can listen there.
+        OSError: if the address and port cannot be bound.
     """
     family = _Server6 if ":" in address else _Server
     server = make_server(address, port, app, family, handler_class=_Silent)

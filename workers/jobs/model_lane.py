@@ -1,13 +1,12 @@
-"""The lane of jobs that ask a model: fewer of them run in a worker process than it has slots.
+"""The model lane: it limits how many jobs that ask a model run in a worker process at a time.
 
-A job that asks a model may wait for its endpoint's limits, or for an answer, as long as its deadline allows. If all
-slots did that, a job without a model would wait with them, although it takes milliseconds. So jobs that ask a model
-take one of a number of places, and one more slot is left for the others. A hint that finds no place is put aside,
-unclaimed, and its slot is free at once; a job that leaves its place hands it to the next one. Few wait so, as the
-transport takes such hints only while there is `room`: others wait in their queue, for the turn of their run and for
-whichever worker has a place first. Nothing depends on it: a
-hint that is put aside in a process that ends, or whose job another worker claims first, costs nothing, since the ledger
-is the truth and hosts repeat the hints of unclaimed jobs.
+A job that asks a model may wait for its endpoint's limits, or for an answer, until its deadline. If all slots of the
+worker did that, a job without a model would wait behind them, although it takes milliseconds. So jobs that ask a model
+share a limited number of places, and one slot stays free for other jobs. A hint that finds no free place is put aside,
+unclaimed, which frees its slot; a job that leaves its place hands it to the next hint. Few hints wait here, because the
+transport takes such hints only while the lane has `room`; the others wait in their queue for their run's turn and for
+the first worker with a free place. Losing a hint costs nothing, whether its process ends or another worker claims the
+job first: the ledger is authoritative, and hosts repeat the hints of unclaimed jobs.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST = 10_000  # hints that are put aside; further ones are dropped, and their hosts repeat them
-SPARE = 1  # slots in which no job waits for a model
-FEWEST_AHEAD = 2  # hints put aside for each process, so that a place that gets free need not wait for the next
-PLACES_AHEAD = 4  # places for each further one
+SPARE = 1  # slots reserved for jobs that do not ask a model
+FEWEST_AHEAD = 2  # hints put aside in each process, so that a freed place need not wait for the next one
+PLACES_AHEAD = 4  # places for each further hint put aside
 
 _slots: list[int] = []  # of this worker, once Celery reports them
 
@@ -38,7 +37,7 @@ class ModelLane(Generic[T]):
     Args:
         slots: the number of jobs that the process runs at a time.
         asks_model: returns whether a job may ask a model; it is called only if no place is free.
-        run: runs a job to its end.
+        run: runs a job until it ends.
     """
 
     def __init__(self, slots: int, asks_model: Callable[[str], bool], run: Callable[[str], T]) -> None:
@@ -51,7 +50,7 @@ class ModelLane(Generic[T]):
         self._closed = False
 
     def run(self, job_id: str) -> T | None:
-        """Run a job and then those that were put aside meanwhile, or put it aside; return what came of the job."""
+        """Run a job and then those put aside meanwhile, or put it aside; return the job's outcome."""
         if not self._enter(job_id, may_wait=False):
             if not self._asks_model(job_id):
                 return self._run(job_id)
@@ -70,17 +69,17 @@ class ModelLane(Generic[T]):
         return outcome
 
     def room(self) -> int:
-        """Return how many further jobs that ask a model may come: to a free place, or to be next at one."""
+        """Return how many more jobs that ask a model this process accepts, to run or to put aside."""
         return self._free + max(0, self._ahead - len(self._aside))
 
     def close(self) -> None:
-        """Drop the jobs that were put aside, and accept no more: this process is about to end."""
+        """Drop the jobs put aside and accept no more: this process is about to exit."""
         with self._lock:
             self._closed = True
             self._aside.clear()
 
     def _enter(self, job_id: str, *, may_wait: bool) -> bool:
-        """Take a place and return True if one is free; otherwise put the job aside where it may wait."""
+        """Take a place and return True if one is free; otherwise put the job aside if it may wait."""
         with self._lock:
             if self._free:
                 self._free -= 1

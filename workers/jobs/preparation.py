@@ -1,8 +1,8 @@
-"""The preparation of a worker process before its first message: one that cannot run jobs ends instead of taking them.
+"""The preparation of a worker process before its first message: a worker that cannot run jobs exits instead.
 
-A worker with a broken template, or with settings that its runner refuses, would fail with each message, while others
-could use it. It ends with one line that says why, and leaves a mark in place of its sign of life, so that `cogitate
-status`, `cogitate doctor` and Flower tell of it.
+A worker with a broken template, or with settings that its runner refuses, would fail on every message, although other
+workers could run the jobs. It exits with one line that says why, and records the reason in place of its heartbeat, so
+that `cogitate status`, `cogitate doctor` and Flower report it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from cogitate.workers.transport import redis_transport
 
 
 def register() -> None:
-    """Have workers of this process prepare before they take messages, and end once they have proven useless."""
+    """Make workers prepare before they take messages, and exit if they turn out unable to run jobs."""
     signals.celeryd_after_setup.connect(_prepare)
     signals.worker_process_init.connect(_warm_up)
 
 
 def _prepare(sender: str, instance: Any, **_: object) -> None:
-    """Load what jobs need, which takes a second, or end."""
+    """Load what jobs need, which takes a second, or exit."""
     try:
         if _forks(instance):
             _check_prompts()  # threads do not survive a fork: each child makes its runner
         else:
             _warm_up()
-    except (RedisError, OSError):  # the server is away: the first job tries again
+    except (RedisError, OSError):  # the server is down: the first job tries again
         pass
     except Exception as error:
         why = reason_of(error)
@@ -51,7 +51,7 @@ def _forks(worker: Any) -> bool:
 
 
 def _check_prompts() -> None:
-    from cogitate.scheduler.budget.rules import use_prompts  # here, as neither publishing nor Flower needs it
+    from cogitate.scheduler.budget.rules import use_prompts  # imported here: neither publishing nor Flower needs it
 
     use_prompts(Settings())
 
@@ -63,14 +63,14 @@ def _warm_up(**_: object) -> None:
 
 
 def _end() -> None:
-    """Take no further message, end what has begun, and leave."""
+    """Take no further messages, finish the running jobs, and exit."""
     redis_transport.take_within(lambda: 0)
     state.should_stop = lifeline.USELESS
 
 
 def _leave_mark(worker: str, why: str) -> None:
     settings = Settings()
-    with contextlib.suppress(RedisError, OSError, ConfigurationError):  # its log says why it has ended
+    with contextlib.suppress(RedisError, OSError, ConfigurationError):  # the log still says why
         client = connect(settings.state_url(), settings.socket_timeout, retries=0)
         give_sign(client, worker, lifeline.supervisor(), (), WorkerTrouble(why=why, ended=True))
         client.close()

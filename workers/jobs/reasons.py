@@ -1,7 +1,7 @@
-"""Answers without what explains them, which may be junk where the answer itself is not.
+"""Answers without their reasons: the reasons may be junk when the answer is not.
 
-A deed keeps its worth without its reason. A change of a relationship is nothing without one, and is left out whole.
-Models that give no good reasons need not be asked for any (`ModelSettings.reasons`).
+An action is useful without its reason. A change of a relationship is not, and is dropped as a whole. Models that give
+poor reasons need not be asked for them (`ModelSettings.reasons`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from cogitate.prompts.answers import ActionAnswer, InsightAlone, ReflectionAnswer, UnexplainedAction
 from cogitate.tasks.kind import Prompt
 
-#: The answer that is asked for in the place of another, and the field that it lacks.
+#: The answer that replaces another, and the field that it omits.
 _WITHOUT: Mapping[type[BaseModel], tuple[type[BaseModel], str]] = MappingProxyType(
     {
         ActionAnswer: (UnexplainedAction, "reason"),
@@ -25,7 +25,7 @@ _WITHOUT: Mapping[type[BaseModel], tuple[type[BaseModel], str]] = MappingProxyTy
 
 
 def ask_no_reasons(prompt: Prompt) -> Prompt:
-    """Return the prompt of a model that is asked for no reasons: neither its schema nor its instructions name them."""
+    """Return the prompt without reasons: neither its schema nor its instructions mention them."""
     if prompt.answer not in _WITHOUT:
         return prompt
     answer, field = _WITHOUT[prompt.answer]
@@ -38,7 +38,7 @@ def ask_no_reasons(prompt: Prompt) -> Prompt:
 
 
 def without_reasons(answer: BaseModel) -> BaseModel | None:
-    """Return an answer without what explains it; None if it has nothing of the kind."""
+    """Return an answer without its reasons; None if it has none."""
     if isinstance(answer, ActionAnswer) and answer.reason:
         return answer.model_copy(update={"reason": ""})
     if isinstance(answer, ReflectionAnswer) and answer.relationship_changes:

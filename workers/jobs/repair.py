@@ -1,7 +1,7 @@
 """The repair of an answer: a second attempt shows the model its own answer and its faults, once per job and worker.
 
-The attempt has a reservation of its own from the retry pool, and its prompt keeps to the same cap. The answer is data:
-it is cut, put on one line and fenced, as memories are. Junk is not shown again: models repeat what they read.
+The attempt has its own reservation from the retry pool, and its prompt has the same cap. The answer is treated as data:
+cut, put on one line and fenced, like memories. Junk is not shown again, since models repeat what they read.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.replies.extract import json_objects
 from cogitate.workers.llm.requests.tokens import end_of
 
-REFUSED_BY_KIND = "kind"  # of an answer that its kind cannot make effects of
+REFUSED_BY_KIND = "kind"  # the kind cannot turn the answer into effects
 TOO_LONG = "too_long"
 
-#: Failures of the answer, not of the call. One of them deserves one more attempt; two are the model's last word.
+#: Failures of the answer, not of the call. After the first, the model gets one more attempt; after the second, none.
 OF_ANSWERS = frozenset({"refused", "truncated", "empty", "not_json", "wrong_schema", UNUSABLE})
 
 MOST_ANSWER = 1_200  # characters of the answer that are shown
@@ -31,9 +31,9 @@ _PLACES = 5  # wrong values that a fault names
 
 
 def repairs_of(templates: Templates, text: str, fault: str, *, junk: bool = False) -> tuple[Rendered, ...]:
-    """Return the additions to the prompt, the best first: with the answer and its faults, and with the faults alone.
+    """Return the additions to the prompt, best first: the answer with its faults, then the faults alone.
 
-    Junk has the second one alone; where there is no answer, there is none.
+    For junk, return only the faults; without an answer, return nothing.
     """
     if not text.strip():
         return ()
@@ -45,7 +45,7 @@ def repairs_of(templates: Templates, text: str, fault: str, *, junk: bool = Fals
 def without_repair(prompt: Prompt, repairs: Iterable[Rendered]) -> Prompt:
     """Return the prompt as it was before a repair was added.
 
-    Words of the first answer that its fault quotes are no words that the model was shown.
+    Words of the first answer that its fault quotes do not count as words that the model was shown.
     """
     for end in map(end_of, repairs):
         if prompt.user.endswith(end):
@@ -54,7 +54,7 @@ def without_repair(prompt: Prompt, repairs: Iterable[Rendered]) -> Prompt:
 
 
 def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -> str:
-    """Return the faults of an answer as text for the model, which may see its own words.
+    """Describe the faults of an answer for the model, which may see its own words.
 
     Args:
         failure: one of `OF_ANSWERS`.

@@ -1,11 +1,10 @@
 """A cache of answers from earlier runs, for repeated experiments: the same question costs nothing the second time.
 
-Only runs with `response_cache` read it or write to it, whatever the settings of the worker say.
+Only runs with `response_cache` read or write it, regardless of the worker's settings.
 
-The key of an answer is model, seed, parameters, prompt, schema and the job: tick, kind, owner, ordinal and try number a
-question within its run. So a question that a run asks twice has two answers, and a run that repeats the first one finds
-each in its place, whichever came first. Unusable answers are stored as well, since the repaired ones follow from them.
-A call without an answer leaves nothing to store.
+An answer's key consists of model, seed, parameters, prompt, schema and the job's tick, kind, owner, ordinal and try. So
+a question that a run asks twice has two answers, and a repetition of the run finds each of them, in any order. Unusable
+answers are stored as well, because the repaired ones depend on them. A call without an answer is not stored.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class _Kept(msgspec.Struct, frozen=True):
     usage: Cost
     estimated: bool
     prompt_tokens: int
-    failure: FailureKind | None  # its fault, unless only its kind judges it
+    failure: FailureKind | None  # its fault, unless the kind's own check found it
     reasoning: int = 0
 
 
@@ -59,7 +58,7 @@ class CachedQuestion(NamedTuple):
 
     @classmethod
     def of(cls, prompt: Prompt, model: Model, output_cap: int) -> CachedQuestion:
-        """Return the question that this prompt puts to this model."""
+        """Return the question that this prompt asks of this model."""
         return cls(
             model.endpoint,
             model.model,
@@ -75,7 +74,7 @@ class CachedQuestion(NamedTuple):
     def digest(self) -> str:
         """Return a hash that is the same in every process."""
         sent = [*self[:3], self.system, self.user, full_schema(self.answer, self.constraints), self.output_cap]
-        if self.parameters:  # those without have the keys that they always had
+        if self.parameters:  # keys without parameters stay as they were in earlier versions
             sent.append(self.parameters)
         return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
 
@@ -92,7 +91,7 @@ class ResponseCache:
         )
 
     def find(self, job: Job, question: CachedQuestion, prompt: Prompt) -> ModelAnswer | None:
-        """Return the answer that this job of an earlier run got to this question, with its usage of then."""
+        """Return the answer that the same job of an earlier run got to this question, with its original usage."""
         (raw,) = self._texts.find(RESPONSES, [_field(job, question)])
         if raw is None:
             return None

@@ -1,6 +1,6 @@
 """The runner of jobs: it claims a job, computes its effects and settles it. A job is pure, so it may run twice.
 
-Every fault ends in the kind's heuristic, never in a lost job: the ledger frees, retries or abandons attempts.
+Every fault ends in the kind's heuristic, never in a lost job: the ledger releases, retries or abandons attempts.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from cogitate.workers.transport import redis_transport
 
 log = structlog.get_logger()
 
-SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries when the ledger is away
+SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries while the ledger is unreachable
 
 
 class Outcome(NamedTuple):
     """The outcome of running a job."""
 
     settled: Settled | Refusal | Literal["ready"]
-    source: Source = "none"  # of the result of the last attempt
+    source: Source = "none"  # of the last attempt's result
     failure: str = ""  # class of its failure
 
     def words(self) -> str:
-        """Return it in a few words, which Flower shows as the result of the task."""
+        """Return a short text, which Flower shows as the task's result."""
         why = f": {self.failure}" if self.failure else ""
         match self.settled:
             case "ready":
@@ -86,21 +86,21 @@ class Runner:
         self._heartbeat = heartbeat
         self._settings = settings
         if settings.llm == "openai":
-            import_module("..llm.client", __package__)  # it takes a moment, which the first call should not wait
+            import_module("..llm.client", __package__)  # load it now, so that the first call need not wait for it
         self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
         for name in {model.endpoint for model in settings.asked_models()}:
             with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
                 self._models.of(name)
         self._stopping = threading.Event()
         self._attempts = Attempts(client, settings, self._models, self._stopping)
-        self._other: set[str] = set()  # runs of another version that are logged already
+        self._other: set[str] = set()  # runs of another version already logged
 
     def stop(self) -> None:
-        """End every wait: this process is about to end, and another may take the jobs that wait for an attempt."""
+        """End every wait: this process is about to exit, and another may take the jobs waiting for an attempt."""
         self._stopping.set()
 
     def close(self) -> None:
-        """Close the connections to models, and end the threads of jobs that run. Calls in flight fail."""
+        """Close the connections to models and end the threads of running jobs. Calls in flight fail."""
         self._models.close()
         self._attempts.close()
         self._heartbeat.close()
@@ -187,14 +187,14 @@ class Runner:
                 log.warning("run.older_schema", run=run, known=SCHEMA)
 
     def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
-        """Settle, and try again while the ledger is away: spending must be accounted for."""
+        """Settle, and retry while the ledger is unreachable: spending must be accounted for."""
         for backoff in SETTLE_BACKOFF:
             try:
                 return self._claims.settle(claim, result, used, failure)
             except RedisError as error:
                 log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
                 time.sleep(backoff)
-            except Exception as error:  # the result cannot be written: settle the heuristic's in its place
+            except Exception as error:  # the result cannot be written: settle the heuristic's instead
                 if result is None:
                     raise
                 made = self._attempts.after_fault(claim, used, error, unreported=result.unreported)
@@ -227,7 +227,7 @@ def _lane(pid: int) -> ModelLane[Outcome]:
 
     redis_transport.take_within(lane.room)
     signals.worker_shutting_down.connect(stop, weak=False)
-    signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # Celery sends it when no job runs any more
+    signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # Celery sends it after the last job
     return lane
 
 
@@ -238,14 +238,14 @@ def warm_up() -> None:
     """Create this process's runner now, so that the first job need not wait for its imports.
 
     Raises:
-        CogitateError: when this process cannot run jobs with these settings.
+        CogitateError: if this process cannot run jobs with these settings.
     """
     with _lock:
         _lane(os.getpid())
 
 
 def run_job(job_id: str) -> str:
-    """Run the job of a Celery task's message and say what came of it; log and drop a foreign or tampered id."""
+    """Run the job named in a Celery task's message and describe its outcome; log and drop a foreign or tampered id."""
     try:
         split_job_id(job_id)
     except (ValueError, AttributeError, TypeError) as error:

@@ -1,1 +1,1 @@
-"""The model client: one question to one endpoint, its dialect, its answer or the failure by name."""
+"""The model client: it asks one question at one endpoint, in its dialect, and returns the answer or a named failure."""

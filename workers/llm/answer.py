@@ -1,4 +1,4 @@
-"""The answer of a model with its cost; in a module of its own, since the client takes a moment to load."""
+"""The answer of a model with its cost; a separate module, since the client is slow to import."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ModelAnswer:
     estimated: bool = False  # part of the usage was not reported and is a high estimate
     value: BaseModel | None = None
     failure: Failure | None = None
-    prompt_tokens: int = 0  # as the endpoint reports them; 0: it did not
-    reasoning: int = 0  # tokens of the output that were reasoning, as the endpoint reports them
+    prompt_tokens: int = 0  # as reported by the endpoint; 0: not reported
+    reasoning: int = 0  # reasoning tokens in the output, as reported by the endpoint
     text: str = field(default="", repr=False)  # the model's text, usable or not
 
     @property

@@ -1,9 +1,8 @@
 """The client of a model: it asks, and returns a validated answer or a named failure, in either case with its cost.
 
-Any endpoint that speaks OpenAI's chat completions will do. A provider's fault never raises: it is a `Failure` in the
-`ModelAnswer`. The caller retries, since each retry needs a reservation of its own; the client's are switched off.
-
-Keys, prompts and what models and providers write never reach a log, a repr or an error text.
+It works with any endpoint that speaks OpenAI's chat completions. A provider's fault never raises: it is a `Failure` in
+the `ModelAnswer`. The client never retries; the caller does, since each retry needs its own reservation. Keys, prompts
+and texts from models and providers never reach a log, a repr or an error message.
 """
 
 from __future__ import annotations
@@ -46,16 +45,16 @@ _log = structlog.get_logger()
 
 
 class ModelClient:
-    """The client of one endpoint, with one pool of connections. `cogitate.workers.llm.clients` keeps one for each.
+    """The client of one endpoint, with one pool of connections. `cogitate.workers.llm.clients` holds one per endpoint.
 
-    Safe to use from many threads; more than `connections` at once wait for a connection, within their deadlines.
+    Thread-safe; calls beyond `connections` wait for a connection, within their deadlines.
 
     Args:
-        loop: the loop on which all calls run, those of other endpoints perhaps too.
-        store: the store of dialects; None: they are forgotten with the process.
+        loop: the loop on which all calls run; endpoints may share it.
+        store: the store of dialects; None: this process only.
 
     Raises:
-        ConfigurationError: when the key or the endpoint's URL is missing or cannot be used.
+        ConfigurationError: if the key or the endpoint's URL is missing or invalid.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class ModelClient:
         self._tls = _tls() if self._address.is_encrypted else None
         logging.getLogger("aiohttp").setLevel(logging.WARNING)  # at INFO it writes full URLs
         self._loop = loop
-        # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without a limit.
+        # OpenAI's newer models accept only max_completion_tokens; others may ignore it and write without a limit.
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
         self._dialects = Dialects(self._address.server, first, store)
         self._contexts = ContextLengths(self._address.server, store.client if store is not None else None)
@@ -77,18 +76,18 @@ class ModelClient:
         self._calls: set[asyncio.Task[object]] = set()
 
     def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
-        """Ask once, with one request, since each needs a reservation of its own. The calling thread waits.
+        """Ask once, with one request, since each request needs its own reservation. The calling thread waits.
 
         The client learns what the endpoint refuses (a schema, a parameter, a system message): the failure is
-        `unsupported`, and the next call omits it. Confirmed by a second refusal, every process and run that shares the
-        store omits it for an hour.
+        `unsupported`, and the next call omits it. After a second refusal confirms it, every process and run that shares
+        the store omits it for an hour.
 
         Args:
             max_output_tokens: the most the model may write, its reasoning included.
             deadline: the instant of `time.monotonic()` by which this returns.
 
         Raises:
-            TypeError: when no schema can express the prompt's answer.
+            TypeError: if no schema can express the prompt's answer.
         """
         dialect = self._dialects.next(model.model)
         body = dialect.parameters(prompt, max_output_tokens)
@@ -146,11 +145,11 @@ class ModelClient:
         )
 
     def context_of(self, model: Model) -> int:
-        """Return the tokens that prompt and answer may have together, as far as an overflow has shown it; else 0."""
+        """Return the model's limit for prompt and answer together, in tokens, if an overflow revealed it; else 0."""
         return self._contexts.of(model.model)
 
     def probe(self, deadline: float) -> Failure | None:
-        """Return why the endpoint does not answer, or None; the request for its models costs nothing."""
+        """Return why the endpoint does not answer, or None; it requests the list of models, which is free."""
         response = self._loop.run(self._exchange(b"", Call(deadline), models=True))
         if isinstance(response, Failure):
             return response
@@ -160,7 +159,7 @@ class ModelClient:
         """Open the pool, write the answer's schema and look up the dialect, each once in a process.
 
         Raises:
-            TypeError: when no schema can express the prompt's answer.
+            TypeError: if no schema can express the prompt's answer.
         """
         full_schema(prompt.answer, prompt.constraints)
         self._dialects.load(model.model)
@@ -174,11 +173,11 @@ class ModelClient:
     # -- on the event loop -----------------------------------------------------------------------------
 
     async def _exchange(self, body: bytes, call: Call, *, models: bool = False) -> HttpResponse | Failure:
-        """Send one request; return its response, which may repeat the key, if all of it came before the deadline."""
+        """Send one request; return its response, which may repeat the key, if it is complete before the deadline."""
         if self._closed.is_set():
             return _CLOSED
         if call.remaining() <= 0:
-            return Failure(kind="timeout", detail="the deadline was over before the call")
+            return Failure(kind="timeout", detail="the deadline passed before the call")
         task = asyncio.current_task()
         assert task is not None
         self._calls.add(task)
@@ -186,7 +185,7 @@ class ModelClient:
             async with asyncio.timeout_at(call.deadline):  # the loop's clock is time.monotonic()
                 return await (self._listed(call) if models else self._pooled().send(body, call))
         except TimeoutError:
-            return Failure(kind="timeout", detail="not all of the answer before the deadline")
+            return Failure(kind="timeout", detail="the answer was incomplete at the deadline")
         except NoResponse as error:
             return Failure(kind=error.kind, detail=error.detail)
         except asyncio.CancelledError:
@@ -230,7 +229,7 @@ class ModelClient:
 
 
 def _tls() -> ssl.SSLContext:
-    """Return the trust that OpenAI's SDK has: that of the system, or of the variables that name certificates."""
+    """Return the TLS context of OpenAI's SDK: it trusts the system, or the certificates that variables name."""
     import httpx2  # here: only endpoints behind TLS need it
 
     return httpx2.create_ssl_context()
@@ -254,7 +253,7 @@ def _failed(failure: Failure, body: object = None) -> Reply:
 
 
 def _better(dialect: Dialect, reply: Reply) -> Dialect | None:
-    """Return the dialect to try next if the endpoint refused this one, and not the question."""
+    """Return the dialect to try next if the endpoint refused this dialect rather than the question."""
     failure = reply.failure
     if failure is None or failure.status is None or failure.kind not in ("bad_request", "unsupported", "server"):
         return None

@@ -1,4 +1,4 @@
-"""The clients of a process: one for each endpoint, created at its first call, all on one event loop."""
+"""The clients of a process: one per endpoint, created at its first call, all on one event loop."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ModelClients:
 
     Args:
         endpoints: by name, as models name them.
-        connections: calls in flight at each endpoint; further ones wait, within their deadlines.
-        store: the store of dialects; None: they are forgotten with the process.
+        connections: calls in flight at each endpoint; further calls wait, within their deadlines.
+        store: the store of dialects; None: this process only.
     """
 
     def __init__(self, endpoints: Mapping[str, Endpoint], connections: int, store: DialectStore | None = None) -> None:
@@ -32,17 +32,17 @@ class ModelClients:
         self._lock = threading.Lock()
 
     def of(self, endpoint: str) -> ModelClient:
-        """Return the client of an endpoint, created at the first use.
+        """Return the client of an endpoint, creating it at the first use.
 
         Raises:
-            ConfigurationError: when its key or URL cannot be used.
-            KeyError: when it is not configured.
+            ConfigurationError: if its key or URL is invalid.
+            KeyError: if it is not configured.
         """
         if (known := self._clients.get(endpoint)) is not None:
             return known
         with self._lock:
             if endpoint not in self._clients:
-                # Imported here: it takes a moment to load, and many workers ask no model.
+                # Imported here: it is slow to import, and many workers ask no model.
                 from cogitate.workers.llm.client import ModelClient
 
                 client = ModelClient(self._endpoints[endpoint], self._connections, self._loop, self._store)

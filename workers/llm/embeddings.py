@@ -1,6 +1,6 @@
 """Similarity of memories to a query, by the embeddings of an OpenAI-compatible endpoint.
 
-Only what a host reads uses it: no prompt of a job, no decision and no digest depends on it.
+Only a host's own searches use it: no prompt of a job, no decision and no digest depends on it.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ log = structlog.get_logger()
 
 BATCH = 256  # texts in a request
 KEPT = 10_000  # vectors: some 60 MB at 1,536 numbers each
-PAUSE = 30.0  # seconds without a request after a failure, so that a dead endpoint does not hold up every search
+PAUSE = 30.0  # seconds without a request after a failure, so that a dead endpoint does not delay every search
 
 Vector: TypeAlias = "array[float]"
 
 
 class EmbeddingSimilarity:
-    """The cosine of a query's embedding and that of each entry; vectors are kept by text. Threads may share it.
+    """The cosine of a query's embedding and each entry's; it caches vectors by text. Thread-safe.
 
     Args:
-        address: where to ask, and with which key.
+        address: the endpoint's URL and key.
         model: the endpoint's name for the model.
         timeout: seconds for one request.
-        clock: returns seconds that only grow.
+        clock: returns seconds, monotonically.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class EmbeddingSimilarity:
         """Return the similarity of each entry, in [-1, 1].
 
         Raises:
-            SimilarityUnavailable: when the endpoint fails, or has failed a moment ago.
+            SimilarityUnavailable: if the endpoint fails, or failed less than `PAUSE` ago.
         """
         with self._lock:
             found = self._vectors_of([query, *(entry.text for entry in entries)])
@@ -73,7 +73,7 @@ class EmbeddingSimilarity:
         return [sum(map(mul, asked, vector)) for vector in found[1:]]
 
     def close(self) -> None:
-        """Close the connection. A later search opens another."""
+        """Close the connection. A later search opens a new one."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
@@ -120,20 +120,20 @@ class EmbeddingSimilarity:
         except openai.APIError as error:
             raise SimilarityUnavailable(f"{self._model} did not answer: {type(error).__name__}") from None
         except (TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise SimilarityUnavailable(f"{self._model} answered with something else: {type(error).__name__}") from None
+            raise SimilarityUnavailable(f"{self._model} returned no embeddings: {type(error).__name__}") from None
         if sorted(vectors) != list(range(len(texts))):
             raise SimilarityUnavailable(f"{self._model} returned {len(vectors)} embeddings for {len(texts)} texts")
         return [vectors[index] for index in range(len(texts))]
 
 
 def open_similarity(settings: Settings, resources: ExitStack) -> EmbeddingSimilarity | None:
-    """Return the similarity that the settings name; None when they name none.
+    """Return the similarity that the settings configure, or None.
 
     Args:
         resources: closes its connection.
 
     Raises:
-        ConfigurationError: when its endpoint is not configured, or its key or URL cannot be used.
+        ConfigurationError: if its endpoint is not configured, or its key or URL is invalid.
     """
     named, endpoints = settings.embeddings, settings.endpoint_table()
     if named is None:

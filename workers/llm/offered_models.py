@@ -1,4 +1,4 @@
-"""The models that an endpoint offers, by OpenAI's SDK: for commands, not for workers."""
+"""The models that an endpoint offers, read with OpenAI's SDK: for commands, not for workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cogitate.workers.llm.sdk import open_client
 
 
 class Unlisted(CogitateError):
-    """An endpoint does not say which models it offers; the message says why."""
+    """An endpoint does not list its models; the message says why."""
 
     def __init__(self, why: str, status: int | None = None) -> None:
         super().__init__(why)
@@ -16,10 +16,10 @@ class Unlisted(CogitateError):
 
 
 def offered_models(address: Address, timeout: float) -> frozenset[str]:
-    """Return the names of the models that an endpoint lists; asking costs nothing.
+    """Return the names of the models that an endpoint lists; the request is free.
 
     Raises:
-        Unlisted: when it does not list them, or not within `timeout` seconds.
+        Unlisted: if it does not list them within `timeout` seconds.
     """
     import openai
 
@@ -30,5 +30,5 @@ def offered_models(address: Address, timeout: float) -> frozenset[str]:
         raise Unlisted(str(error.status_code), error.status_code) from None
     except openai.APIError as error:
         raise Unlisted(type(error).__name__) from None
-    except (TypeError, ValueError, AttributeError):  # what the SDK makes of a page that is no list
-        raise Unlisted("it answers with something else") from None
+    except (TypeError, ValueError, AttributeError):  # the SDK's errors for a response that is not a list
+        raise Unlisted("its response is not a list of models") from None

@@ -1,4 +1,4 @@
-"""OpenAI's SDK for commands and searches. Its import takes a second, so that workers do without it."""
+"""OpenAI's SDK for commands and searches. Importing it takes a second, so workers do without it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def open_client(address: Address, timeout: float) -> openai.OpenAI:
-    """Return a client that reaches an endpoint as the jobs of workers do: by the same proxy, whatever else is set.
+    """Return a client that reaches an endpoint the way workers do, through the same proxy.
 
-    Left to itself the SDK reads proxies from the environment, and fails there for one that it cannot use.
+    By default the SDK reads proxies from the environment, and fails if it does not support one of them.
 
     Args:
         timeout: seconds for one request.

@@ -1,29 +1,29 @@
 -- A call asks for admission to an endpoint: past its breaker, at the pace of its limits, and into a free slot.
 --   KEYS[1]  cogitate:endpoint:{<name>}:gate      hash  times in microseconds of Redis's clock
---     state ('open', else closed), why, probe_at, lasting (1: only a change of settings mends the cause)
+--     state ('open', else closed), why, probe_at, lasting (1: only a change of settings removes the cause)
 --     probe, probe_until               the token of the one call that probes an open breaker, and when the probe expires
 --     missing:<model>                  when the next call may try a model that the endpoint did not know
---     hold                             until when no call may leave, since the endpoint asked for it
+--     hold                             when the pause that the endpoint asked for ends
 --     usual                            how long a call usually takes
---     poll                             when the last call that waits for a slot asks again
+--     poll                             when the last call waiting for a slot asks again
 --     <clock>.next, .drift, .free      of the clocks `requests` and `tokens`, see below
 --   KEYS[2]  cogitate:endpoint:{<name>}:slots     zset  token of a call in flight, scored by when its slot is free again
 --   KEYS[3]  cogitate:endpoint:{<name>}:counters  hash
 -- ARGV  1 token  2 patience: until the call's deadline  3 pace: between two requests, 0 for no limit
 --       4 what the call's tokens take, 0 for no limit  5 cap on calls in flight, 0 for none
---       6 7 places in the queues for requests and tokens, '' for none  8 waited so far, 0 at the first asking
+--       6 7 places in the queues for requests and tokens, '' for none  8 waited so far, 0 at the first request
 --       9 '1' at the first call of a process  10 model  11 pause before a missing model is tried again
---       12 by how much a request may come ahead of the pace, to make good for one that left late
+--       12 how far a request may run ahead of the pace, to make up for one that left late
 -- Answers {'go', when, delay, '1' if it tries a missing model, '1' if it tries an open endpoint} | {'wait', time, place, place}
 --      |  {'late', time, 'requests' or 'slot'} | {'open', time until the next probe, why}.
 --
--- Limits are kept by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
--- TM 4.0, 4.4.2). Nothing is saved up while nobody calls, as a server may enforce its limit over any stretch of time.
--- Who has to wait takes a `place`, the next arrival time on a line that all who wait share. `drift` is by how much the
--- line has come late (a thread woke late) or early (a call used fewer tokens than it took): a place is due at
--- place + drift. `free` is when the latest call sent has paid for itself, whatever the line says.
+-- Limits are enforced by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
+-- TM 4.0, 4.4.2). Idle time earns no credit, since a server may enforce its limit over any period. A call that has to
+-- wait takes a `place`: the next arrival time in a queue shared by all waiting calls. `drift` is how late (a thread woke
+-- late) or early (a call used fewer tokens than it took) the queue is: a place is due at place + drift. `free` is when
+-- the latest call sent has paid for itself, regardless of the queue.
 
-local EARLY = 5000  -- who comes so little too early is let through, to leave when its time has come
+local EARLY = 5000  -- a call that is early by less is admitted, and leaves at its time
 local gate, slots, counters = unpack(KEYS)
 local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, pause, ahead = unpack(ARGV)
 patience, cap = tonumber(patience), tonumber(cap)
@@ -73,7 +73,7 @@ local wait, waits_for = due - now, 'requests'
 if wait <= EARLY and cap > 0 then
   redis.call('ZREMRANGEBYSCORE', slots, '-inf', now)
   if redis.call('ZCARD', slots) >= cap then
-    -- Those who wait come again one after the other, four for each call that ends.
+    -- Waiting calls retry one after the other, four for each call that ends.
     local poll = math.max(now, tonumber(redis.call('HGET', gate, 'poll') or 0))
     poll = poll + math.max(500, (usual and number(usual) or 100000) / (4 * cap))
     redis.call('HSET', gate, 'poll', poll)

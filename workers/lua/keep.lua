@@ -1,4 +1,4 @@
--- Stores a text among others of its sort: each for a limited time, all within a limit of bytes. The oldest go first.
+-- Stores a text among others of its type: each for a limited time, all within a byte limit. Drops the oldest first.
 --   KEYS[1]  hash    field -> text
 --   KEYS[2]  zset    field, scored by the time of storing, in milliseconds of this server's clock
 --   KEYS[3]  string  bytes of all texts

@@ -2,16 +2,16 @@
 --   KEYS  as in enter.lua; further fields of the gate:
 --     since                         when the breaker opened or closed
 --     streak                        consecutive failures of the endpoint
---     latest                        one character for each of the latest calls: 1 such a failure, 0 none
+--     latest                        one character for each of the latest calls: 1 failed, 0 did not
 --     openings                      of the breaker, since it was last closed
 --     fastest                       the quickest answer so far
 --     requests.slack                time that slow answers may still add to the pace
 -- ARGV  1 token, '' for several calls at once  2 verdict: fine, silent, failing, hopeless  3 failure, '' for none
---       4 calls  5 requests sent  6 tokens used  7 time that a call took  8 tokens' time taken too much (or too little)
+--       4 calls  5 requests sent  6 tokens used  7 time that a call took  8 excess (or deficit) of the tokens' time
 --       9 Retry-After, -1 for none  10 pace  11 '1' at the first call of a process  12 model  13 '1' if it tried a missing model
 --       14 failures in a row that open  15 share of failures that opens  16 of how many calls  17 first pause
---       18 longest pause  19 by how much a request may come ahead of the pace  20 of the tokens, what is an estimate
---       21 of the tokens, what is reasoning  22 times of the calls that an answer came to, apart by commas; may be missing
+--       18 longest pause  19 how far a request may run ahead of the pace  20 of the tokens, estimated ones
+--       21 of the tokens, reasoning  22 durations of the answered calls, comma-separated; may be missing
 --   KEYS[4]  cogitate:endpoint:{<name>}:times  list of the latest such times
 -- Answers {''} | {'opened', why, pause} | {'closed', time that it was open}.
 
@@ -48,14 +48,14 @@ end
 
 usual = tonumber(usual)
 if verdict == 'fine' and failure == '' then
-  -- Smoothed as round-trip times are (RFC 6298, 2.3).
+  -- Smoothed like round-trip times (RFC 6298, 2.3).
   redis.call('HSET', gate, 'usual', usual and usual + (took - usual) / 8 or took)
   fastest = math.min(took, tonumber(fastest or took))
   redis.call('HSET', gate, 'fastest', fastest)
   if pace > 0 and token ~= '' then
-    -- A request whose answer was slow may have left or been counted late, and the next ones must not come too soon
-    -- after it. As a slow model looks the same, this costs at most one part in fifty of the rate; but the first call of
-    -- a process is late for certain, as it opens a connection.
+    -- A request with a slow answer may have left or been counted late, and the next ones must not follow too closely.
+    -- Since a slow model looks the same, this costs at most 2% of the rate; but the first call of a process is certainly
+    -- late, since it opens a connection.
     local first = fresh == '1'
     local slack = tonumber(redis.call('HGET', gate, 'requests.slack') or pace / 2)
     local late = math.max(0, took - (first and 0 or fastest) - ahead)
@@ -65,7 +65,7 @@ if verdict == 'fine' and failure == '' then
     redis.call('HINCRBYFLOAT', gate, 'requests.drift', extra)
   end
 elseif failure == 'timeout' and usual and took < 2 * usual then
-  verdict = 'silent'  -- it was given too little time to say anything about the endpoint
+  verdict = 'silent'  -- it had too little time to be evidence about the endpoint
 end
 
 if tonumber(retry_after) >= 0 then
@@ -73,7 +73,7 @@ if tonumber(retry_after) >= 0 then
   redis.call('HSET', gate, 'hold', math.max(hold, now + retry_after))
 end
 
-if failure == 'model_missing' then  -- the affair of one model; others of the endpoint go on
+if failure == 'model_missing' then  -- affects one model; the endpoint's other models continue
   if redis.call('HSET', gate, missing, now + longest_pause) == 1 then
     redis.call('HINCRBY', counters, 'openings', 1)
     answer = {'opened', failure, longest_pause}
@@ -95,7 +95,7 @@ end
 
 local bad = verdict == 'failing' or verdict == 'hopeless'
 if state == 'open' then
-  if token ~= '' and probe == token then  -- the probe decides; of calls from before the opening nothing more is learned
+  if token ~= '' and probe == token then  -- the probe decides; calls from before the opening no longer count
     if bad or (verdict == 'silent' and failure ~= 'rate_limited') then
       open(tonumber(openings_before))
     else

@@ -1,4 +1,4 @@
--- A worker probes an endpoint whose breaker is open, without asking a model: one worker of all runs at a time.
+-- Probes an endpoint whose breaker is open, without asking a model: one worker at a time over all runs.
 --   KEYS  as in enter.lua and leave.lua
 -- ARGV  1 'begin'  2 token  3 patience: until the probe expires  4 pace: between two requests, 0 for no limit
 --       5 '1' if this worker waited for another probe, whose failure counts for it too
@@ -37,7 +37,7 @@ if why == 'quota_exhausted' then  -- only a call shows whether the account has q
   redis.call('HSET', gate, 'probe', '', 'probe_at', now)
   return {'tries'}
 end
--- The server is there; calls will show whether its models answer: the first that fails opens the breaker again.
+-- The server answers; calls will show whether its models do: the first failed call opens the breaker again.
 redis.call('HSET', gate, 'state', '', 'since', now, 'why', '', 'probe', '', 'openings', 0, 'latest', '',
   'streak', tonumber(streak) - 1)
 return {'closed', now - number(since)}

@@ -1,5 +1,5 @@
--- Takes the hints of the runs whose turn it is at a queue, and returns their texts; none where none waits. One ticket
--- is drawn already; each further hint takes a ticket of its own.
+-- Takes hints from a queue's runs in turn and returns their texts; none if no hint is waiting. One ticket is already
+-- drawn; each further hint takes another ticket.
 -- KEYS: queue. Beside it lie ":runs", the runs that wait by their turns, and ":of:<share>/<run>", their hints.
 -- ARGV: the most hints to take.
 local queue = KEYS[1]
@@ -23,7 +23,7 @@ local function take()
   if not run then
     return nil
   end
-  -- Whoever comes to a queue joins at the turn that is being taken: it has no claim to those that it was not there for.
+  -- A run that joins a queue starts at the current turn, without a claim to earlier ones.
   local taken = math.max(turn, tonumber(redis.call('GET', queue .. ':turn') or '0'))
   redis.call('SET', queue .. ':turn', tostring(taken), 'PX', 86400000)
   redis.call('ZADD', runs, taken + 1 / tonumber(string.match(run, '^(%d+)/')), run)
@@ -35,11 +35,11 @@ repeat
   local hint = take()
   hints[#hints + 1] = hint
 until not hint or #hints >= most or not redis.call('RPOP', queue)
--- A worker that died between a ticket and its hint leaves one hint more than there are tickets.
+-- A worker that died between a ticket and its hint leaves one more hint than there are tickets.
 if redis.call('LLEN', queue) == 0 then
   hints[#hints + 1] = hints[1] and take() or nil
   if not oldest_waiting() then
     redis.call('DEL', queue .. ':turn')
   end
 end
-return hints  -- up to the first that is not there
+return hints  -- up to the first missing one

@@ -1,7 +1,7 @@
-"""Failures of this worker process before it has a job: they cost no attempt, so no journal and no job would show them.
+"""Failures of this worker process before it claims a job: they cost no attempt, so no job or journal would show them.
 
-A worker that fails so takes messages that another worker could use. Its signs of life tell of it, and after
-`MOST_IN_TURN` failures without a claim in between it takes no further message and ends, with the reason.
+A worker that fails like this takes messages that another worker could use. Its heartbeat reports the failures, and
+after `MOST_IN_TURN` failures without a claim in between it takes no further messages and exits with the reason.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ class FailuresBeforeClaim:
     """The failures of one process. Thread-safe."""
 
     def __init__(self) -> None:
-        self.in_turn = 0  # since the newest claim
-        self.why = ""  # of the newest failure
+        self.in_turn = 0  # since the latest claim
+        self.why = ""  # reason of the latest failure
         self._give_up: Callable[[], None] | None = None
         self._lock = threading.Lock()
 
     def end_with(self, give_up: Callable[[], None]) -> None:
-        """Have this called once this process has proven useless."""
+        """Set the function to call once this process has failed too often."""
         self._give_up = give_up
 
     @property
     def useless(self) -> bool:
-        """Return whether it has failed so often that it ends."""
+        """Return whether this process has failed so often that it must exit."""
         return self.in_turn >= MOST_IN_TURN
 
     def failed(self, why: str) -> None:
-        """Count a message of which this worker could not claim the job, through a fault of its own."""
+        """Count a message whose job this worker could not claim through its own fault."""
         with self._lock:
             self.in_turn, self.why = self.in_turn + 1, why
             first, last = self.in_turn == 1, self.in_turn == MOST_IN_TURN
@@ -49,14 +49,14 @@ class FailuresBeforeClaim:
             self._give_up()
 
     def claimed(self) -> None:
-        """Note that a job was claimed: the failures so far are over."""
+        """Reset the count of failures: a job was claimed."""
         if self.in_turn and not self.useless:
             with self._lock:
                 self.in_turn = 0
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an error as a reason, on one line."""
+    """Describe an error on one line."""
     text = " ".join(text_of(error).split())
     told = text if isinstance(error, CogitateError) else f"{type(error).__name__}: {text}"
     return told[:MOST_WHY]

@@ -1,4 +1,4 @@
-"""Celery's command `worker` without the rest of its command line, whose shell and plug-ins a worker does not use.
+"""Celery's `worker` command without the rest of Celery's command line, whose shell and plug-ins a worker does not use.
 
 `python -m cogitate.workers.processes.celery_worker worker …` takes the options of `celery -A cogitate worker …` and
 starts sooner: Celery's own command first loads every other command, Flower's included.
@@ -15,7 +15,7 @@ APP = "cogitate.workers"  # found by name, as Celery's `-A` finds it
 @click.group("celery")
 @click.pass_context
 def command(context: click.Context) -> None:
-    """Load the app, which reads the settings, for the worker."""
+    """Load the app, which reads the settings."""
     from celery.app.utils import find_app
     from celery.bin.base import CLIContext
 
@@ -24,7 +24,7 @@ def command(context: click.Context) -> None:
 
 def main() -> None:
     """Run a worker with the options of the command line."""
-    maybe_patch_concurrency()  # before other imports, which the pools of green threads require
+    maybe_patch_concurrency()  # before other imports, as green-thread pools require
     from celery.bin.worker import worker
 
     command.add_command(worker)

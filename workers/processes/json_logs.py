@@ -1,6 +1,6 @@
-"""Logs as JSON lines, one object an event, for machines that collect them: the setting `log`.
+"""Logs as JSON lines, one object per event, for log collectors: the setting `log`.
 
-Each has the time with date and zone, and where it concerns a job the run, tick and attempt beside its id.
+Each has the time with date and zone; events about a job also have the run, tick and attempt beside its id.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cogitate.tasks.job import split_job_id
 
 
 def placed(logger: object, method: str, event: EventDict) -> EventDict:
-    """Return the event with the run and the tick of the job that it names; a job's key becomes its id."""
+    """Return the event with the run and tick of the job that it names, and with the job's id instead of its key."""
     named, run = event.get("job"), event.get("run")
     if isinstance(named, str):
         for job in (named, f"{run}/{named}") if run else (named,):
@@ -28,7 +28,7 @@ def placed(logger: object, method: str, event: EventDict) -> EventDict:
 
 
 def json_processors() -> list[Processor]:
-    """Return the processors that make a line of JSON of an event."""
+    """Return the processors that render an event as a line of JSON."""
     return [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -40,7 +40,7 @@ def json_processors() -> list[Processor]:
 
 
 def format_foreign(logger: logging.Logger) -> None:
-    """Have the handlers of a logger of the standard library, such as Celery's, write the same lines."""
+    """Make the handlers of a standard-library logger, such as Celery's, write the same format."""
     *before, render = json_processors()
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=before, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]

@@ -11,7 +11,7 @@ from cogitate.scheduler.config.secret_urls import secrets_of
 from cogitate.scheduler.config.settings import Settings
 
 READ = 20_000  # bytes at the end of a log that are read
-SHORTEST = 4  # characters; a shorter text is no secret and may be part of any word
+SHORTEST = 4  # characters; a shorter text is not treated as a secret, since it may be part of any word
 
 
 def log_tail(path: Path, start: int, count: int = 3) -> str:
@@ -24,7 +24,7 @@ def log_tail(path: Path, start: int, count: int = 3) -> str:
 
 
 def redact_secrets(text: str, settings: Settings) -> str:
-    """Return the text with "***" in the place of each key and password of these settings, in any case."""
+    """Replace each key and password of these settings in a text with "***", ignoring case."""
     for secret in sorted(set(_secrets(settings)), key=len, reverse=True):
         if len(secret) >= SHORTEST:
             text = re.sub(re.escape(secret), "***", text, flags=re.IGNORECASE)

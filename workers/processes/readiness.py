@@ -1,10 +1,10 @@
 """The check that workers are ready before a host relies on them.
 
-A worker process needs a second or more until it takes messages; a paced host loses the jobs that it requests meanwhile.
-So it publishes trial hints before its first tick and waits until one is answered, for a few seconds at most. The same
-hints show which kinds no worker takes, and have a worker probe the endpoints that an earlier run found unreachable.
+A worker process takes a second or more to start; a paced host would lose the jobs that it requests in the meantime. So
+the host publishes trial hints before its first tick and waits a few seconds at most until one is answered. The same
+hints show which kinds no worker takes, and make a worker probe the endpoints that an earlier run found unreachable.
 
-The host logs its findings; they decide nothing.
+The host only logs its findings; no decision depends on them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from cogitate.scheduler.tick.result_collector import Publish
 from cogitate.tasks.job import JobKey
 from cogitate.workers.processes.supervisor import WorkerPool
 
-OWN = 15.0  # seconds in which workers that the host has just started answer, even on a busy machine
-SLOW = 3.0  # seconds after which a host logs that it waits
-OTHERS = 1.0  # the same for workers that should run already
-ALL = 1.0  # seconds after the first answer in which every worker has said whose jobs it takes
-TRIED = 6.0  # seconds after that in which an endpoint is probed
-EVERY = 0.02  # seconds between two checks while the host waits for nothing else
-NAMED = 5  # workers in one warning, at most
-RARELY = 0.5  # the same while it waits for results
+OWN = 15.0  # seconds to wait for workers that the host has just started, even on a busy machine
+SLOW = 3.0  # seconds after which the host logs that it is waiting
+OTHERS = 1.0  # seconds to wait for workers that should be running already
+ALL = 1.0  # seconds after the first answer for all workers to report their schema
+TRIED = 6.0  # further seconds for probing endpoints
+EVERY = 0.02  # seconds between two checks before the first tick
+NAMED = 5  # most workers named in one warning
+RARELY = 0.5  # seconds between two checks while the host waits for results
 
 log = structlog.get_logger()
 
@@ -44,7 +44,7 @@ class Readiness:
     Args:
         kinds: the kinds that its workers must know.
         endpoints: the endpoints whose breaker is open.
-        pool: the workers that the host has started; None: an operator starts them.
+        pool: the host's own workers; None: an operator starts them.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Readiness:
         """Publish the trial hints.
 
         Raises:
-            Fenced: when another host has taken the run meanwhile.
+            Fenced: if another host has taken over the run.
         """
         hints = [*self._tries, *self._hints]
         self._ledger.ask_ready([hint.key for hint in hints])
@@ -82,34 +82,34 @@ class Readiness:
         self._asked = self._looked = self._clock()
 
     def wait(self, stopping: Callable[[], bool], *, for_workers: bool) -> None:
-        """Wait, once, until a worker has answered and the endpoints in doubt were probed, and log what is missing.
+        """Wait, once, until a worker has answered and the doubtful endpoints were probed; log what is missing.
 
         Args:
-            stopping: returns whether the host has to stop meanwhile.
+            stopping: returns whether the host must stop waiting.
             for_workers: False: wait for endpoints only.
 
         Raises:
-            ConfigurationError: when a worker of this host cannot start, with its log.
+            ConfigurationError: if a worker of this host cannot start; the message has its log.
         """
         while not (self._waited or stopping()):
             self._check()
             self._look()
             if (self._told or not for_workers) and self._tried():
                 self._waited = True
-                with contextlib.suppress(RedisError):  # Redis is away: the host itself reports that
+                with contextlib.suppress(RedisError):  # Redis is down: the host itself reports that
                     self._say_unreachable()
                 return
             if not (self._slow or self._answered) and self._clock() - self._asked >= SLOW:
                 self._slow = True
-                then = f"the run waits for them, for {self._limit:g} s at most"
+                then = f"the run waits for them for up to {self._limit:g} s"
                 log.warning("workers.starting", run=self._ledger.run, then=then)
-            time.sleep(EVERY)  # workers send no other signal
+            time.sleep(EVERY)  # workers give no other signal
 
     def workers_left(self) -> bool:
         """Return whether there are workers to wait for, as the result collector requires; log once what is missing.
 
         Raises:
-            ConfigurationError: when a worker of this host cannot start, with its log.
+            ConfigurationError: if a worker of this host cannot start; the message has its log.
         """
         self._check()
         if not self._told and self._clock() - self._looked >= RARELY:
@@ -121,7 +121,7 @@ class Readiness:
             raise ConfigurationError(f"a worker cannot start: {self._pool.cannot_start}")
 
     def _tried(self) -> bool:
-        """Return whether every endpoint in doubt was probed or its time is over."""
+        """Return whether every doubtful endpoint was probed or the time for it is over."""
         limit = self._limit + (TRIED if self._answered else 0.0)
         return self._answered.issuperset(hint.key for hint in self._tries) or self._clock() - self._asked >= limit
 
@@ -132,7 +132,7 @@ class Readiness:
             self._say_older()
 
     def _say_older(self) -> None:
-        """Log that all workers are of an older version, which does not take this run's jobs."""
+        """Warn that all workers are of an older version, which does not take this run's jobs."""
         with contextlib.suppress(RedisError):
             seen = workers_seen(self._ledger.client)
             if seen.alive and seen.older == seen.alive:
@@ -140,8 +140,8 @@ class Readiness:
                     "workers.older_version",
                     run=self._ledger.run,
                     workers=seen.older[:NAMED],
-                    then="they do not take its jobs, which are late and done by heuristic",
-                    check=f"install cogitate {version('cogitate')} where they run, and start them anew",
+                    then="they do not take its jobs, which will be late and done by heuristic",
+                    check=f"install cogitate {version('cogitate')} where they run, and restart them",
                 )
 
     def _look_for_answers(self) -> None:
@@ -160,8 +160,8 @@ class Readiness:
                 "workers.unknown_kind",
                 run=self._ledger.run,
                 kinds=unknown,
-                then="no worker takes them: their jobs are late and done by heuristic",
-                check="name the modules that register them in `kinds`, for host and workers",
+                then="no worker takes their jobs, which will be late and done by heuristic",
+                check="list the modules that register them in `kinds`, for host and workers",
             )
         elif (settled or not self._answered) and now - self._asked >= self._limit:
             self._told = True
@@ -169,12 +169,12 @@ class Readiness:
                 "workers.not_ready",
                 run=self._ledger.run,
                 seconds=self._limit,
-                then="the run goes on; what no worker does in time is done by heuristic",
+                then="the run continues; jobs that no worker does in time are done by heuristic",
                 check="start workers for this server: cogitate worker" if self._pool is None else "worker-1.log",
             )
 
     def _unknown(self, kinds: Sequence[str]) -> list[str]:
-        """Return those of the kinds that no living worker takes; none while Redis is away."""
+        """Return the kinds that no live worker takes; none while Redis is down."""
         try:
             taken = workers_seen(self._ledger.client).kinds
         except RedisError:
@@ -191,5 +191,5 @@ class Readiness:
                     endpoint=one.endpoint,
                     why=one.why,
                     seconds=one.changed,
-                    then="jobs go to their heuristic until it answers; it is tried again after pauses",
+                    then="jobs are done by heuristic until it answers; it is retried after pauses",
                 )

@@ -1,9 +1,9 @@
-"""A process that stops a folder's embedded server when it has no users, even if its last user was killed.
+"""A process that stops a folder's embedded server when it has no users left, even if the last one was killed.
 
-It loads nothing of the product: `python -I -S server_guard.py`, with a pipe as its standard input. The process that
-started the server, and its forks without exec, hold the other end. When they are gone, however they ended, the guard
-checks whether other processes use the server (they hold a lock, which the kernel releases at their death). If none
-does, it lets workers report their jobs in flight, and shuts the server down.
+It runs without the product: `python -I -S server_guard.py`, with a pipe as its standard input. The process that started
+the server, and its forks without exec, hold the other end. When all of them have exited, for whatever reason, the guard
+checks whether other processes use the server: they hold a lock, which the kernel releases when they die. If none does,
+the guard lets workers report their jobs in flight, and shuts the server down.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pathlib import Path
 LOOK_EVERY = 0.25  # seconds
 AGAIN_AFTER = 2.0  # seconds after a refused shutdown; each one writes a line to the server's log
 SHUT_DOWN_WITHIN = 30.0  # seconds for the last write to reach the disk
-PATIENCE = 300.0  # seconds for clients to leave; a worker without a host ends within its job's deadline
-SILENT, GONE = 0, -1  # instead of a number of clients
+PATIENCE = 300.0  # seconds for clients to leave; a worker without a host exits within its job's deadline
+SILENT, GONE = 0, -1  # returned instead of a number of clients
 CLIENTS = re.compile(rb"connected_clients:(\d+)\r\n")
 
 
 def main(lock: int, users: int, connection: int, record: str, address: str) -> None:
-    """Wait for the end of the process that started this one, then for that of the server.
+    """Wait until the process that started this one has exited, then until the server has.
 
-    The first three are open descriptors, because the folder of a killed host may be gone at once.
+    The first three arguments are open descriptors, because a killed host's folder may be deleted at any moment.
 
     Args:
         lock: the file that is locked while the server is started or stopped.
@@ -67,7 +67,7 @@ def main(lock: int, users: int, connection: int, record: str, address: str) -> N
 
 
 def _locked(users: int) -> bool:
-    """Return whether another process has the file locked."""
+    """Return whether another process holds a lock on the file."""
     try:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -77,7 +77,7 @@ def _locked(users: int) -> bool:
 
 
 def _connected(address: str) -> socket.socket | None:
-    """Return a connection to the server; None when it is gone."""
+    """Return a connection to the server, or None if it is gone."""
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         found.connect(address)
@@ -106,9 +106,9 @@ def _clients(server: socket.socket) -> int:
 
 
 def _shut_down(server: socket.socket) -> bool:
-    """Return whether the server has closed the connection, which it does once everything is on disk.
+    """Shut the server down; return whether it closed the connection, which it does once everything is on disk.
 
-    A server that cannot write refuses and lives on; the holder of the start-and-stop lock must not wait for it.
+    A server that cannot write refuses and keeps running; the holder of the start-and-stop lock must not wait for it.
     """
     server.settimeout(SHUT_DOWN_WITHIN)
     try:
@@ -119,7 +119,7 @@ def _shut_down(server: socket.socket) -> bool:
     except TimeoutError:
         return False
     except OSError:
-        pass  # it closed the connection already
+        pass  # the server has closed the connection already
     return True
 
 

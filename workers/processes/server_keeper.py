@@ -1,8 +1,8 @@
-"""The keeper of a host's embedded server: it restarts a dead server on the append-only file that it left.
+"""The keeper of a host's embedded server: it restarts a dead server from its append-only file.
 
-That file holds everything that the server had answered, so nothing is lost; hosts and workers reconnect by themselves
-(see `cogitate.scheduler.ledger.outage`). The keeper abandons a server that keeps dying at once, as on a full disk, and
-the run stops.
+That file holds every acknowledged write, so nothing is lost; hosts and workers reconnect by themselves (see
+`cogitate.scheduler.ledger.outage`). The keeper gives up on a server that keeps dying right after its start, for example
+on a full disk, and the run stops.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer, EmbeddedServerEr
 
 LOOK_EVERY = 0.25  # seconds
 FIRST_DELAY = 0.2  # seconds until a dead server is restarted; doubles with each quick death
-QUICK_DEATH = 30.0  # seconds; a server that lived longer starts with a clean slate
+QUICK_DEATH = 30.0  # seconds; a longer life resets the delay and the count
 GIVE_UP = 6  # quick deaths in a row
 
 log = structlog.get_logger()
@@ -56,5 +56,5 @@ class ServerKeeper:
             born = time.monotonic()
             try:
                 self._server.revive()
-            except (EmbeddedServerError, RedisError, OSError) as error:  # as on a full disk: the next check tries again
+            except (EmbeddedServerError, RedisError, OSError) as error:  # on a full disk, say: the next check retries
                 log.warning("server.not_restarted", error=str(error))

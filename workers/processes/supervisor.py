@@ -1,8 +1,8 @@
 """Worker processes as children of a host: started, restarted when they die, stopped with it.
 
-Each child runs what `celery -A cogitate worker` runs (`cogitate.workers.processes.celery_worker`), with the host's
-effective settings in its environment. The pool restarts a child that dies and abandons one that keeps dying at once,
-which costs quality, not the run: the heuristics do the jobs of missing workers.
+Each child runs the same as `celery -A cogitate worker` (`cogitate.workers.processes.celery_worker`), with the host's
+effective settings in its environment. The pool restarts a child that dies, and abandons one that keeps dying right
+after its start. That costs quality, not the run: heuristics do the jobs of missing workers.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from cogitate.workers.processes.log_tail import log_tail, redact_secrets
 
 FIRST_DELAY = 0.2  # seconds until a dead worker is restarted; doubles with each quick death
 LONGEST_DELAY = 10.0
-QUICK_DEATH = 10.0  # seconds; a worker that lived longer starts with a clean slate
+QUICK_DEATH = 10.0  # seconds; a longer life resets the delay and the count
 GIVE_UP = 6  # quick deaths in a row
-USAGE = 2  # exit code of a command with unusable options: a restarted one would end the same way
+USAGE = 2  # exit code of a command with invalid options: restarting it would not help
 LOOK_EVERY = 0.05  # seconds
-HURRY = 3.0  # seconds for a worker to end by itself if the host hurries
-MARGIN = 10.0  # seconds beyond a job's deadline, in which the job settles and Celery leaves
+HURRY = 3.0  # seconds for a worker to exit by itself in a hurried stop
+MARGIN = 10.0  # seconds beyond a job's deadline for the job to settle and Celery to exit
 
 MODULE = "cogitate.workers.processes.celery_worker"  # for `python -m`
 
@@ -43,7 +43,7 @@ log = structlog.get_logger()
 
 
 def worker_environment(settings: Settings) -> dict[str, str]:
-    """Return the environment of a worker with exactly these settings, whatever configuration file it finds.
+    """Return the environment of a worker with exactly these settings, overriding any configuration file.
 
     It omits Celery's own variables: another project's `CELERY_BROKER_URL` would override ours.
     """
@@ -64,14 +64,14 @@ def worker_environment(settings: Settings) -> dict[str, str]:
 
 
 def worker_command(node: str) -> list[str]:
-    """Return the command of one worker process. `node` is its name in Flower; "%h" stands for the machine."""
+    """Return the command of one worker process. `node` is its name in Flower, where "%h" stands for the machine."""
     return [
         *(sys.executable, "-m", MODULE, "worker"),
         *("--hostname", node, "--loglevel", "warning"),
         *(
             "--without-mingle",
             "--without-gossip",
-        ),  # workers need nothing from each other, and each start is a second faster
+        ),  # workers need nothing from each other, and each starts a second sooner
     ]
 
 
@@ -90,19 +90,19 @@ class WorkerPool:
 
     Args:
         arguments: further options of the command.
-        shown: the workers write to this process's output instead of files in the data folder.
+        shown: whether the workers write to this process's output instead of files in the data folder.
     """
 
     def __init__(self, settings: Settings, count: int, *, arguments: Sequence[str] = (), shown: bool = False) -> None:
         self._settings = settings
         self._arguments = arguments
         self._shown = shown
-        self._folder = settings.data_dir  # in which they run
+        self._folder = settings.data_dir  # their working directory
         self._stopping = False  # not an Event: an interrupt while it is set would leave its lock taken
-        self._lock = threading.Lock()  # a process starts before stopping begins, and is stopped, or never
+        self._lock = threading.Lock()  # no process starts after stopping has begun
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._log_begins: dict[int, int] = {}  # worker number -> bytes in its log when it was last started
-        self.cannot_start = ""  # the log of the first worker that ended before it could begin
+        self.cannot_start = ""  # the log of the first worker that failed to start
         self._threads = [
             threading.Thread(target=self._keep, args=(number,), name=f"worker-{number}", daemon=True)
             for number in range(1, count + 1)
@@ -110,10 +110,10 @@ class WorkerPool:
         self._environment = worker_environment(settings) | {PARENT_VARIABLE: str(os.getpid())}
 
     def start(self) -> WorkerPool:
-        """Start the processes; return before they are ready, since hints wait for them.
+        """Start the processes and return before they are ready: hints wait for them.
 
         Raises:
-            ConfigurationError: when their logs need a data folder, and it cannot be made.
+            ConfigurationError: if the data folder for their logs cannot be made.
         """
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -121,9 +121,9 @@ class WorkerPool:
             if not self._shown:
                 raise ConfigurationError(
                     f"cannot make the data folder {self._folder} for the logs of workers ({error.strerror}): name "
-                    "another as data_dir, or start workers elsewhere and none here (workers = 0)"
+                    "another as data_dir, or set workers = 0 and start workers elsewhere"
                 ) from None
-            self._folder = Path("/")  # a worker that shows its log writes no file: the file system may be read-only
+            self._folder = Path("/")  # a worker that shows its log writes no files: the file system may be read-only
         for thread in self._threads:
             thread.start()
         return self
@@ -134,7 +134,7 @@ class WorkerPool:
             return [process.pid for _, process in sorted(self._processes.items()) if process.poll() is None]
 
     def any_left(self) -> bool:
-        """Return whether a worker lives or will be restarted; False once all are abandoned."""
+        """Return whether any worker is alive or will be restarted; False once all are abandoned."""
         return any(thread.is_alive() for thread in self._threads)
 
     def log_file(self, number: int) -> Path:
@@ -142,10 +142,10 @@ class WorkerPool:
         return self._settings.data_dir / f"worker-{number}.log"
 
     def stop(self, *, hurry: bool = False) -> None:
-        """Stop all workers and wait until they are gone.
+        """Stop all workers and wait until they have exited.
 
-        A worker finishes its jobs and starts no others, which takes one job's deadline at most. With `hurry` it is
-        killed after three seconds; spending that it could not report stays charged in full.
+        A worker finishes its running jobs, which takes one job's deadline at most. With `hurry` it is killed after
+        three seconds; spending that it could not report stays charged in full.
         """
         with self._lock:
             self._stopping = True
@@ -153,7 +153,7 @@ class WorkerPool:
         for process in running:
             process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + (HURRY if hurry else self._settings.job_deadline + MARGIN)
-        with contextlib.ExitStack() as undo:  # an interrupt waits no longer
+        with contextlib.ExitStack() as undo:  # on an interrupt, stop waiting
             for process in running:
                 undo.callback(process.kill)
             for process in running:
@@ -175,7 +175,7 @@ class WorkerPool:
         self.stop(hurry=kind is not None)
 
     def _keep(self, number: int) -> None:
-        """Run worker `number`, again and again, until the pool stops."""
+        """Run worker `number` and restart it until the pool stops."""
         quick_deaths = generation = 0
         while True:
             born, generation = time.monotonic(), generation + 1
@@ -189,7 +189,7 @@ class WorkerPool:
             if quick_deaths >= GIVE_UP or code in (USAGE, CANNOT_START, USELESS):
                 where = {} if self._shown else {"log_file": str(self.log_file(number))}
                 if generation == 1 and code != USELESS and not self.cannot_start:
-                    self.cannot_start = self._log_tail(number) or f"it ended with code {code}"
+                    self.cannot_start = self._log_tail(number) or f"it exited with code {code}"
                 log.error("worker.given_up", number=number, code=code, **where)
                 return
             delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (quick_deaths - 1))
@@ -203,7 +203,7 @@ class WorkerPool:
         return redact_secrets(log_tail(self.log_file(number), self._log_begins[number]), self._settings)
 
     def _stops_within(self, seconds: float) -> bool:
-        """Return whether the pool stops within this time."""
+        """Wait this long; return whether the pool stopped."""
         deadline = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < deadline:
             time.sleep(LOOK_EVERY)
@@ -226,6 +226,6 @@ class WorkerPool:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=None if self._shown else subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for the host, which stops its workers in order
+                start_new_session=True,  # Ctrl-C goes to the host only, which stops its workers in order
             )
             return self._processes[number]

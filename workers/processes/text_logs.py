@@ -1,4 +1,4 @@
-"""Logs as lines for people. Names and messages in them come from others, and none of them can control the terminal."""
+"""Logs as lines for people. Foreign names and messages in them are escaped, so they cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SEVERAL_LINES = ("exception", "stack")
 
 
 def text_processors(stream: TextIO, time: str = "%Y-%m-%d %H:%M:%S") -> list[Processor]:
-    """Return the processors that make a line of text of an event, coloured where the stream is a terminal.
+    """Return the processors that render an event as a line of text, coloured if the stream is a terminal.
 
     Args:
-        time: how the time is written (see `time.strftime`).
+        time: format of the time (see `time.strftime`).
     """
     return [
         structlog.contextvars.merge_contextvars,
@@ -31,7 +31,7 @@ def text_processors(stream: TextIO, time: str = "%Y-%m-%d %H:%M:%S") -> list[Pro
 
 
 def escape_foreign(logger: logging.Logger) -> None:
-    """Have the handlers of a logger of the standard library, such as Celery's, escape what they write."""
+    """Make the handlers of a standard-library logger, such as Celery's, escape their output."""
     for handler in logger.handlers:
         handler.addFilter(_escape_record)
 

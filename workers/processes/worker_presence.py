@@ -1,4 +1,4 @@
-"""The thread by which a worker process shows that it lives, from its first message until it ends."""
+"""The heartbeat thread of a worker process, from before its first message until it exits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 class WorkerPresence:
-    """A thread that renews the sign of life of this worker process until it is stopped."""
+    """A thread that sends this worker process's heartbeat until it is stopped."""
 
     def __init__(self, client: Redis, worker: str, kinds: Sequence[str]) -> None:
         self._client = client
@@ -42,14 +42,14 @@ class WorkerPresence:
         self._thread = threading.Thread(target=self._run, name="worker-presence", daemon=True)
 
     def start(self) -> None:
-        """Give the first sign, then go on in the thread."""
+        """Send the first heartbeat, then continue in the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Give no further sign, and remove the last one; leave a mark of a worker that ends since it is useless."""
+        """Send no further heartbeat and remove the last one; record why, if the worker exits because it cannot work."""
         self._over.set()
         self._thread.join()
-        with contextlib.suppress(RedisError, OSError):  # then it counts as missing for a while
+        with contextlib.suppress(RedisError, OSError):  # it then counts as missing for a while
             if BEFORE_CLAIM.useless:
                 self._give_sign(ended=True)
             else:
@@ -70,14 +70,14 @@ class WorkerPresence:
                     forget_workers(self._client)
                 if take_place(self._client, self._worker):
                     began = SETTLED
-            except (RedisError, OSError) as error:  # jobs meet it too, and say so
+            except (RedisError, OSError) as error:  # jobs meet and report it too
                 log.debug("worker.sign_missed", error=type(error).__name__)
             if self._over.wait(EVERY):
                 return
 
 
 def register() -> None:
-    """Have a worker show that it lives once it takes messages, and stop when it ends."""
+    """Make workers send heartbeats once they take messages, and stop at shutdown."""
     signals.worker_ready.connect(_start)
 
 
@@ -85,7 +85,7 @@ def _start(sender: Consumer, **_: object) -> None:
     settings = Settings()
     try:
         client = connect(settings.state_url(), settings.socket_timeout, retries=0)
-    except ConfigurationError:  # the jobs say so
+    except ConfigurationError:  # the jobs report it
         return
     presence = WorkerPresence(client, sender.hostname, sorted(sender.app.amqp.queues.consume_from))
     presence.start()

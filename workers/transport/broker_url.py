@@ -19,10 +19,10 @@ _CHECKED = {"true": True, "false": False}
 
 
 def kombu_url(url: str) -> str:
-    """Return a Redis URL as kombu and Flower want it: "unix://" becomes "redis+socket://", and TLS options go.
+    """Return a Redis URL in kombu's and Flower's form: "unix://" becomes "redis+socket://"; TLS options are removed.
 
-    kombu prefers TLS options of the URL to its arguments, so it gets them from `tls` alone. It reads user, password and
-    database from their places in the URL, and not from the query, where redis-py takes them too.
+    kombu prefers TLS options in the URL to its arguments, so it gets them from `tls` alone. It reads user, password and
+    database from their places in the URL, but not from the query, where redis-py accepts them too.
     """
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query))
@@ -41,9 +41,9 @@ def kombu_url(url: str) -> str:
 
 
 def tls(url: str) -> dict[str, TlsOption] | None:
-    """Return the TLS options of a "rediss://" URL. kombu checks no certificate by default; we do.
+    """Return the TLS options of a "rediss://" URL. Unlike kombu's, our default is to check certificates.
 
-    "?ssl_ca_certs=/path/ca.pem" names the trusted authority; "?ssl_cert_reqs=none" switches the check off.
+    "?ssl_ca_certs=/path/ca.pem" names the trusted authority; "?ssl_cert_reqs=none" turns the check off.
 
     Raises:
         ConfigurationError: for an unknown option or an invalid value.

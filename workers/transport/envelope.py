@@ -2,7 +2,7 @@
 
 The fields are those of Celery's task protocol 2 inside kombu's envelope, as kombu 5.7 writes them. The worker refuses
 anything else in a kind's queue (garbage, another program's task, a tampered message) before Celery sees it: a task
-message without an id takes down Celery's connection, returns to the queue, and does so for ever.
+message without an id breaks Celery's connection and returns to the queue, over and over.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Properties(msgspec.Struct):
 
 
 class _Headers(msgspec.Struct):
-    """Headers, None where a value would delay, expire, limit, group or compress a message: hints never do."""
+    """Headers. Those that delay, expire, limit, group or compress a message must be None: hints never use them."""
 
     task: str
     id: str
@@ -80,14 +80,14 @@ def check_hint(message: object, kind: str) -> str:
     """Return the id of the job that a message in this kind's queue hints at.
 
     Raises:
-        MessageRefused: when the message is not a hint for a job of this kind.
+        MessageRefused: if the message is not a hint for a job of this kind.
     """
     try:
         found = typed_json.convert(message, _Message)
         body = binascii.a2b_base64(found.body, strict_mode=True)
         (job_id,), keywords, _ = _BODY.decode(body)
         hinted = _kind_of(job_id)
-    except (ValueError, RecursionError) as error:  # msgspec's, binascii's and our own
+    except (ValueError, RecursionError) as error:  # raised by msgspec, binascii or this function
         raise MessageRefused(str(error)) from None
     if keywords or found.headers.task != kind or hinted != kind:
         raise MessageRefused(f"expected a job of kind {kind!r}, found {found.headers.task!r} for {hinted!r}")
@@ -104,10 +104,10 @@ def _kind_of(job_id: str) -> str:
 
 
 def check_envelope(message: object) -> None:
-    """Check that kombu can open a message of its own making, such as a remote-control command.
+    """Check that kombu can open one of its own messages, such as a remote-control command.
 
     Raises:
-        MessageRefused: when kombu cannot open it.
+        MessageRefused: if kombu cannot open it.
     """
     if not isinstance(message, dict) or not isinstance(message.get("headers"), dict):
         raise MessageRefused("not a message")

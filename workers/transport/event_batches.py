@@ -1,7 +1,8 @@
-"""Batches of events for Flower: a worker creates three for each job, and each message costs as much as a call.
+"""Batches of events for Flower: a worker creates three per job, and sending one costs as much as a Redis command.
 
-Celery sends buffered events at each turn of its event loop, which at a few hundred jobs a second is nearly every event
-by itself. Here a timer sends them: Flower sees a job a moment later and a worker has a fifth more time.
+Celery flushes buffered events on each iteration of its event loop, so at a few hundred jobs a second nearly every event
+is sent separately. Here a timer flushes them: Flower shows a job a moment later, and a worker gains a fifth of its
+time.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from celery import bootsteps
 from celery.worker.consumer.events import Events
 
 INTERVAL = 0.25  # seconds
-LIMIT = 1_000  # events that are sent at once, before the timer
+LIMIT = 1_000  # buffered events that are sent without waiting for the timer
 
 
 class EventBatches(bootsteps.StartStopStep):  # type: ignore[misc]
-    """A step that sends buffered events by a timer. It leaves worker events (online, heartbeat) unbuffered."""
+    """A step that flushes buffered events by a timer. Worker events (online, heartbeat) stay unbuffered."""
 
     requires = (Events,)
 

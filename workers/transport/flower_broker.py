@@ -1,7 +1,7 @@
 """Flower's broker page on a unix socket, with the database that the URL names.
 
-flower 2.2.0's `RedisSocket` connects to the socket's database 0 whatever the URL says, and the page shows empty queues.
-`celery` loads Flower with its other commands before it loads the app, so the correction comes with the app.
+flower 2.2.0's `RedisSocket` always connects to the socket's database 0 and then shows empty queues. `celery` loads
+Flower with its other commands before it loads the app, so the app can apply the correction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""kombu's Redis transport, guarded: registered under its own names, so URLs and Flower's pages stay as they are.
+"""kombu's Redis transport, guarded: registered under kombu's names, so URLs and Flower's pages do not change.
 
 It works around two faults of kombu 5.7.0 that end a worker:
 
@@ -6,12 +6,12 @@ It works around two faults of kombu 5.7.0 that end a worker:
   and dies of `AttributeError: 'NoneType' object has no attribute 'hostname'` in `Channel._connparams`. A connection
   error instead makes it reconnect like any other.
 - An item in a queue that is not a hint (no JSON, no envelope, a task without an id) raises out of the event loop: it
-  ends the worker, or makes it reconnect and take the same item for ever. The transport drops it and logs
+  ends the worker, or makes it reconnect and take the same item over and over. The transport drops it and logs
   `message.refused`.
 
-It also hands out the hints of a queue by the turns of their runs (`cogitate.workers.transport.turns`), and none of jobs
-that ask a model while this process has no room for them: another worker may have. One that has much room takes a few at
-once, which saves it two round trips for each but the first.
+It also takes the hints of a queue in turn by run (`cogitate.workers.transport.turns`), and takes none of jobs that ask
+a model while this process has no room for them, since another worker may have. With plenty of room it takes several
+together, which saves two round trips for each but the first.
 
 A third fault costs time: kombu creates a client object for each command, which with redis-py 8 takes longer than the
 command.
@@ -36,9 +36,9 @@ from cogitate.workers.transport.envelope import MessageRefused, check_envelope, 
 from cogitate.workers.transport.turns import ASKING, DRAWN, QUICK, next_hints, tickets_key
 
 SCHEMES = ("redis", "rediss")  # "redis+socket://" is kombu's "redis" with a path
-ROOM_INTERVAL = 0.05  # seconds between two looks whether there is room again
-AT_ONCE = 8  # hints of jobs that ask a model, at most
-SHARE_OF_ROOM = 4  # of the room, a fourth is filled at once: other workers have room too
+ROOM_INTERVAL = 0.05  # seconds between two checks for room
+AT_ONCE = 8  # most hints of jobs that ask a model to take together
+SHARE_OF_ROOM = 4  # take hints for at most a fourth of the room: other workers have room too
 
 log = structlog.get_logger()
 
@@ -57,7 +57,7 @@ class Channel(kombu_redis.Channel):
             return super()._create_client(asynchronous=True)  # type: ignore[no-untyped-call]
         if self._shared is None or self._shared[0] is not self.pool:
             self._shared = (self.pool, super()._create_client())  # type: ignore[no-untyped-call]
-        return self._shared[1]  # safe to share between threads: it takes a connection from the pool for each command
+        return self._shared[1]  # thread-safe: it takes a connection from the pool for each command
 
     def _connparams(self, asynchronous: bool = False) -> Any:
         if self.connection is None or self.connection.client is None:
@@ -65,7 +65,7 @@ class Channel(kombu_redis.Channel):
         return super()._connparams(asynchronous=asynchronous)  # type: ignore[no-untyped-call]
 
     def _brpop_start(self, timeout: float | None = None) -> None:
-        """Block on the lists of all queues; kombu's own way knows one order of them, and no list to leave out."""
+        """Block on the lists of all queues; kombu's own method has a fixed order and cannot skip a list."""
         queues = self._queue_cycle.consume(len(self.active_queues))
         if not queues:
             return
@@ -96,7 +96,7 @@ class Transport(kombu_redis.Transport):
     """kombu's Redis transport with guarded channels."""
 
     Channel = Channel
-    reader: Any  # the channel that has read what is delivered
+    reader: Any  # the channel that read the message being delivered
 
     def _deliver(self, message: Any, queue: str) -> None:
         if isinstance(message, str) and message in DRAWN and is_kind(queue):
@@ -107,7 +107,7 @@ class Transport(kombu_redis.Transport):
             self._deliver_checked(message, queue)
 
     def _at_once(self) -> int:
-        """Return how many hints to take with one ticket: those of a part of the jobs for which there is room."""
+        """Return how many hints to take with one ticket: a share of the jobs for which there is room."""
         slots = self.reader.qos.can_consume_max_estimate()  # None: without a limit
         room = _room() if slots is None else min(_room(), slots)
         return max(1, min(AT_ONCE, room // SHARE_OF_ROOM))
@@ -132,7 +132,7 @@ _room: Callable[[], int] = _endless
 
 
 def take_within(room: Callable[[], int]) -> None:
-    """Take hints of jobs that ask a model only while this process has room for them; `room` returns for how many."""
+    """Take hints of jobs that ask a model only while there is room; `room` returns how many this process can take."""
     global _room
     _room = room
 

@@ -1,12 +1,12 @@
-"""Turns of runs at the queue of a kind, so that a run with many jobs does not keep another one's waiting.
+"""Turns of runs at the queue of a kind, so that a run with many jobs does not delay the jobs of other runs.
 
-In the queue itself, which workers block on, lie tickets: all alike, one for each hint. The hints wait in a list for
-each run beside it. Whoever draws a ticket takes the hint of the run whose turn it is: runs take turns, and one whose
-share is 3 takes three for each turn of a run whose share is 1. A ticket without a hint, and a hint without a ticket, do
-no harm: hints are repeated while their job is open.
+The queue itself, on which workers block, holds identical tickets, one per hint. The hints are in separate lists, one
+per run. A worker that draws a ticket takes the next hint of the run whose turn it is; a run with share 3 gets three
+hints for each hint of a run with share 1. A ticket without a hint, or a hint without a ticket, is harmless: hints are
+repeated while their job is open.
 
-A kind's queue has two lists of tickets, as kombu has one for each priority: one for jobs that ask a model, and one for
-the others, so that a worker whose places for a model are all taken can leave the former to other workers.
+A kind's queue has two lists of tickets, using kombu's list per priority: one for jobs that ask a model, and one for the
+others, so that a worker without free places for a model can leave the former to other workers.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from kombu.transport.redis import Channel
 
 from cogitate.workers import lua
 
-QUICK, ASKING = 0, 9  # kombu's priorities, here only names of lists: a worker takes from both in turn
-TICKETS = {QUICK: '"~"', ASKING: '"~9"'}  # JSON, as everything in a queue
-DRAWN = {"~": QUICK, "~9": ASKING}  # what is read of them
-KEPT = 86_400  # seconds after which hints that nobody wants are forgotten
+QUICK, ASKING = 0, 9  # kombu's priorities, used only to name the lists: a worker takes from both in turn
+TICKETS = {QUICK: '"~"', ASKING: '"~9"'}  # JSON, like everything in a queue
+DRAWN = {"~": QUICK, "~9": ASKING}  # the tickets as read
+KEPT = 86_400  # seconds after which unclaimed hints expire
 
 
 def tickets_key(queue: str, priority: int) -> str:
@@ -31,17 +31,17 @@ def tickets_key(queue: str, priority: int) -> str:
 
 
 def hints_key(tickets: str, run: str, share: int) -> str:
-    """Return the key of a run's hints beside a list of tickets."""
+    """Return the key of a run's hints for a list of tickets."""
     return f"{tickets}:of:{share}/{run}"
 
 
 def runs_key(tickets: str) -> str:
-    """Return the key of the runs that wait beside a list of tickets."""
+    """Return the key of the runs that have hints for a list of tickets."""
     return f"{tickets}:runs"
 
 
 def queue_hints(pipe: Any, queue: str, priority: int, run: str, share: int, hints: list[str]) -> None:
-    """Put hints of a run in a queue, with a ticket for each; the hints first, so that no ticket is drawn in vain."""
+    """Queue hints of a run with a ticket for each; hints go first, so that no ticket is drawn without a hint."""
     tickets = tickets_key(queue, priority)
     pipe.lpush(hints_key(tickets, run, share), *hints)
     pipe.expire(hints_key(tickets, run, share), KEPT)
@@ -51,9 +51,9 @@ def queue_hints(pipe: Any, queue: str, priority: int, run: str, share: int, hint
 
 
 def next_hints(client: Any, queue: str, priority: int, most: int = 1) -> list[str]:
-    """Return the hints whose turn it is, and remove them: one for the ticket that was drawn, the others with theirs.
+    """Remove and return the next hints: one for the ticket already drawn, and others together with their tickets.
 
-    There are none where none waits, at most `most` otherwise, and one more where tickets were lost.
+    There are at most `most`, plus one if tickets were lost, and none if no hint is waiting.
     """
     found = _script(client)(keys=[tickets_key(queue, priority)], args=[most])
     return [hint.decode() if isinstance(hint, bytes) else hint for hint in found]

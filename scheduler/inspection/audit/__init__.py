@@ -1,1 +1,1 @@
-"""The auditor: every invariant that can be seen in a ledger, its streams and its journal."""
+"""The auditor: checks every invariant that a ledger, its streams and its journal can show."""

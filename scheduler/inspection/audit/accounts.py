@@ -1,4 +1,4 @@
-"""The auditor's arithmetic: limits, reservations, admission's view and what was spent, each from two sides."""
+"""Audit of the accounts: limits, reservations, admission's view and spending, each computed from two sources."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def wrong_reservations(ledger: AccountsSnapshot) -> list[str]:
             continue
         job = typed_json.decode(record[b"job"], Job)
         if job.key.text() != key or record[b"due"] != str(job.due).encode():
-            found.append(f"job {key}: its record is of job {job.key.text()}, due at {job.due}")
+            found.append(f"job {key}: its record belongs to job {job.key.text()}, due at {job.due}")
         if record[b"state"] != b"held":
             opens[job.key.tick] += 1
             if int(record[b"claims"]) == 0:
                 _add(expected, _cells(typed_json.decode(record[b"cells"])), job.reserved)
         waits = record[b"state"] == b"open" and record[b"token"] == b""
         if waits != (key in ledger.unclaimed):
-            found.append(f"job {key}: unclaimed is {key in ledger.unclaimed}, its record says {waits}")
+            found.append(f"job {key}: unclaimed is {key in ledger.unclaimed}, but its record says {waits}")
     for attempt in ledger.attempts.values():
         opens[int(attempt["tick"])] += 1
         _add(expected, _cells(attempt["cells"]), Cost(*attempt["reserved"]))
@@ -61,12 +61,12 @@ def wrong_reservations(ledger: AccountsSnapshot) -> list[str]:
                 f"{format_cell(' '.join(account))}: reserved {actual}, but jobs and attempts hold {expected[account]}"
             )
     if ledger.open != dict(opens):
-        found.append(f"open counters {ledger.open} are not those of the open jobs and attempts {dict(opens)}")
+        found.append(f"open counters {ledger.open} differ from the open jobs and attempts {dict(opens)}")
     return found
 
 
 def wrong_view(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
-    """Admission's view, field by field; that of a closed window may have been forgotten when no open job names it."""
+    """Compare admission's view field by field; a closed window that no open job names may have been dropped."""
     kept = {field.partition("|")[0] for field in ledger.view}
     kept |= {cell.window for opening in totals.open.values() if opening.note for cell in opening.note.cells}
     found = []
@@ -74,15 +74,15 @@ def wrong_view(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
         said, held = ledger.view.get(field, 0), totals.view.get(field, 0)
         window = field.partition("|")[0]
         if said != held and (window in kept or not _may_be_forgotten(window, totals.minute)):
-            found.append(f"admission's view of {field} is {said}, by the journal it is {held}")
+            found.append(f"admission's view of {field} is {said}, but {held} by the journal")
     return found
 
 
 def wrong_spending(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
-    """Return what the latest attempts hold or cost: reserved + spent, less what the retry pool carries of earlier ones.
+    """Compare what the latest attempts hold or cost with the journal: reserved + spent, less earlier attempts' usage.
 
-    It is known of open jobs and of those that ended with a result; of one that ended without, it is at most its
-    reservation, and what it used above that is overrun.
+    The retry pool carries the usage of earlier attempts. The cost is known for open jobs and for those that ended with
+    a result. For a job that ended without one it is at most the reservation; any usage above that is overrun.
     """
     known: Counter[Account] = Counter({_account(field): amount for field, amount in totals.known.items()})
     unknown: Counter[Account] = Counter({_account(field): amount for field, amount in totals.unknown.items()})
@@ -102,7 +102,7 @@ def wrong_spending(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
         if not known[account] <= latest <= most:
             found.append(
                 f"{format_cell(' '.join(account))}: latest attempts hold or cost {latest}, "
-                f"by the journal and the open jobs from {known[account]} to {most}"
+                f"but {known[account]} to {most} by the journal and the open jobs"
             )
     return found
 

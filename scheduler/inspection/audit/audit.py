@@ -1,6 +1,6 @@
-"""The auditor: reads the ledger, the streams and the journal of a run, and checks every invariant it can see.
+"""The auditor: reads a run's ledger, streams and journal, and checks every invariant that they can show.
 
-Safe to run at any moment, on a run that lives or is over. It finds; it never mends.
+It is safe to run at any moment, on a live or a finished run. It reports and never repairs.
 """
 
 from __future__ import annotations
@@ -38,29 +38,36 @@ from cogitate.tasks.job import JobKey
 
 
 def audit(client: Redis, run: str) -> list[str]:
-    """Return a sentence for each violated invariant of a run; none for a sound run.
+    """Return a sentence for each violated invariant of a run; an empty list for a sound run.
 
-    Checked: each job has exactly one end, and each deferred one its successor; effects were applied once, and only
-    where what they expect held: each stored stream is the one that the journal leads to; reserved + spent <= limit
-    + overrun in every window; what is reserved is the sum over open jobs and unsettled attempts, each of a job that
-    was asked for; what was spent is what attempts told; admission's view, the open jobs and the lists that find
-    them, and both hashes are those that the journal says; a model's job archived, or passed with its cursor, only what
-    its prompt showed; an answer is awaited only while it may replace something; an ended job counts in full until it is
-    known what it came to; entries are numbered without gaps; an archived entry's summary exists; the journal's
-    checkpoints say what its lines come to; no key belongs to nothing. What cannot be read at all is a finding too. Of a
-    trimmed journal, its first checkpoint is believed.
+    It checks that:
+
+    * each job has exactly one end, and each deferred job a successor;
+    * effects were applied once, and only where their preconditions held: each stored stream follows from the journal;
+    * reserved + spent <= limit + overrun in every window;
+    * reservations add up over open jobs and unsettled attempts, each of a job that was decided;
+    * spending is what the attempts reported;
+    * admission's view, the open jobs, the lists that index them, and both hashes match the journal;
+    * a model's job archived, or moved its cursor past, only what its prompt showed;
+    * an answer is awaited only while there is something for it to replace;
+    * an ended job counts in full until its actual usage is known;
+    * entries are numbered without gaps, and the summary of an archived entry exists;
+    * the journal's checkpoints match its lines;
+    * every key belongs to something.
+
+    Anything unreadable is a finding too. The first checkpoint of a trimmed journal is trusted.
 
     Raises:
-        RunMissing: when there is no such run.
-        NewerSchema, OlderSchema: when another version wrote it.
-        TimeoutError: when the run advances faster than it can be read.
+        RunMissing: if the run does not exist.
+        NewerSchema, OlderSchema: if another version wrote it.
+        TimeoutError: if the run advances faster than it can be read.
     """
     store = RunStore.open(client, run)
     while True:
         try:
             return _audit_once(store, run)
         except JournalTrimmed:
-            continue  # meanwhile, which happens once a game day
+            continue  # trimmed during the audit, which happens once a game day
 
 
 def _audit_once(store: RunStore, run: str) -> list[str]:
@@ -99,11 +106,11 @@ def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str
 
 
 class _Walk:
-    """A walk along the journal from its first line, with the state that it leads to.
+    """A walk along the journal from its first line that rebuilds the run's state.
 
     Raises:
-        JournalTrimmed: when that is not where it began at the snapshot.
-        JournalError: when the checkpoint that it begins with is missing or was changed.
+        JournalTrimmed: if the journal was trimmed since the snapshot.
+        JournalError: if the journal's first checkpoint is missing or was altered.
     """
 
     def __init__(self, store: RunStore, ledger: AccountsSnapshot) -> None:
@@ -126,7 +133,7 @@ class _Walk:
             self._streams = load_checkpoint_streams(store, self._base)
 
     def problems(self) -> list[str]:
-        """Return everything that is wrong along the journal, and between its end and the ledger."""
+        """Return all violations within the journal, and between its end and the ledger."""
         ledger = self._ledger
         try:
             self._go_to(ledger.tick)
@@ -140,12 +147,12 @@ class _Walk:
         found = [*self._found, *wrong_view(self._totals, ledger), *wrong_spending(self._totals, ledger)]
         if self._digest != ledger.digest or ledger.chain not in self._chains:
             found.append(
-                f"the run's digest {ledger.digest} and chain {ledger.chain} are not the journal's {self._digest} and "
-                f"{' or '.join(sorted(self._chains))}"
+                f"the run's digest {ledger.digest} and chain {ledger.chain} differ from the journal's {self._digest} "
+                f"and {' or '.join(sorted(self._chains))}"
             )
         if ledger.lines != ledger.tick - ledger.trimmed:
             found.append(
-                f"the journal has {ledger.lines} lines, the run stands at tick {ledger.tick}"
+                f"the journal has {ledger.lines} lines, but the run is at tick {ledger.tick}"
                 + (f" and was trimmed to tick {ledger.trimmed}" if ledger.trimmed else "")
             )
         if ledger.jobs.keys() != self._totals.open.keys():
@@ -172,7 +179,7 @@ class _Walk:
         )
 
     def _wrong_state(self) -> list[str]:
-        """Check the profiles, the facts and the state of the loop, from which a resumed host begins."""
+        """Check the profiles, the facts and the loop's state, from which a host resumes."""
 
         def queue(pipeline: Pipeline) -> None:
             pipeline.hmget(self._store.key("state"), "tick", "loop")
@@ -186,10 +193,10 @@ class _Walk:
         found = []
         typed_json.decode(loop, LoopState)
         if {owner.decode(): typed_json.decode(raw, Profile) for owner, raw in owners.items()} != self._totals.profiles:
-            found.append("the owners' profiles are not those that the journal says")
+            found.append("the owners' profiles differ from the journal's")
         kept = {int(version): typed_json.decode(raw, Facts) for version, raw in facts.items()}
         if wrong_facts(kept, self._totals):
-            found.append("the run's facts are not those that the journal says")
+            found.append("the run's facts differ from the journal's")
         return found
 
     def _go_to(self, tick: int) -> None:
@@ -207,10 +214,10 @@ class _Walk:
             if passed.checkpoint is not None:
                 check_streams(passed.checkpoint, self._streams, self._retired, self._base)
                 if not same_figures(passed.checkpoint.totals, self._totals):
-                    self._found.append(f"tick {line.core.tick}: the checkpoint is not what the lines come to")
+                    self._found.append(f"tick {line.core.tick}: the checkpoint differs from the lines before it")
 
     def _follow(self, tick: int) -> Mapping[str, Stream]:
-        """Return the streams at a later tick of a run that goes on."""
+        """Return the streams at a later tick of a live run."""
         if tick > self._totals.tick:
             self._go_to(tick)
         return self._all_streams()
@@ -219,11 +226,11 @@ class _Walk:
         return {**self._streams, **self._retired}
 
     def _changed_since_they_left(self) -> list[str]:
-        """Check the streams of owners that left in trimmed ticks against their hashes in the checkpoint."""
+        """Compare the streams of owners that left in trimmed ticks with their hashes in the checkpoint."""
         left = self._base.retired if self._base is not None else {}
         stored = load_streams(self._store, sorted(left))
         return [
-            f"{owner}: its stream is not what it was when it left"
+            f"{owner}: its stream changed after it left"
             for owner, stream in stored.items()
             if content_hash(dump(stream)) != left[owner]
         ]
@@ -240,14 +247,14 @@ class _Walk:
             if decided.key in self._opened or decided.key in self._ended:
                 self._found.append(f"{at}: job {decided.key.text()} was decided twice")
             if (decided.key.trial > 0) != (decided.key.text() in self._totals.promised):
-                self._found.append(f"{at}: job {decided.key.text()} is not the successor that was named")
+                self._found.append(f"{at}: job {decided.key.text()} is not the announced successor")
             (self._opened if decided.decision in ("admitted", "heuristic") else self._ended).add(decided.key)
 
     def _corrections(self, line: ReadLine) -> None:
         for correction in line.notes.corrected:
             if correction.key.text() not in self._totals.charged:
                 self._found.append(
-                    f"tick {line.core.tick}: job {correction.key.text()} was corrected and did not count in full"
+                    f"tick {line.core.tick}: job {correction.key.text()} was corrected but did not count in full"
                 )
 
     def _successors(self, tick: int) -> None:

@@ -1,4 +1,4 @@
-"""The auditor's look at open jobs: the sets that find them, their attempts, and what the journal says of both."""
+"""Audit of open jobs and their attempts against the sets that index them and the journal."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def wrong_lists(ledger: AccountsSnapshot) -> list[str]:
     waiting: Counter[str] = Counter()
     for key, record in ledger.jobs.items():
         if not record:
-            continue  # found where reservations are added up
+            continue  # `wrong_reservations` reports it
         at = record[b"due"].decode()
         due.setdefault(at, set()).add(key)
         if int(at) <= ledger.tick:
-            found.append(f"job {key}: was due at tick {at} and has no end at tick {ledger.tick}")
+            found.append(f"job {key}: was due at tick {at} but is still open at tick {ledger.tick}")
         match record[b"state"]:
             case b"open":
                 waiting[at] += 1
@@ -40,38 +40,38 @@ def wrong_lists(ledger: AccountsSnapshot) -> list[str]:
             case b"dead" | b"held":
                 pass
             case state:
-                found.append(f"job {key}: is in no state that there is: {state[:40]!r}")
+                found.append(f"job {key}: has the unknown state {state[:40]!r}")
     if ledger.due != due:
-        found.append(f"the lists of what is due differ from the open jobs: {_unlike(ledger.due, due)}")
+        found.append(f"the lists of due jobs differ from the open jobs: {_unlike(ledger.due, due)}")
     if ledger.staged != staged:
         found.append(f"staged jobs differ from their records: {sorted(ledger.staged ^ staged)[:5]}")
     if ledger.waiting != dict(waiting):
-        found.append(f"waiting counters {ledger.waiting} are not those of the open jobs {dict(waiting)}")
+        found.append(f"waiting counters {ledger.waiting} differ from the open jobs {dict(waiting)}")
     return found
 
 
 def wrong_attempts(ledger: AccountsSnapshot, opened: Collection[JobKey], openings: Iterable[JobBeginning]) -> list[str]:
-    """Return attempts of jobs that the journal does not know, and reservations that differ from those it gave.
+    """Return the attempts of jobs that the journal does not know, and the reservations that differ from the journal's.
 
     Args:
-        opened: every job that was admitted or left to its heuristic, as far as the journal has not been trimmed.
-        openings: how the jobs that are still open began.
+        opened: every job in the untrimmed journal that was admitted or left to its heuristic.
+        openings: the beginnings of the jobs that are still open.
     """
     found = []
     asked = {key.text() for key in opened}
     for token, attempt in sorted({**ledger.attempts, **ledger.lost}.items()):
         if attempt["job"] not in asked and JobKey.parse(attempt["job"]).tick > ledger.trimmed:
-            found.append(f"attempt {token}: holds a reservation for job {attempt['job']}, which never was")
+            found.append(f"attempt {token}: holds a reservation for job {attempt['job']}, which never existed")
     notes = {opening.note.key: opening.note for opening in openings if opening.note is not None}
     for key, note in sorted(notes.items()):
         record = ledger.jobs.get(key.text())
         if not record:
-            continue  # found by comparing the open jobs
+            continue  # the comparison of open jobs reports it
         reserved = [int(record[unit]) for unit in (b"calls", b"tokens", b"usd_micros")]
         cells = typed_json.decode(record[b"cells"])
         given = [note.reserved.calls, note.reserved.tokens, note.reserved.usd_micros]
         if reserved != given or cells != [part for cell in note.cells for part in cell]:
-            found.append(f"job {key.text()}: reserves {reserved} in {cells}, by the journal {given}")
+            found.append(f"job {key.text()}: reserves {reserved} in {cells}, but {given} by the journal")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The auditor's look at the key space: every key of a run belongs to something that the run has."""
+"""Audit of the key space: every key of a run belongs to one of its owners, jobs, windows or other parts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from cogitate.scheduler.ledger.run_store import RunStore
 
 
 def stray_keys(store: RunStore, run: str, take: Callable[[], AccountsSnapshot]) -> list[str]:
-    """Return the keys of this run's name that belong to no incarnation, owner, open job, window or due tick of it.
+    """Return the keys under a run's name that belong to none of its incarnations, owners, open jobs, windows or ticks.
 
-    A live run creates and removes keys while they are listed, so a key that looks stray is looked at again.
+    A live run creates and removes keys while they are listed, so keys that look stray are checked again.
     """
     base, prefix = run_base(run), store.prefix
     found = list(store.client.scan_iter(match=_literally(base) + "*", count=1000))
@@ -23,7 +23,7 @@ def stray_keys(store: RunStore, run: str, take: Callable[[], AccountsSnapshot]) 
         suspects = [
             key for key in suspects if not key.startswith(prefix) or not _known(key[len(prefix) :], ledger, owners)
         ]
-    return [f"key {key[:200]!r} belongs to nothing" for key in suspects if store.client.exists(key)]
+    return [f"key {key[:200]!r} is stray" for key in suspects if store.client.exists(key)]
 
 
 def _owners(store: RunStore) -> set[str]:
@@ -50,5 +50,5 @@ def _known(key: str, ledger: AccountsSnapshot, owners: Collection[str]) -> bool:
 
 
 def _literally(text: str) -> str:
-    """Return a pattern that matches only this text. Run names contain no other special characters than these."""
+    """Return a pattern that matches only this text; run names contain no other special characters."""
     return text.replace("[", "\\[").replace("]", "\\]")

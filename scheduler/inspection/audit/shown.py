@@ -1,4 +1,4 @@
-"""The auditor's look at what jobs passed: a model's job archives, or passes with its cursor, what its prompt showed."""
+"""Audit of archiving and cursors: a model's job archives, or moves its cursor past, only what its prompt showed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from cogitate.tasks import integrate
 
 
 def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mapping[str, Profile]) -> list[str]:
-    """Return the jobs that archived, or passed with a cursor, what their prompts did not show to the end.
+    """Return the jobs that archived, or moved a cursor past, entries that their prompts did not show in full.
 
-    Effects without a list of what was shown are those of heuristics, which read all their material, and of versions
-    before this one.
+    Effects of heuristics, which read all their material, do not list what was shown.
 
     Args:
-        streams: as they were before the line.
-        profiles: of the owners.
+        streams: the streams before the line.
+        profiles: the owners' profiles.
     """
     found = []
     for ended in line.core.ends:
@@ -34,7 +33,7 @@ def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mappi
                 case Archive(shown=shown) if shown is not None:
                     how, numbers = "archived", set(effect.numbers)
                 case AdvanceCursor(shown=shown) if shown is not None:
-                    how = f"passed with its cursor {effect.name}"
+                    how = f"moved its cursor {effect.name} past"
                     numbers = set(_passed(effect, ended.effects, streams, profiles))
                 case _:
                     continue
@@ -49,7 +48,7 @@ def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mappi
 def _passed(
     cursor: AdvanceCursor, effects: Sequence[Effect], streams: Mapping[str, Stream], profiles: Mapping[str, Profile]
 ) -> Iterator[int]:
-    """Yield the numbers of the entries that a cursor passes and that its owner was to be told."""
+    """Yield the numbers of the entries that a cursor passes and that concern its owner."""
     for entry in _concerned(cursor, effects, streams, profiles):
         if not isinstance(entry, UnreadableEntry):
             yield entry.number

@@ -1,4 +1,4 @@
-"""The auditor's look at memory: what the ledger holds of each owner against what the journal leads to."""
+"""Audit of memory: each owner's stored stream against the one that follows from the journal."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from cogitate.scheduler.ledger.streams import UNREADABLE, differences, load_stre
 def wrong_streams(
     store: RunStore, streams: Mapping[str, Stream], follow: Callable[[int], Mapping[str, Stream]]
 ) -> list[str]:
-    """Return the differences between stored streams and those that the journal's effects lead to, each applied once.
+    """Return the differences between the stored streams and those that result from the journal's effects.
 
     Args:
-        streams: by owner, retired ones included, as of the tick of the snapshot.
-        follow: go on with the journal to a later tick, where a run that lives stands by now; the streams then.
+        streams: by owner, including retired owners, as of the tick of the snapshot.
+        follow: reads the journal of a live run up to a later tick and returns the streams at that tick.
 
     Raises:
-        RunMissing: when the run was deleted meanwhile.
-        TimeoutError: when the run advances faster than one stream can be read.
+        RunMissing: if the run was deleted meanwhile.
+        TimeoutError: if the run advances faster than one stream can be read.
     """
     found: list[str] = []
     for owner in sorted(streams):
@@ -37,7 +37,7 @@ def wrong_streams(
 
 
 def _read(store: RunStore, owner: str) -> tuple[int, Stream, dict[str, set[int]]]:
-    """Return a stream at one instant: the tick, the stream, and the numbers in the hashes of its parts."""
+    """Read a stream at one instant: return the tick, the stream, and the numbers in the hashes of its parts."""
     for _ in range(TRIES):
         before = store.tick()
         stream = load_streams(store, [owner])[owner]
@@ -54,9 +54,9 @@ def _misplaced(said: Stream, fields: Mapping[str, set[int]]) -> list[str]:
     found = []
     live = {entry.number for entry in said.live()}
     if wrong := sorted((fields["entries"] ^ live) | (fields["archive"] ^ said.archived.keys())):
-        found.append(f"entries {wrong[:5]} are kept as live or archived, and are not")
+        found.append(f"entries {wrong[:5]} are wrongly stored as live or archived")
     if left := sorted(fields["into"] - said.archived.keys()):
-        found.append(f"into {left[:5]} are of entries that are not archived")
+        found.append(f"`into` names {left[:5]}, which are not archived")
     return found
 
 

@@ -51,7 +51,7 @@ def test_a_full_disk_fires_an_alert_and_the_run_goes_on(tmp_path: Path, eventual
         try:
             eventually(lambda: ask(ALERT), "the alert to fire", 90.0)
             shown = typed("status", "full", data_dir=data_dir)
-            assert "Redis refuses writes: it cannot save to its disk" in shown.stderr + shown.stdout
+            assert "Redis refuses writes: it cannot save to disk" in shown.stderr + shown.stdout
             stood = tick()
         finally:
             resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

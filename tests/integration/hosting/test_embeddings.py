@@ -135,9 +135,9 @@ def test_what_words_do_not_find_embeddings_do_and_a_text_is_asked_about_once(
     [
         (500, b"{}", "sea-words answered with status 500"),
         (200, b'{"data": []}', "sea-words returned 0 embeddings for 4 texts"),
-        (200, b'{"data": [{"index": 0, "embedding": ["x"]}]}', "sea-words answered with something else: TypeError"),
-        (200, b'{"data": [{"index": 0, "embedding": [1e999]}]}', "sea-words answered with something else"),
-        (200, b"[]", "sea-words answered with something else"),
+        (200, b'{"data": [{"index": 0, "embedding": ["x"]}]}', "sea-words returned no embeddings: TypeError"),
+        (200, b'{"data": [{"index": 0, "embedding": [1e999]}]}', "sea-words returned no embeddings"),
+        (200, b"[]", "sea-words returned no embeddings"),
         (200, b"no JSON", "sea-words "),
     ],
 )

@@ -105,10 +105,10 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="limits the files of 
     ("harm", "said"),
     [
         (lambda c, s: c.config_set("min-replicas-to-write", 1), "refuses writes: too few replicas"),
-        (lambda c, s: c.execute_command("REPLICAOF", "127.0.0.1", "1"), "refuses writes: it is a replica"),
+        (lambda c, s: c.execute_command("REPLICAOF", "127.0.0.1", "1"), "refuses writes: it is a read-only replica"),
         (lambda c, s: c.config_set("maxmemory", 1), "is full and refuses writes: raise maxmemory"),
-        (lambda c, s: c.execute_command("CLIENT", "PAUSE", 600_000, "WRITE"), "takes no writes within"),
-        pytest.param(disk_is_full, "refuses writes: it cannot save to its disk", marks=linux),
+        (lambda c, s: c.execute_command("CLIENT", "PAUSE", 600_000, "WRITE"), "accepts no writes within"),
+        pytest.param(disk_is_full, "refuses writes: it cannot save to disk", marks=linux),
     ],
     ids=["replicas", "replica", "full", "paused", "disk"],
 )

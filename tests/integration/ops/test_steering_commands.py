@@ -144,7 +144,7 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
     over = typed("resume", RUN, data_dir=server.data_dir)
     assert (over.returncode, over.stderr) == (
         2,
-        f"cogitate: run {RUN!r} is cancelled: nothing can be asked of it any more\n",
+        f"cogitate: run {RUN!r} is cancelled and takes no more requests\n",
     )
     again = typed("run", "--resume", "--run", RUN, data_dir=server.data_dir)
     assert again.returncode == 1

@@ -52,19 +52,19 @@ def must_find(client: Redis, run: str, finding: str) -> None:
         (lambda c, p, k: c.hincrby(p + "window:day:0", "run|calls|spent", -2), "negative account"),
         (lambda c, p, k: c.hincrby(p + "open", "1", 1), "open counters"),
         # admission's view is what the journal says
-        (lambda c, p, k: c.hincrby(p + "view", "run:0|run|calls", -1), "view of run:0|run|calls is 2, by the journal"),
+        (lambda c, p, k: c.hincrby(p + "view", "run:0|run|calls", -1), "run:0|run|calls is 2, but 3 by the journal"),
         (lambda c, p, k: c.hdel(p + "view", "day:0|kind:think|calls"), "view of day:0|kind:think|calls is 0"),
         # no reservation without a live job
         (lambda c, p, k: c.delete(f"{p}job:{k}"), "has no record"),
         (lambda c, p, k: c.hset(f"{p}job:{k}", "calls", 9), "reserves [9, 0, 0]"),
-        (lambda c, p, k: c.hset(p + "attempts", "t", attempt("1/think/agent:nobody/0/0")), "which never was"),
-        (lambda c, p, k: c.hset(p + "lost", "t", attempt("1/think/agent:nobody/0/0")), "which never was"),
+        (lambda c, p, k: c.hset(p + "attempts", "t", attempt("1/think/agent:nobody/0/0")), "which never existed"),
+        (lambda c, p, k: c.hset(p + "lost", "t", attempt("1/think/agent:nobody/0/0")), "which never existed"),
         (lambda c, p, k: c.delete(p + "attempts"), "is claimed by an attempt that does not exist"),
         # each job is where hosts and workers look for it
         (lambda c, p, k: c.srem(p + "jobs", k), "open jobs differ"),
         (lambda c, p, k: c.sadd(p + "jobs", "1/think/agent:nobody/0/0"), "open jobs differ"),
         (lambda c, p, k: c.srem(p + "unclaimed", k), "unclaimed is False"),
-        (lambda c, p, k: c.srem(p + "due:4", k), "lists of what is due differ from the open jobs: ['4']"),
+        (lambda c, p, k: c.srem(p + "due:4", k), "lists of due jobs differ from the open jobs: ['4']"),
         (lambda c, p, k: c.delete(p + "staged"), "staged jobs differ"),
         (lambda c, p, k: c.hincrby(p + "waiting", "4", -1), "waiting counters"),
         (lambda c, p, k: c.hset(f"{p}job:{k}", "due", 2), "due at 4"),
@@ -72,7 +72,7 @@ def must_find(client: Redis, run: str, finding: str) -> None:
             lambda c, p, k: c.hset(f"{p}job:{k}", mapping={"due": 2, "job": moved(RunStore(c, p), k, 2)}),
             "was due at tick 2",
         ),
-        (lambda c, p, k: c.hset(f"{p}job:{k}", "state", "lost"), "in no state that there is"),
+        (lambda c, p, k: c.hset(f"{p}job:{k}", "state", "lost"), "has the unknown state"),
         (lambda c, p, k: c.hset(staged(RunStore(c, p)), "result", "{"), "staged result cannot be read"),
         # what cannot be read is a finding, not a crash
         (lambda c, p, k: c.hset(p + "window:day:0", "run|calls|spent", "many"), "the ledger cannot be read"),
@@ -128,31 +128,31 @@ def first(client: Any, key: str) -> bytes:
         (lambda c, p: c.hset(p + "entries:world", first(c, p + "entries:world"), entry(1)), "world: entries ["),
         (lambda c, p: c.hset(p + "entries:agent:ada", 1, "no entry"), "agent:ada: cannot be read"),
         (lambda c, p: c.delete(p + "marks:agent:ada"), "agent:ada: marks ["),
-        (lambda c, p: c.hdel(p + "owners", "npc:cy"), "profiles are not those"),
-        (lambda c, p: c.delete(p + "facts"), "facts are not those"),
+        (lambda c, p: c.hdel(p + "owners", "npc:cy"), "profiles differ"),
+        (lambda c, p: c.delete(p + "facts"), "facts differ"),
         (lambda c, p: c.hset(p + "state", "loop", "{"), "the run's state cannot be read"),
         (lambda c, p: c.hdel(p + "heads", "npc:cy"), "npc:cy: its head is not"),
         # archived entries are there, and so is what replaced them
         (lambda c, p: c.zrem(p + "archived:npc:cy", first(c, p + "archive:npc:cy")), "npc:cy: archived ["),
-        (lambda c, p: c.hdel(p + "archive:npc:cy", first(c, p + "archive:npc:cy")), "kept as live or archived"),
+        (lambda c, p: c.hdel(p + "archive:npc:cy", first(c, p + "archive:npc:cy")), "stored as live or archived"),
         (lambda c, p: c.hset(p + "into:npc:cy", first(c, p + "into:npc:cy"), 500), "npc:cy: archived ["),
-        (lambda c, p: c.hset(p + "entries:npc:cy", first(c, p + "archive:npc:cy"), entry(1)), "kept as live or"),
-        (lambda c, p: c.hset(p + "into:agent:ada", 9000, 1), "agent:ada: into [9000] are of entries that are not"),
+        (lambda c, p: c.hset(p + "entries:npc:cy", first(c, p + "archive:npc:cy"), entry(1)), "stored as live or"),
+        (lambda c, p: c.hset(p + "into:agent:ada", 9000, 1), "agent:ada: `into` names [9000], which are not"),
         # both hashes run unbroken to where the run stands
         (lambda c, p: c.hset(p + "state", "digest", "0"), "the run's digest 0"),
         (lambda c, p: c.hset(p + "state", "chain", "0"), "and chain 0"),
         (lambda c, p: c.lset(p + "journal", 6, c.lindex(p + "journal", 6) + b" "), "tick 7: the journal was changed"),
         (lambda c, p: c.rpop(p + "journal"), "the journal has no line"),
-        (lambda c, p: c.rpush(p + "journal", "more"), "181 lines, the run stands at tick 180"),
+        (lambda c, p: c.rpush(p + "journal", "more"), "181 lines, but the run is at tick 180"),
         (lambda c, p: c.hincrby(p + "state", "tick", 1), "tick 181: the journal has no line"),
-        # no key belongs to nothing
-        (lambda c, p: c.set(p + "noise", 1), "noise' belongs to nothing"),
-        (lambda c, p: c.hset(p + "entries:agent:nobody", 1, entry(1)), "entries:agent:nobody' belongs to nothing"),
-        (lambda c, p: c.hset(p + "job:1/plan/agent:ada/0/0", "state", "open"), "job:1/plan/agent:ada/0/0' belongs to"),
-        (lambda c, p: c.hset(p + "window:day:77", "run|calls|spent", 1), "window:day:77' belongs to nothing"),
-        (lambda c, p: c.sadd(p + "due:12", "x"), "due:12' belongs to nothing"),
-        (lambda c, p: c.rpush(p + "ready:12", "1"), "ready:12' belongs to nothing"),
-        (lambda c, p: c.hset("cogitate:{written}:0123456789abcdef:state", "tick", 1), "cdef:state' belongs to nothing"),
+        # every key belongs to something
+        (lambda c, p: c.set(p + "noise", 1), "noise' is stray"),
+        (lambda c, p: c.hset(p + "entries:agent:nobody", 1, entry(1)), "entries:agent:nobody' is stray"),
+        (lambda c, p: c.hset(p + "job:1/plan/agent:ada/0/0", "state", "open"), "job:1/plan/agent:ada/0/0' is stray"),
+        (lambda c, p: c.hset(p + "window:day:77", "run|calls|spent", 1), "window:day:77' is stray"),
+        (lambda c, p: c.sadd(p + "due:12", "x"), "due:12' is stray"),
+        (lambda c, p: c.rpush(p + "ready:12", "1"), "ready:12' is stray"),
+        (lambda c, p: c.hset("cogitate:{written}:0123456789abcdef:state", "tick", 1), "cdef:state' is stray"),
     ],
 )
 def test_the_auditor_finds_in_memory_journal_and_keys(
@@ -193,7 +193,7 @@ def forged(client: Redis, run: str, tick: int, forge: Forge) -> None:
         (12, lambda core: {"ended": (Ended(key=KEY._replace(ordinal=7), end="applied"),)}, "ended twice or was never"),
         (4, lambda core: {"ended": core.ended[1:], "rated": ()}, "open jobs differ from the journal's"),
         (1, lambda core: {"decided": core.decided + core.decided[:1]}, "was decided twice"),
-        (1, lambda core: {"decided": [one for one in core.decided if one.key.kind != "muse"]}, "not the successor"),
+        (1, lambda core: {"decided": [one for one in core.decided if one.key.kind != "muse"]}, "not the announced"),
         (11, lambda core: {"decided": ()}, "no successor 11/muse"),
         (4, lambda core: each(core, lambda one: unmet(one)), "ended applied, but:"),
         (4, lambda core: each(core, lambda one: replace(one, end="stale")), "ended stale, but"),
@@ -219,7 +219,7 @@ def test_the_auditor_finds_a_correction_of_a_job_that_did_not_count_in_full(clie
     assert audit(client, "r") == []
     correction = Correction(key=KEY._replace(ordinal=7), at=4)
     forged(client, "r", 5, lambda core, notes: (core, replace(notes, corrected=(*notes.corrected, correction))))
-    must_find(client, "r", "was corrected and did not count in full")
+    must_find(client, "r", "was corrected but did not count in full")
 
 
 def each(core: Core, change: Callable[[Ended], Ended]) -> dict[str, Any]:

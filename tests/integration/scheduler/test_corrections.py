@@ -325,13 +325,13 @@ def test_of_too_many_jobs_the_newest_are_remembered(client: Redis, monkeypatch: 
 @pytest.mark.parametrize(
     ("key", "field", "value", "finding"),
     [
-        ("charged", None, None, "are not those of the journal"),
+        ("charged", None, None, "differ from the journal's"),
         ("charged", "job", b'{"ended":9,"due":4,"reserved":{},"cells":[]}', "by the journal"),
-        ("unsettled", None, None, "nothing will say what it came to"),
-        ("unsettled", "job", "00", "which is no unsettled attempt of it"),
+        ("unsettled", None, None, "no attempt or correction will report its usage"),
+        ("unsettled", "job", "00", "which is not one of its unsettled attempts"),
         ("unsettled", "1/think/agent:nobody/0/0", "00", "does not count in full"),
-        ("corrections", "job", "{", "what it came to cannot be read"),
-        ("corrections", "job", '{"usage":[0,0,0],"saved":false,"at":999}', "is known before its end"),
+        ("corrections", "job", "{", "its correction cannot be read"),
+        ("corrections", "job", '{"usage":[0,0,0],"saved":false,"at":999}', "has a correction before its end"),
     ],
 )
 def test_the_auditor_finds(client: Redis, key: str, field: str | None, value: Any, finding: str) -> None:

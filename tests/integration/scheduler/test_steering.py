@@ -160,7 +160,7 @@ def test_the_last_limit_of_a_run_that_asks_a_model_is_not_lifted(tmp_path: Path)
     client = FakeRedis()
     settings: dict[str, Any] = {"llm": "openai", "api_key": "any", "limit_tokens": 1000}
     loop = live(tmp_path, client, {2: [SetLimit("run.run.tokens", None)]}, until=5, **settings)
-    assert "a model is called only with one" in answers(client, loop)[0].refused
+    assert "calling a model requires one" in answers(client, loop)[0].refused
     assert limits_of(RunStore.open(client, RUN)).now.of("run", "run", "tokens") == 1000
 
 
@@ -199,7 +199,7 @@ def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_goo
     lost = Retry("1/plan/agent:ann/0/0", "agent:ann", (1,))
     loop = live(tmp_path, client, {ASKED: [lost, SetMode("cancelled")]})
     assert {answer.control: answer.refused for answer in answers(client, loop)} == {
-        lost: "the run is cancelled: nothing is admitted any more",
+        lost: "the run is cancelled and admits no more jobs",
         SetMode("cancelled"): "",
     }
     assert loop.tick == ASKED + 1
@@ -237,7 +237,7 @@ def test_a_paused_run_waits_until_it_may_go_on_whoever_hosts_it(tmp_path: Path, 
     second, store = host(resume=True), RunStore.open(client, RUN)
     eventually(lambda: client.hget(store.key("state"), "status") == b"paused", "the next host to wait as well")
     (limit,) = ask(client, RUN, [SetLimit("day.run.jobs", 7)], wait=20)
-    assert (limit.state, "applied when it goes on" in limit.detail) == ("waits", True)
+    assert (limit.state, "applied when the run resumes" in limit.detail) == ("waits", True)
     assert one_line(summarise_run(client, RUN)).split()[1].rstrip(",") == "paused"
     (going,) = ask(client, RUN, [SetMode("running")], wait=20)
     assert (going.state, going.tick) == ("applied", 12)
@@ -291,7 +291,7 @@ def test_requests_wait_for_a_host_but_not_without_bound(tmp_path: Path) -> None:
     with pytest.raises(RunMissing):
         ask(client, RUN, [SetMode("paused")], wait=0)
     live(tmp_path, client, {}, until=2)
-    with pytest.raises(TooManyRequests, match="100 requests wait"):
+    with pytest.raises(TooManyRequests, match="100 requests are waiting"):
         ask(client, RUN, [SetCadence("reflect", 500)] * 101, wait=0)
     ask(client, RUN, [SetCadence("reflect", 500)] * 100, wait=0)
     live(tmp_path, client, {}, resume=True)

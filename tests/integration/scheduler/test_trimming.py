@@ -140,7 +140,7 @@ def test_jobs_of_removed_ticks_are_said_to_be_gone(kept: Lived, whole: Lived) ->
     for record in left.newest(0):
         assert left.find(JobKey.parse(record.id.removeprefix(f"{RUN}/"))) == record
     gone = next(record for record in everything if record.ended and record.ended < TRIMMED)
-    with pytest.raises(InputError, match=f"not known any more.* tick {TRIMMED + 1}"):
+    with pytest.raises(InputError, match=f"is unknown.* tick {TRIMMED + 1}"):
         left.find(JobKey.parse(gone.id.removeprefix(f"{RUN}/")))
     with pytest.raises(JournalTrimmed, match=f"up to tick {TRIMMED}"):
         next(read_journal(kept.store, TRIMMED, TICKS))

@@ -33,7 +33,7 @@ class Row(NamedTuple):
     fault: str  # of the stand-in; empty: nobody listens
     failure: FailureKind | None  # its class; None: the answer is of use
     calls: Literal["0", "1", "2", "each claim"]
-    tokens: Literal["none", "as told", "estimate", "upper bound"]
+    tokens: Literal["none", "reported", "estimate", "upper bound"]
     also: str = ""  # an event besides those of every failure
 
     @property
@@ -60,48 +60,48 @@ class Row(NamedTuple):
 ROWS = [
     Row("refuses the connection", "", "connection", "0", "none"),
     Row("closes it without an answer", "close", "connection", "each claim", "upper bound"),
-    Row("resets it in mid-answer", "reset", "connection", "each claim", "upper bound"),
+    Row("resets it during the answer", "reset", "connection", "each claim", "upper bound"),
     Row("hangs before the headers", "hang", "timeout", "1", "upper bound"),
-    Row("sends byte by byte, beyond the deadline", "drip", "timeout", "1", "upper bound"),
+    Row("sends byte by byte past the deadline", "drip", "timeout", "1", "upper bound"),
     Row("the same, headers too", "drip_headers", "timeout", "1", "upper bound"),
     Row("refuses the key", "401", "auth", "1", "none", "endpoint.opened"),
     Row("forbids the call", "403", "auth", "1", "none", "endpoint.opened"),
-    Row("says that the account is empty", "quota", "quota_exhausted", "1", "none", "endpoint.opened"),
+    Row("reports an empty account", "quota", "quota_exhausted", "1", "none", "endpoint.opened"),
     Row("does not know the model", "404", "model_missing", "1", "none", "endpoint.opened"),
-    Row("gave up waiting", "408", "timeout", "each claim", "upper bound"),
-    Row("gave up waiting, come again in a second", "408:1", "timeout", "each claim", "upper bound"),
-    Row("gave up waiting, come again after the deadline", "408:3600", "timeout", "1", "upper bound"),
-    Row("has a conflict", "409", "conflict", "each claim", "none"),
-    Row("has a conflict, come again in a second", "409:1", "conflict", "each claim", "none"),
-    Row("has a conflict, come again after the deadline", "409:3600", "conflict", "1", "none"),
+    Row("times out", "408", "timeout", "each claim", "upper bound"),
+    Row("times out, retry after a second", "408:1", "timeout", "each claim", "upper bound"),
+    Row("times out, retry after the deadline", "408:3600", "timeout", "1", "upper bound"),
+    Row("reports a conflict", "409", "conflict", "each claim", "none"),
+    Row("reports a conflict, retry after a second", "409:1", "conflict", "each claim", "none"),
+    Row("reports a conflict, retry after the deadline", "409:3600", "conflict", "1", "none"),
     Row("limits the rate", "429", "rate_limited", "each claim", "none"),
-    Row("limits the rate, come again in a second", "429:1", "rate_limited", "each claim", "none"),
-    Row("limits the rate, come again after the deadline", "429:3600", "rate_limited", "1", "none"),
-    Row("has another complaint", "418", "bad_request", "1", "none"),
+    Row("limits the rate, retry after a second", "429:1", "rate_limited", "each claim", "none"),
+    Row("limits the rate, retry after the deadline", "429:3600", "rate_limited", "1", "none"),
+    Row("rejects the request", "418", "bad_request", "1", "none"),
     Row("fails", "500", "server", "each claim", "none"),
-    Row("has no server behind it", "502", "server", "each claim", "none"),
-    Row("gave up waiting for the server behind it", "504", "server", "each claim", "upper bound"),
+    Row("is a gateway without a server", "502", "server", "each claim", "none"),
+    Row("is a gateway that times out", "504", "server", "each claim", "upper bound"),
     Row("is not available", "503", "overloaded", "each claim", "none"),
     Row("is overloaded", "529", "overloaded", "each claim", "none"),
     Row("fails, with status 200", "error_200", "server", "each claim", "none"),
     Row("finds the prompt too long", "overflow", "context_overflow", "2", "none", "prompt.halved"),
     Row("filters the prompt", "filter_400", "filtered", "1", "none"),
-    Row("filters the answer", "filter", "filtered", "1", "as told"),
-    Row("has a model that declines", "refusal", "refused", "2", "as told"),
-    Row("cuts the answer at its cap", "length", "truncated", "2", "as told"),
-    Row("has no choices", "no_choices", "empty", "2", "as told"),
-    Row("answers nothing", "blank", "empty", "2", "as told"),
-    Row("answers in words", "not_json", "not_json", "2", "as told"),
-    Row("breaks off the JSON", "broken_json", "not_json", "2", "as told"),
+    Row("filters the answer", "filter", "filtered", "1", "reported"),
+    Row("returns a refusal of the model", "refusal", "refused", "2", "reported"),
+    Row("cuts the answer at its cap", "length", "truncated", "2", "reported"),
+    Row("returns no choices", "no_choices", "empty", "2", "reported"),
+    Row("returns no text", "blank", "empty", "2", "reported"),
+    Row("answers in prose only", "not_json", "not_json", "2", "reported"),
+    Row("returns incomplete JSON", "broken_json", "not_json", "2", "reported"),
     Row("sends a web page", "html", "no_completion", "each claim", "none"),
-    Row("gets types wrong", "wrong_types", "wrong_schema", "2", "as told"),
-    Row("answers with another schema", "wrong_schema", "wrong_schema", "2", "as told"),
-    Row("answers without end", "huge", "too_large", "1", "upper bound"),
-    Row("puts the JSON into prose", "prose", None, "1", "as told"),
-    Row("puts the JSON into a code fence", "fenced", None, "1", "as told"),
-    Row("tells no usage", "no_usage", None, "1", "estimate", "llm.no_usage"),
-    Row("tells NaN as usage", "nan_usage", None, "1", "estimate", "llm.no_usage"),
-    Row("tells negative usage", "negative_usage", None, "1", "estimate", "llm.no_usage"),
+    Row("returns wrong types", "wrong_types", "wrong_schema", "2", "reported"),
+    Row("answers with another schema", "wrong_schema", "wrong_schema", "2", "reported"),
+    Row("never stops sending", "huge", "too_large", "1", "upper bound"),
+    Row("wraps the JSON in prose", "prose", None, "1", "reported"),
+    Row("wraps the JSON in a code fence", "fenced", None, "1", "reported"),
+    Row("reports no usage", "no_usage", None, "1", "estimate", "llm.no_usage"),
+    Row("reports NaN as usage", "nan_usage", None, "1", "estimate", "llm.no_usage"),
+    Row("reports negative usage", "negative_usage", None, "1", "estimate", "llm.no_usage"),
 ]
 
 
@@ -128,7 +128,7 @@ def check(row: Row, kind: Kind, found: Outcome, served: Stats) -> None:
     assert found.events == row.events, name
     assert found.failures == ({row.failure: attempts} if row.failure else {}), name
     tokens, told = found.spent.tokens, served.tokens_by_model.get(name, 0)
-    if row.tokens in ("none", "as told"):
+    if row.tokens in ("none", "reported"):
         assert (tokens, note.unreported) == (told, False), name
         assert (tokens == 0) == (row.tokens == "none"), name
     else:

@@ -72,6 +72,6 @@ def test_a_command_that_starts_no_python_is_told_and_left_out(
     shim = program(tmp_path / "shim", SHIM)
     assert report([shim, "python9.99"]) == 0
     assert [line.split(maxsplit=2)[2] for line in capsys.readouterr().out.splitlines()[1:]] == [
-        f"{shim} starts no Python here",
-        "python9.99 starts no Python here",
+        f"{shim} does not start a Python",
+        "python9.99 does not start a Python",
     ]

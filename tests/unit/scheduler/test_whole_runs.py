@@ -72,7 +72,7 @@ def test_files_that_lead_elsewhere_are_not_taken_for_what_was_removed(whole: Jou
     assert replay(store.client, "town", FakeRedis(), exported).first == 1
     assert replay(store.client, "town", FakeRedis()).first == 5
     assert replay(store.client, "town", FakeRedis(), whole.files(tmp_path / "part", (1, 3))).first == 5
-    with pytest.raises(JournalError, match="tick 4: the exported lines do not lead"):
+    with pytest.raises(JournalError, match="tick 4: the exported lines do not match"):
         replay(store.client, "town", FakeRedis(), whole.files(tmp_path / "other", (1, 4)))
 
 
@@ -109,7 +109,7 @@ def test_a_memory_that_is_not_what_the_journal_says_is_named_with_its_part(part:
         store.client.zadd(key, {"1": 9})
     else:
         store.client.hdel(key, *store.client.hkeys(key))
-    with pytest.raises(JournalError, match=f"the stream of 'agent:ann' is not what the journal says: {part} differ"):
+    with pytest.raises(JournalError, match=f"the stream of 'agent:ann' differs from the journal in its {part}"):
         replay(store.client, "town", FakeRedis())
 
 

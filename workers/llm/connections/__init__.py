@@ -1,1 +1,1 @@
-"""Transport of requests: a pool of HTTP connections on one event loop, whose answers are told apart."""
+"""Transport of requests: a pool of HTTP connections on one event loop that never mixes up answers."""

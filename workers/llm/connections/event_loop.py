@@ -1,7 +1,7 @@
 """The event loop of a worker process: one thread that carries every call to a model, for any number of jobs' threads.
 
-A job's thread hands a coroutine over and sleeps until it is done. Celery's own pool of threads stays what it is, and
-hundreds of calls share one set of connections.
+A job's thread submits a coroutine and sleeps until it is done. So Celery's thread pool needs no change, and hundreds of
+calls share one set of connections.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class EventLoopThread:
-    """One asyncio event loop in one thread of its own, started at first use. Safe to share between threads."""
+    """An asyncio event loop in its own thread, started at first use. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,10 +25,10 @@ class EventLoopThread:
         self._closed = False
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop and return what it returns; this thread waits meanwhile.
+        """Run a coroutine on the loop and return its result; the calling thread waits.
 
         Raises:
-            RuntimeError: when the loop is closed.
+            RuntimeError: if the loop is closed.
             Exception: what the coroutine raises.
         """
         with self._lock:
@@ -39,10 +39,10 @@ class EventLoopThread:
         try:
             return future.result()
         finally:
-            future.cancel()  # an interrupted wait does not leave its call behind; what is done stays so
+            future.cancel()  # an interrupted wait cancels its call; no effect on a finished one
 
     def close(self) -> None:
-        """Cancel the running calls, end the thread and close the loop. It runs nothing afterwards."""
+        """Cancel the running calls, end the thread and close the loop for good."""
         with self._lock:
             self._closed = True
             loop, thread = self._loop, self._thread

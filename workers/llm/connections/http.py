@@ -1,10 +1,9 @@
-"""The HTTP of the model client: one pool over aiohttp, a cap on every answer, and a count of what was sent.
+"""The model client's HTTP: one pool over aiohttp, a size cap on every answer, and a count of the requests sent.
 
-Each call sends one request with a body of its own. Through OpenAI's SDK a call takes three times the CPU of the
-exchange itself, and its own aiohttp backend (`openai.DefaultAioHttpClient`)
-reports a connection that was closed in the middle of an answer as one that was never made, which would cost nothing,
-and unpacks compressed answers without limit. This module keeps no deadlines: the waiting caller cancels the call, which
-closes its connection.
+Each call sends one request. Through OpenAI's SDK a call takes three times the CPU of the exchange itself, and the SDK's
+aiohttp backend (`openai.DefaultAioHttpClient`) reports a connection closed in the middle of an answer as one never
+made, which would cost nothing, and decompresses answers without a limit. This module keeps no deadlines: the waiting
+caller cancels the call, which closes its connection.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ _COMPRESSED_CONTENT = (  # gzip, zstd, deflate
     b"\x78\x9c",
     b"\x78\xda",
 )
-_PLAIN_CONTENT = (b"{", b"data:", b"event:", b":")  # of an answer that a proxy has unpacked, whatever its header says
-_STREAM_OVER = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")  # no line of JSON reads so
-_TAIL = 64  # bytes in which a stream's end is looked for
+_PLAIN_CONTENT = (b"{", b"data:", b"event:", b":")  # an answer decompressed by a proxy, which may leave the header
+_STREAM_OVER = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")  # cannot occur as a line of JSON
+_TAIL = 64  # bytes searched for the end of a stream
 MAX_RESPONSE_BYTES = 4 * 2**20  # the body of one response; the longest useful answer is far below
 _KEEPALIVE = 4.0  # seconds an idle connection is kept: less than the 5 s after which common servers close it
 
 
 class NoResponse(Exception):
-    """A call ended without a usable response: none came, or it was larger than the cap or compressed against our wish.
+    """A call ended without a usable response: none arrived, or it was too large or compressed against our request.
 
     The client turns it into a `Failure`; it never leaves this package.
     """
@@ -54,12 +53,12 @@ class HttpResponse(NamedTuple):
     """A complete response."""
 
     status: int
-    headers: Mapping[str, str]  # names in any case
+    headers: Mapping[str, str]  # names are case-insensitive
     content: bytes
 
     @property
     def answers(self) -> bool:
-        """Return whether the server answers what was asked (RFC 9110, section 15.3)."""
+        """Return whether the status is a success (RFC 9110, section 15.3)."""
         return 200 <= self.status < 300
 
 
@@ -67,9 +66,9 @@ class Call:
     """The deadline of one call, and how many requests it sent."""
 
     def __init__(self, deadline: float) -> None:
-        self.deadline = deadline  # of time.monotonic()
-        self.sent = 0  # requests that had a connection to be written to
-        self.reused = False  # whether the connection had carried another exchange
+        self.deadline = deadline  # instant of time.monotonic()
+        self.sent = 0  # requests that got a connection
+        self.reused = False  # whether the connection had carried an earlier exchange
 
     def remaining(self) -> float:
         """Return the seconds left; zero or less after the deadline."""
@@ -125,7 +124,7 @@ class PooledRequest:
         """Send the request with this body and return its complete response.
 
         Raises:
-            NoResponse: when no readable response comes, or one that belongs to another request.
+            NoResponse: if no readable response arrives, or one that belongs to another request.
         """
         request_id = self._stale.new_request_id()
         try:
@@ -153,12 +152,12 @@ class PooledRequest:
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
-    """Return the content of a response; of a stream of events that is left open, up to its last one.
+    """Return the content of a response; if a stream is left open, up to its last event.
 
-    That of an error is left out if it is compressed: its status says enough.
+    Compressed content of an error is dropped: its status is enough.
 
     Raises:
-        NoResponse: when an answer is too long, or compressed: it could pass the cap on the wire and fill the memory.
+        NoResponse: if an answer is too long or compressed; a compressed one could pass the cap and fill the memory.
     """
     chunks: list[bytes] = []
     size, tail = 0, b""
@@ -181,7 +180,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _is_compressed(response: aiohttp.ClientResponse, begins: bytes) -> bool:
-    """Return whether the content that begins so is compressed; its header may say nothing, or say it wrongly."""
+    """Return whether content with this beginning is compressed; the header may be missing or wrong."""
     if begins.startswith(_COMPRESSED_CONTENT):
         return True
     named = ",".join(response.headers.getall("Content-Encoding", [])).lower()

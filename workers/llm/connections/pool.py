@@ -1,9 +1,8 @@
-"""A pool of connections that sends a request only on those on which nothing waits to be read.
+"""A pool of connections that sends a request only on a connection without unread data.
 
-HTTP/1.1 tells which answer belongs to which request by their order alone. Whatever a server sends on an idle
-connection, or on a new one before it is asked, would become the answer of the next request on it. aiohttp uses such a
-connection, so this pool looks first. aiohttp also waits without end while interim responses come (100, 102, 103), so
-this pool counts them.
+HTTP/1.1 matches answers to requests by order alone. Anything that a server sends on an idle connection, or on a new one
+before the first request, would become the answer to the next request. aiohttp uses such a connection, so this pool
+checks first. aiohttp also waits forever while interim responses arrive (100, 102, 103), so this pool counts them.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ if TYPE_CHECKING:
     from aiohttp.streams import StreamReader
     from aiohttp.tracing import Trace
 
-MOST_INTERIM = 100  # interim responses to one request; the most that a server has a use for is one every few seconds
+MOST_INTERIM = 100  # interim responses to one request; a server needs at most one every few seconds
 
 
 class TooManyInterimResponses(aiohttp.ClientError):
-    """A server sends interim responses and no answer."""
+    """A server sends interim responses but no answer."""
 
 
 class UnaskedAnswer(aiohttp.ClientError):
-    """A server spoke first on a new connection, or closed it at once."""
+    """A server sent data on a new connection before any request, or closed it right away."""
 
 
 class _CountedResponses(ResponseHandler):
-    """The protocol of a connection, which ends it after too many interim responses to one request."""
+    """A connection's protocol that closes it after too many interim responses to one request."""
 
     _interim = 0
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Take one response in, interim or final."""
+        """Receive one response, interim or final."""
         if self._interim > MOST_INTERIM:
-            return  # it came with those that were too many
+            return  # it arrived in the same read, after the connection was closed
         self._interim = self._interim + 1 if 100 <= data[0].code < 200 else 0
         if self._interim <= MOST_INTERIM:
             super().feed_data(data, size)
@@ -54,7 +53,7 @@ class _CountedResponses(ResponseHandler):
 
 
 class SilentConnections(aiohttp.TCPConnector):
-    """A `TCPConnector` that closes a connection that its server has closed or on which it spoke unasked."""
+    """A `TCPConnector` that drops connections that the server has closed or has sent unrequested data on."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -84,16 +83,16 @@ class SilentConnections(aiohttp.TCPConnector):
         return protocol
 
     def close_idle(self) -> None:
-        """Close all connections that carry no request now."""
+        """Close all idle connections."""
         for idle in self._conns.values():
             for protocol, _ in idle:
                 protocol.close()
 
 
 def _is_silent(protocol: ResponseHandler | None) -> bool:
-    """Return whether the server has sent nothing that is not read yet, neither to this process nor to its socket."""
+    """Return whether there is no unread data from the server, neither in this process nor in the socket."""
     if protocol is None or protocol.transport is None or protocol.should_close:
         return False
-    waiting = select.poll()  # not `select`, which knows no descriptor above 1023
+    waiting = select.poll()  # `select` cannot handle descriptors above 1023
     waiting.register(protocol.transport.get_extra_info("socket").fileno(), select.POLLIN)
     return not waiting.poll(0)

@@ -1,14 +1,14 @@
-"""Answers that belong to another request of the same connection, as far as an answer shows it.
+"""Detection of answers that belong to another request of the same connection.
 
-A server, or a proxy before it, that answers a request twice or late makes its answer that of the next request. The pool
-does not reuse a connection on which such an answer waits already (`cogitate.workers.llm.connections.pool`). One that
-comes after the next request was sent is known by either of two signs:
+A server, or a proxy in front of it, that answers a request twice or late makes that answer appear as the answer to the
+next request. The pool does not reuse a connection with an unread answer (`cogitate.workers.llm.connections.pool`). An
+answer that arrives after the next request was sent is recognised by either of two signs:
 
 * It carries the id of another request. Several servers return `X-Request-Id` in the header of the answer, or, as vLLM
   does, within the answer's own `id`.
-* It equals the answer to another question byte for byte. Completions have an id and a time of their own, so this is a
-  copy, unless the endpoint is one that always says the same. It is if it says so on a connection that carried nothing
-  else, or to the same question once more. That is known of this one answer: copies of others are still refused.
+* It equals the answer to another question byte for byte. Completions contain an id and a time, so this is a copy,
+  unless the endpoint gives constant answers. It does if it gives this answer on a connection that carried nothing else,
+  or to the same question again. This is learned per answer: copies of other answers are still refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 REQUEST_ID = "X-Request-Id"
 _KEPT = 1_000  # earlier answers that are recognised
-_HEAD = 400  # bytes of an answer in which its id stands
+_HEAD = 400  # bytes at the start of an answer that contain its id
 
 
 class StaleAnswers:
@@ -32,7 +32,7 @@ class StaleAnswers:
         self._ids = re.compile(re.escape(self._name) + r"\d+")
         self._requests = 0
         self._questions: dict[bytes, bytes] = {}  # digest of an answer -> digest of its question, oldest first
-        self._repeated: dict[bytes, None] = {}  # digests of answers that the endpoint gives to several questions
+        self._repeated: dict[bytes, None] = {}  # digests of answers that the endpoint legitimately repeats
         self._refused: dict[tuple[bytes, bytes], None] = {}  # answers and questions
 
     def new_request_id(self) -> str:
@@ -41,12 +41,12 @@ class StaleAnswers:
         return f"{self._name}{self._requests}"
 
     def names_another(self, request_id: str, headers: Mapping[str, str], content: bytes) -> bool:
-        """Return whether an answer carries the id of another request than this one."""
+        """Return whether an answer carries another request's id."""
         named = f"{headers.get(REQUEST_ID, '')} {content[:_HEAD].decode(errors='replace')}"
         return any(found != request_id for found in self._ids.findall(named))
 
     def is_copy(self, question: bytes, content: bytes, *, reused: bool) -> bool:
-        """Return whether a completion is a copy of the one that answered another question.
+        """Return whether a completion is a copy of the answer to another question.
 
         Args:
             question: the body of its request.
@@ -67,7 +67,7 @@ class StaleAnswers:
 
 
 def _bound(kept: dict[Any, Any]) -> None:
-    """Forget the oldest of what is more than is kept."""
+    """Drop the oldest items beyond the limit."""
     if len(kept) > _KEPT:
         del kept[next(iter(kept))]
 

@@ -1,1 +1,1 @@
-"""Replies of endpoints: an answer, its usage, a failure by name, and what errors teach."""
+"""Replies of endpoints: the answer, its usage, a named failure, and facts learned from errors."""

@@ -1,4 +1,4 @@
-"""The text that a response holds, in the encodings and shapes in which endpoints give it."""
+"""The text of a response, in any of the encodings and shapes that endpoints use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 _CHARSET = re.compile(r"charset=\"?([\w-]{1,40})", re.IGNORECASE)
-#: Encodings in which a response may be that says so; others, such as Punycode, take their time or are no encodings.
+#: Encodings that a response may declare; others, such as Punycode, are slow or not text encodings.
 _ENCODINGS = frozenset(
     {
         "iso8859-1",
@@ -28,9 +28,9 @@ _ENCODINGS = frozenset(
 
 
 def in_utf8(content: bytes, headers: Mapping[str, str]) -> bytes:
-    """Return the body of a response in UTF-8, with U+FFFD for what is no character.
+    """Return the body of a response in UTF-8, with U+FFFD for invalid bytes.
 
-    Some servers cut a letter in two, where a token ends within it; the rest of the answer is as good as any.
+    Some servers split a character where a token ends within it; the rest of the answer is still usable.
     """
     if (encoding := json.detect_encoding(content)) not in ("utf-8", "utf-8-sig"):
         return content.decode(encoding, errors="replace").encode()
@@ -54,10 +54,10 @@ def text_of(content: object) -> str:
 
 
 def answer_in(message: Mapping[str, object], beside: str) -> tuple[str, str]:
-    """Return the text of an answer, and the reasoning that comes with it.
+    """Return the text of an answer, and its reasoning.
 
-    Some gateways have a schema filled as the arguments of a call, and some servers take an answer without thoughts for
-    a thought: both are the answer where there is no other.
+    Some gateways return the answer as the arguments of a tool call, and some servers report an answer without reasoning
+    as reasoning: either is the answer if there is no other.
 
     Args:
         beside: text beside the message.
@@ -72,7 +72,7 @@ def answer_in(message: Mapping[str, object], beside: str) -> tuple[str, str]:
 
 
 def arguments_in(message: Mapping[str, object]) -> str:
-    """Return the arguments of the first function that a message calls, or this part of them."""
+    """Return the arguments of the first function that a message calls, or the part of them in a stream's chunk."""
     calls = message.get("tool_calls")
     first = calls[0] if isinstance(calls, list) and calls else None
     called = message.get("function_call")

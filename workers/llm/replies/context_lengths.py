@@ -1,8 +1,8 @@
 """Context lengths of models, learned when a prompt was too long, so that the next one is not.
 
-Most endpoints name the length in the error. It is believed if the refused request passed it by our estimate, which is
-on the safe side. Where none is named, the next prompts take three quarters of the refused one. What a worker learns is
-stored in Redis for an hour; other workers look there twice a minute.
+Most endpoints name the length in the error. It is accepted if the refused request exceeded it by our estimate, which
+errs on the safe side. If none is named, the next prompts take three quarters of the refused one. Learned lengths are
+stored in Redis for an hour; other workers look them up twice a minute.
 
 cogitate:context:<server> <model>   string   tokens of prompt and answer; expires after an hour
 """
@@ -19,9 +19,9 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 KEY = "cogitate:context:"
-LEARNED_FOR = 3_600.0  # seconds, as servers change
-LOOKED_UP_EVERY = 30.0  # seconds between two looks into the store
-_LEAST, _MOST = 128, 100_000_000  # tokens of a context that is believed
+LEARNED_FOR = 3_600.0  # seconds; servers change
+LOOKED_UP_EVERY = 30.0  # seconds between two lookups in the store
+_LEAST, _MOST = 128, 100_000_000  # plausible context lengths, in tokens
 
 _log = structlog.get_logger()
 
@@ -52,8 +52,8 @@ class ContextLengths:
     """The learned context lengths of one server's models. Thread-safe.
 
     Args:
-        client: where other workers look; None: this process only.
-        clock: returns seconds, from any beginning.
+        client: shares the lengths with other workers; None: this process only.
+        clock: returns seconds, from any starting point.
     """
 
     def __init__(self, server: str, client: Redis | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -64,13 +64,13 @@ class ContextLengths:
         self._lock = threading.Lock()
 
     def of(self, model: str) -> int:
-        """Return the tokens that prompt and answer may have together; 0 if that is not known."""
+        """Return the tokens that prompt and answer may have together, or 0 if unknown."""
         now = self._clock()
         with self._lock:
             tokens, since = self._known.get(model, (0, -LOOKED_UP_EVERY))
             if now - since < LOOKED_UP_EVERY:
                 return tokens
-            self._known[model] = tokens, now  # others go on with what is known meanwhile
+            self._known[model] = tokens, now  # meanwhile other threads use the known value
         stored = self._load(model)
         found = tokens if stored is None else stored
         with self._lock:
@@ -85,7 +85,7 @@ class ContextLengths:
             prompt_tokens: the estimate of the prompt.
         """
         if named and named >= prompt_tokens + output_cap:
-            return  # by that figure it should have fitted: nothing is learned from a contradiction
+            return  # by that figure the prompt fitted: learn nothing from a contradiction
         tokens = named or prompt_tokens * 3 // 4 + output_cap
         with self._lock:
             known, _ = self._known.get(model, (0, 0.0))

@@ -1,10 +1,10 @@
-"""The wordings by which error responses are recognised: one line for each meaning, whatever the provider.
+"""The wordings by which error responses are recognised: one line per meaning, across providers.
 
 Providers disagree about status codes, so the words come first. `tests/fixtures/error-wordings.json` holds the responses
-of providers that these lines were written for, each with the place where it was seen. A new one is a line there, and
-one here if no line fits it yet.
+of providers for which these lines were written, each with its source. Add a new response there, and a line here if no
+line matches it yet.
 
-A provider's error text may hold a part of the key or of the prompt, so the client reads it to classify the failure and
+A provider's error text may contain part of the key or of the prompt, so the client uses it to classify the failure and
 then drops it: a `Failure` holds only kind, status and an error code.
 """
 
@@ -33,12 +33,12 @@ def _wording(kind: FailureKind, statuses: str, *words: str) -> Wording:
     return Wording(kind, frozenset(numbers), re.compile("|".join(words), re.IGNORECASE))
 
 
-#: The first wording that fits decides.
+#: The first wording that matches decides.
 WORDINGS = (
-    # What the model wrote, and not the request, is at fault: Groq validates answers itself.
+    # The model's text is at fault, not the request: Groq validates answers itself.
     _wording("truncated", "400", r"max completion tokens reached before"),
     _wording("not_json", "400", r"json_validate_failed", r"failed to (generate|validate) json"),
-    # A limit of a day, or of nothing at all, does not pass while a job waits.
+    # A daily limit, or an empty account, does not recover while a job waits.
     _wording(
         "quota_exhausted",
         "400 402 403 412 429 500",
@@ -135,7 +135,7 @@ _BY_STATUS: dict[int, FailureKind] = {
 }
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
-_READ = 4_000  # characters of an error's words that are read
+_READ = 4_000  # characters of an error's text that are read
 _SCALARS = (
     "code",
     "type",
@@ -151,7 +151,7 @@ _SCALARS = (
     "raw",
     "n_ctx",
 )
-#: Where Gemini and OpenRouter say more, Cloudflare and MiniMax everything, and gateways what they were told.
+#: Fields with details (Gemini, OpenRouter), with all of the error (Cloudflare, MiniMax), or with a relayed error.
 _PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
 _WAITS = ("estimated_time", "retry_after")  # in seconds: Hugging Face's, and that of many gateways
 _DEEPEST = 4
@@ -159,14 +159,14 @@ _ERROR_STATUSES = frozenset(map(str, range(400, 600)))
 
 
 def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:
-    """Return the failure of an error response, by its words first: providers disagree about status codes."""
+    """Return the failure of an error response, judged by its words first: providers disagree about status codes."""
     return _failure(status, _kind(status, _read(body)[1]), body, headers)
 
 
 def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Failure | None:
-    """Return the error that a response reports although its status is one of success; None if it reports none.
+    """Return the error that a response with a success status reports, or None.
 
-    The error's own status counts, if it has one, else its words alone.
+    The error is judged by its own status, if it has one, else by its words alone.
     """
     error = body.get("error")
     named = (error.get(key) for key in ("code", "status", "http_code")) if isinstance(error, Mapping) else ()
@@ -174,7 +174,7 @@ def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Fail
     if status is not None:
         return from_status(status, body, headers)
     if not error and isinstance(body.get("message"), Mapping):
-        return None  # what a model says is no error
+        return None  # text from a model is not an error
     text = _read(body)[1]
     kind = next((wording.kind for wording in WORDINGS if wording.words.search(text)), None)
     if kind is None and not error:
@@ -193,14 +193,14 @@ def _failure(status: int, kind: FailureKind, body: object, headers: Mapping[str,
 
 
 def _headers_within(body: object) -> dict[str, str]:
-    """Return the headers of the provider behind OpenRouter, which are a part of its error."""
+    """Return the headers of the provider behind OpenRouter, which are included in its error."""
     for key in ("error", "metadata", "headers"):
         body = body.get(key) if isinstance(body, Mapping) else None
     return {str(name): str(value) for name, value in body.items()} if isinstance(body, Mapping) else {}
 
 
 def error_text(body: object) -> str:
-    """Return the words of an error response: to recognise it, not to show it."""
+    """Return the words of an error response, to classify it, not to show it."""
     return _read(body)[1]
 
 
@@ -208,7 +208,7 @@ def _read(body: object) -> tuple[str, str]:
     """Return an error body's code, if it looks like one, and its words."""
     error: object = body[0] if isinstance(body, list) and body else body  # Gemini sends a list of one error
     if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
-        error = error["error"]  # the usual shape; others are the inner part alone
+        error = error["error"]  # the usual shape; others send the inner part only
     if not isinstance(error, Mapping):
         return "", str(error or "")[:_READ]
     codes = [str(error.get(key) or "") for key in ("code", "type")]
@@ -218,7 +218,7 @@ def _read(body: object) -> tuple[str, str]:
 
 
 def _words(node: object, depth: int) -> Iterator[str]:
-    """Yield the words of the known fields; others, such as Groq's `failed_generation`, may hold a model's text."""
+    """Yield the words of the known fields; others, such as Groq's `failed_generation`, may contain a model's text."""
     if isinstance(node, list):
         for part in node[:10]:
             yield from _words(part, depth)
@@ -239,6 +239,6 @@ def _kind(status: int, text: str) -> FailureKind:
     for wording in WORDINGS:
         if status in wording.statuses and wording.words.search(text):
             return wording.kind
-    if status < 400:  # a redirect: the address is another one
+    if status < 400:  # a redirect: the address has changed
         return "no_completion"
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")

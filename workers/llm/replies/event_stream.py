@@ -1,4 +1,4 @@
-"""Completions that come as a stream of server-sent events, although none was asked for: some gateways always stream."""
+"""Completions that arrive as a stream of server-sent events, unrequested: some gateways always stream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from cogitate.workers.llm.replies.content import arguments_in, text_of
 
 _BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")  # what a line of a stream begins with; the last is a comment
-_MARK = b"\xef\xbb\xbf"  # of byte order; one may begin a stream
+_MARK = b"\xef\xbb\xbf"  # byte order mark, which may begin a stream
 _DONE = b"[DONE]"
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
@@ -20,10 +20,10 @@ def is_stream(content: bytes) -> bool:
 
 
 def joined(content: bytes) -> dict[str, Any] | None:
-    """Return the completion that the chunks of a stream make together; None if it breaks off or holds none.
+    """Return the completion that a stream's chunks add up to; None if the stream is incomplete or holds none.
 
-    Of several choices it is the first. A stream is complete when it gives the reason why the answer ended, or an error,
-    or says after some text that it is done.
+    Only the first choice counts. A stream is complete if it gives a finish reason or an error, or ends with the marker
+    for its end after some text.
     """
     texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
     arguments: list[str] = []
@@ -60,7 +60,7 @@ def _is_first(choice: object) -> bool:
 
 
 def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of the events. Most have one line; the lines of others make one object together."""
+    """Yield the JSON objects of the events. An object may span several lines of an event."""
     lines: list[bytes] = []
     for line in (*content.removeprefix(_MARK).splitlines(), b""):
         if line.startswith(b"data:"):
@@ -77,7 +77,7 @@ def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _decoded(data: bytes) -> object:
-    """Return the JSON value; None if it is "[DONE]", or breaks off."""
+    """Return the JSON value; None if it is "[DONE]" or incomplete."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

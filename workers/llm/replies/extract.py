@@ -1,4 +1,4 @@
-"""Extraction of JSON objects from a model's text, with strings made harmless."""
+"""Extraction of JSON objects from a model's text, with cleaned strings."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _SLIP = re.compile(  # a string is one part; what never ends, ends with the text, so that this takes linear time
     r'("(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL
 )
-_MAX_WRAPPED = 3  # objects around an answer that are taken off
-_MAX_STARTS = 64  # opening braces tried; an answer made of braces must not cost quadratic time
+_MAX_WRAPPED = 3  # objects around an answer that are unwrapped
+_MAX_STARTS = 64  # opening braces tried; an answer made of braces must not take quadratic time
 
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_decoder = json.JSONDecoder(parse_constant=_refuse, strict=False)  # models break lines within strings
+_decoder = json.JSONDecoder(parse_constant=_refuse, strict=False)  # models put line breaks in strings
 
 
 def json_objects(text: str) -> Iterator[dict[str, object]]:
-    """Yield the JSON objects in a model's answer, the most likely first: the full text, a code fence, then amid prose.
+    """Yield the JSON objects in a model's answer, most likely first: the full text, a code fence, then amid prose.
 
-    NaN and Infinity are not JSON. Strings are cleaned, see `clean`. An object that breaks off with the text ends the
-    search: complete objects inside it are parts of the answer, not the answer. Text or a fence that is one object but
-    for comments and commas behind the last items is that object; a string that is JSON is what it says.
+    NaN and Infinity are not JSON. Strings are cleaned, see `clean`. An object cut off by the end of the text ends the
+    search: complete objects inside it are parts of the answer, not the answer. Comments and trailing commas are
+    accepted in a text or fence that is one object, and a JSON string that contains JSON is decoded.
     """
     text = _said(_without_thoughts(text).strip().removeprefix("\ufeff"))
     candidates = [text, *(_said(fence.strip()) for fence in _FENCE.findall(text))]
@@ -57,9 +57,10 @@ def json_objects(text: str) -> Iterator[dict[str, object]]:
 
 
 def _without_thoughts(text: str) -> str:
-    """Return the text without reasoning in tags; in linear time, also if a tag never closes.
+    """Return the text without reasoning in tags, in linear time even if a tag never closes.
 
-    Several templates put the first tag into the prompt, so an answer may have the last alone: all before it is thought.
+    Several templates put the opening tag into the prompt, so an answer may have only the closing tag: all text before
+    it is reasoning.
     """
     kept, at = [], 0
     while (ends := _THOUGHT_ENDS.search(text, at)) is not None:
@@ -70,7 +71,7 @@ def _without_thoughts(text: str) -> str:
 
 
 def _said(text: str) -> str:
-    """Return what a text says that is one JSON string, and any other text as it is: some models encode twice."""
+    """Decode a text that is one JSON string, since some models encode twice; return any other text unchanged."""
     try:
         said = _decoder.decode(text) if text.startswith('"') else text
     except ValueError:
@@ -79,16 +80,16 @@ def _said(text: str) -> str:
 
 
 def _without_slips(text: str) -> str:
-    """Return a text that begins as an object without comments and commas behind last items; any other as it is."""
-    for _ in range(2 if text.startswith(("{", "/")) else 0):  # a comment may stand behind a comma
+    """Remove comments and trailing commas from a text that begins like an object; return any other unchanged."""
+    for _ in range(2 if text.startswith(("{", "/")) else 0):  # a comment may follow a trailing comma
         text = _SLIP.sub(lambda found: found[1] or "", text).strip()
     return text
 
 
 def wrapped_in(value: Mapping[str, object]) -> Iterator[dict[str, object]]:
-    """Yield the object that is alone in this one, such as under "answer", "properties" or "arguments", and so on.
+    """Yield the only object in this one, such as under "answer" or "arguments", then the only object in it, and so on.
 
-    It may be JSON in a string.
+    Each may be JSON in a string.
     """
     for _ in range(_MAX_WRAPPED):
         inner = [one for one in map(_object_of, value.values()) if one is not None]

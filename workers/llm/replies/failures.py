@@ -1,4 +1,4 @@
-"""The failures of a model by stable name."""
+"""The failures of model calls, by stable name."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ FailureKind = Literal[
     "empty",  # no choices, or no text
     "not_json",  # no JSON object in the answer, or broken JSON in the response
     "wrong_schema",  # a JSON object that does not match the schema
-    "no_completion",  # the response is none of a model: a web page, another service; the URL may be wrong
-    "too_large",  # the response passed the cap of bytes
+    "no_completion",  # the response is not a model's: a web page, another service; the URL may be wrong
+    "too_large",  # the response exceeded the cap in bytes
 ]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
@@ -70,7 +70,7 @@ class Failure:
     """The reason why there is no usable answer."""
 
     kind: FailureKind
-    status: int | None = None  # of the HTTP response, if there was one
+    status: int | None = None  # of the HTTP response, if any
     retry_after: float | None = None  # seconds the provider asked to wait
     context: int = 0  # tokens that prompt and answer may have together, if the error names them
     detail: str = ""  # for logs: an error code or the place of a wrong value; never a provider's or model's text
@@ -84,7 +84,7 @@ class Failure:
 def charged_in_doubt(failure: Failure) -> bool:
     """Return whether the provider may have done, and charged for, work whose usage it never reported.
 
-    No provider we know charges for error responses, except when a gateway stopped waiting.
+    No known provider charges for error responses, except when a gateway stopped waiting.
     """
     return failure.status is None or failure.status in (408, 504, 524)
 

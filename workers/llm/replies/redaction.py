@@ -1,4 +1,4 @@
-"""Keys in what an endpoint says: replaced before anything of it is kept, in any case and any spelling of JSON."""
+"""Redaction of keys in an endpoint's replies, before any part is stored: in any case and any JSON escaping."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import replace
 from cogitate.workers.llm.replies.extract import clean
 from cogitate.workers.llm.replies.reply import Reply
 
-_SHORTEST = 12  # characters of a real key, at least
-_ESCAPED = re.compile(r"\\{1,8}(?:u([0-9a-fA-F]{4})|/)")  # of the backslashes of JSON within JSON the last few
+_SHORTEST = 12  # characters; real keys are no shorter
+_ESCAPED = re.compile(r"\\{1,8}(?:u([0-9a-fA-F]{4})|/)")  # JSON within JSON multiplies the backslashes
 
 
 class Redaction:
-    """The keys that an endpoint was sent and may repeat.
+    """The keys that were sent to an endpoint, which may repeat them.
 
-    One that is too short to be real, such as the "none" of a local server, is left alone: it may be any word.
+    A key that is too short to be real, such as "none" for a local server, is not redacted: it may be any word.
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
@@ -24,9 +24,9 @@ class Redaction:
         self._keys = re.compile("|".join(map(re.escape, real)), re.IGNORECASE) if real else None
 
     def of_text(self, text: str) -> str:
-        """Return the text with "[key]" in the place of each key.
+        """Replace each key in a text with "[key]".
 
-        A text that spells a key out, so that only its reader has it (escapes, invisible characters), is left out whole.
+        A text that hides a key behind escapes or invisible characters is dropped as a whole.
         """
         if self._keys is None:
             return text
@@ -38,7 +38,7 @@ class Redaction:
         return "" if self._keys.search(read) else found
 
     def of_reply(self, reply: Reply) -> Reply:
-        """Return the reply without keys in what is kept of it. Its text is whole here, also that of a stream."""
+        """Return the reply with keys redacted in its stored parts. Its text is complete here, even if streamed."""
         failure = reply.failure
         if failure is not None and failure.detail:
             failure = replace(failure, detail=self.of_text(failure.detail))

@@ -25,7 +25,7 @@ from cogitate.workers.llm.replies.failures import Failure, FailureKind, describe
 from cogitate.workers.llm.replies.usage import Usage, read_usage
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
-#: Why a generation ended before it was complete, in the words of OpenAI and of those who are compatible with it.
+#: Finish reasons of incomplete generations, as named by OpenAI and compatible providers.
 _ENDS: Mapping[str, FailureKind] = {
     "length": "truncated",
     "max_tokens": "truncated",  # Anthropic and Gemini, behind a gateway
@@ -58,18 +58,18 @@ class Reply:
 
     text: str = ""
     failure: Failure | None = None
-    error_text: str = ""  # of an error response: to learn from, never stored
+    error_text: str = ""  # of an error response: for classification, never stored
     usage: Usage | None = None
     unreported: Literal["nothing", "text", "all"] = "nothing"  # what to charge when usage is None
-    thought: str = ""  # reasoning that the endpoint sent
-    service_tier: str = ""  # in which the provider served the call, if it says so
+    thought: str = ""  # reasoning sent by the endpoint
+    service_tier: str = ""  # in which the provider served the call, if reported
 
 
 def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_tokens: int) -> tuple[Cost, bool]:
     """Return the cost of the exchange, and whether it is an estimate.
 
-    Without reported usage an answer costs the estimate of its prompt and text; an exchange with an unknown end costs
-    its upper bound; an error response costs a call.
+    Without reported usage, an answer costs the estimate for its prompt and text, an exchange with an unknown outcome
+    costs its upper bound, and an error response costs a call.
     """
     if sent == 0:
         return Cost(), False
@@ -86,7 +86,7 @@ def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_to
 
 
 def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
-    """Return the first choice of a chat completion, whatever its shape."""
+    """Read the first choice of a chat completion of any known shape."""
     content = in_utf8(content, headers)
     streamed = is_stream(content)
     try:
@@ -96,7 +96,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     if body is None:
         body = _completion_within(content)
     if not isinstance(body, dict):
-        # A completion that broke on its way was paid for.
+        # A completion that was damaged in transit was paid for.
         if body is None and (streamed or content.lstrip().startswith(b"{")):
             return Reply(failure=Failure(kind="not_json", detail="broken JSON in the response"), unreported="all")
         return Reply(failure=Failure(kind="no_completion", detail="the response is not a JSON object"))
@@ -128,7 +128,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
 
 
 def _completion_within(content: bytes) -> dict[str, object] | None:
-    """Return the completion that stands alone amid something else, such as the signs of life of a proxy before it."""
+    """Return the only completion within other content, such as keep-alive comments of a proxy before it."""
     if _EVENT.search(content) is not None:
         return None  # a part of a stream
     try:
@@ -139,7 +139,7 @@ def _completion_within(content: bytes) -> dict[str, object] | None:
 
 
 def _ended(choice: Mapping[str, object], refusal: bool, text: str, headers: Mapping[str, str]) -> Failure | None:
-    """Return why the answer is unusable, if it is. Half an object may hold complete ones: truncation fails."""
+    """Return why the answer is unusable, or None. A truncated object may contain complete ones: truncation fails."""
     reason = choice.get("finish_reason") or ("error" if choice.get("error") else "")
     kind = _ENDS.get(_END.sub("", str(reason).lower()))
     if kind == "server" and (failure := from_success({"error": choice.get("error")}, headers)) is not None:

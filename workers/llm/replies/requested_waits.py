@@ -1,8 +1,8 @@
 """The wait that an endpoint requests before the next call, from the headers and the body of an error response.
 
-Endpoints name it in many ways: `Retry-After` (RFC 9110, section 10.2.3) in seconds or as a date, `retry-after-ms`,
-`x-ratelimit-reset-*` with what is left of each limit beside it, `RateLimit` with both in one
-(draft-ietf-httpapi-ratelimit-headers), or within the error (Gemini's `retryDelay`).
+Endpoints express it in many ways: `Retry-After` (RFC 9110, section 10.2.3) in seconds or as a date, `retry-after-ms`,
+`x-ratelimit-reset-*` next to each limit's remainder, `RateLimit` with both in one
+(draft-ietf-httpapi-ratelimit-headers), or a field of the error (Gemini's `retryDelay`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited:
 
     Args:
         error_text: the words of the error, see `failures.error_text`.
-        limited: whether a limit is the reason for the error. If not, only a limit that is used up counts: many
-            providers say with every response when their limits are renewed.
+        limited: whether a limit caused the error. If not, only an exhausted limit counts: many providers report with
+            every response when their limits reset.
     """
     named = {name.lower(): value.strip() for name, value in headers.items()}
-    now = _date(named.get("date", "")) or time.time()  # dates are of the server's clock, which may be another
+    now = _date(named.get("date", "")) or time.time()  # dates follow the server's clock, which may differ
     wait = _milliseconds(named.get("retry-after-ms", ""))
     if wait is None:
         told = [_retry_after(value.strip(), now) for name, value in headers.items() if name.lower() == "retry-after"]
@@ -46,7 +46,7 @@ def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited:
 
 
 def _retry_after(value: str, now: float) -> float | None:
-    """Return the seconds of a `Retry-After`, also of one with its unit ("5 seconds")."""
+    """Return the seconds of a `Retry-After`, with or without a unit ("5 seconds")."""
     seconds = _until(value, now)
     return _in_words(f"wait {value}") if seconds is None else seconds
 
@@ -61,9 +61,9 @@ def _in_words(text: str) -> float | None:
 
 
 def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | None:
-    """Return the wait until the limit that is used up is renewed.
+    """Return the wait until the exhausted limit resets.
 
-    If no limit says what is left, it is the shortest wait that a response to a `limited` request names.
+    If no remainders are reported, return the shortest wait that a response to a `limited` request names.
     """
     waits, used_up = [], []
     for name, value in headers.items():

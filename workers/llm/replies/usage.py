@@ -1,11 +1,11 @@
-"""The usage that a provider reports for a call, read with distrust."""
+"""The usage that a provider reports for a call, checked for plausibility."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-_MOST = 100_000_000  # tokens; no model reads or writes as many in one call, so a larger count is a mistake
+_MOST = 100_000_000  # tokens; no model reads or writes so many in one call, so a larger count is wrong
 _ADDED = 100_000  # tokens that a gateway or a template may add to a prompt
 _MOST_WRITTEN = 1_000_000  # tokens that no model writes in one call
 
@@ -15,16 +15,16 @@ class Usage(NamedTuple):
 
     prompt: int
     output: int
-    cached: int = 0  # tokens of the prompt that the provider had in its cache
-    reasoning: int = 0  # tokens of the output that no answer shows
+    cached: int = 0  # prompt tokens read from the provider's cache
+    reasoning: int = 0  # output tokens that are not part of the answer
 
 
 def read_usage(response: Mapping[str, object]) -> Usage | None:
-    """Return the usage in a chat completion, or None when it is missing, negative, NaN, absurd, or of no prompt.
+    """Return the usage in a chat completion, or None if it is missing, negative, NaN, absurd, or has no prompt.
 
-    Some providers leave reasoning out of `completion_tokens`. Where the total has more than prompt and completion, or
-    the reasoning alone is more than the completion, that is output too. A cached count above the prompt counts as none.
-    DeepSeek names the cached tokens beside the others, and Anthropic does not count them among those of the prompt.
+    Some providers leave reasoning out of `completion_tokens`. If the total exceeds prompt and completion, or reasoning
+    alone exceeds the completion, the excess is output too. A cached count above the prompt's is ignored. DeepSeek
+    reports cached tokens in separate fields, and Anthropic does not include them in the prompt's tokens.
     """
     usage = response.get("usage")
     if not isinstance(usage, Mapping):
@@ -52,7 +52,7 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
 
 
 def is_possible(usage: Usage, sent_bytes: int) -> bool:
-    """Return whether a call that sent so many bytes can have had this usage; no token is shorter than a byte."""
+    """Return whether this usage is possible for a call that sent so many bytes; no token is shorter than a byte."""
     return usage.prompt <= sent_bytes + _ADDED and usage.output <= _MOST_WRITTEN
 
 

@@ -1,1 +1,1 @@
-"""Requests to endpoints: where to, in which dialect, by which schema, and within how many tokens."""
+"""Requests to endpoints: their address, dialect, schema and token cap."""

@@ -18,12 +18,12 @@ COMPLETIONS = "/chat/completions"  # the path of requests, beyond the base URL
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """The address of an endpoint, as a client needs it."""
+    """The address of an endpoint for a client."""
 
-    base_url: str = field(repr=False)  # may hold a password
+    base_url: str = field(repr=False)  # may contain a password
     api_key: str = field(repr=False)
     proxy: str | None = field(repr=False)
-    is_openai: bool  # and not a compatible server
+    is_openai: bool  # rather than a compatible server
 
     @property
     def is_encrypted(self) -> bool:
@@ -32,32 +32,32 @@ class Address:
 
     @property
     def server(self) -> str:
-        """Return the base URL without user, password and query, which identifies a server and may be shown."""
+        """Return the base URL without user, password and query: it identifies a server and may be shown."""
         return _shown(self.base_url)
 
     @property
     def basic(self) -> str:
-        """Return user and password of the URL as they are sent instead of the key, or ""."""
+        """Return the URL's user and password as sent instead of the key, or ""."""
         named, at, _ = urllib.parse.urlsplit(self.base_url).netloc.rpartition("@")
         user, _, password = map(urllib.parse.unquote, named.partition(":"))
         return base64.b64encode(f"{user}:{password}".encode()).decode() if at else ""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Return what the endpoint is sent and nobody else may read: the key, or user and password."""
+        """Return the secrets that are sent to the endpoint: the key, or user and password."""
         return (self.basic or self.api_key, *secrets_of(self.base_url))
 
 
 def servers_of(settings: Settings) -> dict[str, str]:
-    """Return the showable URL of each configured endpoint, usable or not."""
+    """Return the URL of each configured endpoint, without secrets, usable or not."""
     return {name: _shown(_base_url(endpoint) or OPENAI) for name, endpoint in settings.endpoint_table().items()}
 
 
 def address_of(endpoint: Endpoint) -> Address:
-    """Return where and with which key to call an endpoint.
+    """Return the address and key with which to call an endpoint.
 
     Raises:
-        ConfigurationError: when the key or the URL is missing or cannot be used.
+        ConfigurationError: if the key or the URL is missing or invalid.
     """
     named = _base_url(endpoint)
     base_url = named or OPENAI
@@ -68,9 +68,9 @@ def address_of(endpoint: Endpoint) -> Address:
 
 
 def _base_url(endpoint: Endpoint) -> str:
-    """Return the URL to which the paths of requests are added; "" where neither settings nor environment name one.
+    """Return the URL to which request paths are added; "" if neither settings nor environment name one.
 
-    Pages of providers often show the URL of the requests themselves, and files of variables may end lines with CR LF.
+    Providers' pages often show the URL with the path of requests, and files of variables may end lines with CR LF.
     """
     named = ((endpoint.base_url or "").strip() or os.environ.get("OPENAI_BASE_URL", "")).strip()
     base, question, query = named.partition("?")
@@ -78,7 +78,7 @@ def _base_url(endpoint: Endpoint) -> str:
 
 
 def _is_web_address(url: str) -> bool:
-    """Return whether a client can call this URL: of endpoints and of proxies."""
+    """Return whether a client can call this URL of an endpoint or a proxy."""
     try:
         parts = urllib.parse.urlsplit(url)
         (parts.hostname or "").encode("idna")
@@ -105,7 +105,7 @@ def _key(endpoint: Endpoint, is_openai: bool) -> str:
         )
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ConfigurationError(
-            "the API key holds characters that no key has; check COGITATE_API_KEY, api_key of the endpoint, or "
+            "the API key has invalid characters; check COGITATE_API_KEY, api_key of the endpoint, or "
             f"{endpoint.api_key_variable}"
         )
     return key or "none"
@@ -114,10 +114,10 @@ def _key(endpoint: Endpoint, is_openai: bool) -> str:
 def _proxy(base_url: str) -> str | None:
     """Return the proxy that the environment names for this endpoint, if any.
 
-    ALL_PROXY is for programs of all kinds: one that is no HTTP proxy is left to those that can use it.
+    ALL_PROXY addresses many programs, so a value that is not an HTTP proxy is ignored.
 
     Raises:
-        ConfigurationError: when HTTP_PROXY or HTTPS_PROXY names what is no HTTP proxy.
+        ConfigurationError: if HTTP_PROXY or HTTPS_PROXY does not name an HTTP proxy.
     """
     url = urllib.parse.urlsplit(base_url)
     host = url.hostname or ""
@@ -127,8 +127,8 @@ def _proxy(base_url: str) -> str | None:
     own, general = (_with_scheme(named.get(scheme, "")) for scheme in (url.scheme, "all"))
     if own and not _is_web_address(own):
         raise ConfigurationError(
-            f"{url.scheme.upper()}_PROXY {redact_url(own)!r} names no HTTP proxy: give http://host:port, unset it, or "
-            f"except the endpoint with NO_PROXY={host}"
+            f"{url.scheme.upper()}_PROXY {redact_url(own)!r} is not an HTTP proxy: give http://host:port, unset it, or "
+            f"exclude the endpoint with NO_PROXY={host}"
         )
     return own or (general if _is_web_address(general) else "") or None
 

@@ -38,16 +38,16 @@ _SYSTEM_REFUSED = re.compile(
     r"developer instruction is not enabled|only user and assistant roles|roles must alternate",
     re.IGNORECASE,
 )
-_REFUSALS = (400, 404, 415, 422, 500, 501)  # statuses with which servers say "I do not know this parameter"
-_CONFIRMED = 2  # refusals after which a dialect is believed to be refused: one may have been a bad moment
-RELEARN_AFTER = 3_600.0  # seconds after which the first dialect is tried again, as servers change
+_REFUSALS = (400, 404, 415, 422, 500, 501)  # statuses with which servers reject a parameter
+_CONFIRMED = 2  # refusals that confirm each other: a single one may have been a transient fault
+RELEARN_AFTER = 3_600.0  # seconds after which the first dialect is tried again, since servers change
 
 _INSTRUCTION = "\n\nAnswer with one JSON object and nothing else. It matches this JSON schema:\n"
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """One form of request. The first is tried first; a refusal names the part to omit."""
+    """One form of request. Alternatives are listed in order of preference; a refusal names the part to omit."""
 
     form: Form = "json_schema"
     schema: Literal["full", "plain"] = "full"  # plain: without bounds, patterns and the job's own constraints
@@ -72,7 +72,7 @@ class Dialect:
         """Return the body of a chat completion, without its model.
 
         Raises:
-            TypeError: when no schema can express the prompt's answer.
+            TypeError: if no schema can express the prompt's answer.
         """
         body: dict[str, object] = {self.cap: cap}
         system, user, answer = prompt.system, prompt.user, prompt.answer
@@ -92,7 +92,7 @@ class Dialect:
 
 
 def schema_instruction(schema: Mapping[str, object]) -> str:
-    """Return the addition to the system prompt for an endpoint that takes no schema as a parameter."""
+    """Return the addition to the system prompt for an endpoint that does not accept a schema parameter."""
     return _INSTRUCTION + json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -111,8 +111,8 @@ class _Known:
 
     def __init__(self, dialect: Dialect, now: float) -> None:
         self.dialect = dialect
-        self.since = now  # when it became the known one
-        self.trial: Dialect | None = None  # of the next call alone
+        self.since = now  # when the known dialect was learned
+        self.trial: Dialect | None = None  # for the next call only
         self.refusals = Counter[Dialect]()
         self.is_stored = False
 
@@ -120,13 +120,13 @@ class _Known:
 class Dialects:
     """The known dialects of one server, by model. Safe to share between threads.
 
-    A dialect that is refused once may have met a bad moment: the next call tries the better one, and the call after it
-    the refused one again. A second refusal without a success in between confirms it.
+    A single refusal may be a transient fault: the next call tries the alternative, and the call after that the refused
+    dialect again. A second refusal without a success in between confirms it.
 
     Args:
         first: the dialect to try for an unknown model.
-        store: read once for each model, and written when a dialect is accepted; None: this process only.
-        clock: returns seconds, from any beginning.
+        store: read once per model, and written when a dialect is accepted; None: this process only.
+        clock: returns seconds, from any starting point.
     """
 
     def __init__(
@@ -140,12 +140,12 @@ class Dialects:
         self._lock = threading.Lock()
 
     def load(self, model: str) -> None:
-        """Look the dialect of this model up in the store, once."""
+        """Look up this model's dialect in the store, once."""
         with self._lock:
             self._known(model)
 
     def next(self, model: str) -> Dialect:
-        """Return the dialect of the next call to this model."""
+        """Return the dialect for the next call to this model."""
         with self._lock:
             known = self._known(model)
             trial, known.trial = known.trial, None

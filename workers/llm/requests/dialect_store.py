@@ -1,6 +1,6 @@
-"""Dialects of endpoints, stored in Redis outside any run, so that other workers and later runs know them.
+"""Dialects of endpoints, stored in Redis outside any run and shared by workers and later runs.
 
-cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; expires after an hour, as servers change
+cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; expires after an hour, since servers change
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class KnownDialect(msgspec.Struct, frozen=True, kw_only=True):
     """The dialect of a model at a server."""
 
     server: str  # base URL without user and password
-    model: str  # as the server calls it
+    model: str  # the server's name for it
     dialect: Dialect
 
 
 class DialectStore:
-    """The store of dialects in Redis. Without Redis they are learned again, at the price of a refused call."""
+    """The store of dialects in Redis. While Redis is down, each process learns them, at the cost of a refused call."""
 
     def __init__(self, client: Redis) -> None:
         self.client = client
@@ -54,7 +54,7 @@ def known_dialects(client: Redis) -> list[KnownDialect]:
     """Return all known dialects, sorted by server and model.
 
     Raises:
-        RedisError: when the server cannot be reached.
+        RedisError: if the server cannot be reached.
     """
     keys = sorted(client.scan_iter(match=PREFIX + "*", count=1000))
     raw = client.mget(keys) if keys else []

@@ -1,4 +1,4 @@
-"""The check of a kind's prompt before anything is spent on it, since the code may be a host's own."""
+"""The check of a kind's prompt before anything is spent on it, since a host may have written the kind."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from cogitate.workers.llm.requests.schema import full_schema
 
 MAX_VERSION = 500  # characters
 MAX_USED = 100_000  # entries that a prompt may name
-MAX_NUMBER = 2**53 - 1  # the largest integer that every reader of JSON holds exactly
+MAX_NUMBER = 2**53 - 1  # the largest integer that every JSON parser reads exactly
 
 
 class WrongPrompt(InputError):
-    """A kind's `prompt` returned no usable prompt. The message shows none of its text, so a log may hold it."""
+    """A kind's `prompt` returned an invalid prompt. The message omits the prompt's text, so it may be logged."""
 
 
 def check_prompt(prompt: object) -> Prompt:
-    """Return a prompt, checked so that its text, answer and numbers can be sent and written with its answer.
+    """Check that a prompt's text, answer class and numbers can be sent and stored, and return it in plain types.
 
     Raises:
-        WrongPrompt: naming the field and its fault.
+        WrongPrompt: names the field and its fault.
     """
     if not issubclass(type(prompt), Prompt):
         raise WrongPrompt(f"prompt returned a {type(prompt).__name__}: return a Prompt")
@@ -55,7 +55,7 @@ def _text(field: str, value: object) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise WrongPrompt(f"{field} has a half of a character (a surrogate), which cannot be sent") from None
+        raise WrongPrompt(f"{field} has a lone surrogate, which cannot be sent") from None
     return text
 
 
@@ -66,16 +66,16 @@ def _answer(value: object) -> type[BaseModel]:
     try:
         _check_schema(value)
     except UnicodeEncodeError:
-        raise WrongPrompt("the schema of answer has a half of a character (a surrogate)") from None
+        raise WrongPrompt("the schema of answer has a lone surrogate") from None
     return value
 
 
 def _constraints(value: object, answer: type[BaseModel]) -> tuple[Constraint, ...]:
-    """Return constraints that name fields of the answer and hold nothing but plain text and numbers."""
+    """Check that constraints name fields of the answer and contain only plain text and numbers; return them."""
     if not value:
         return ()
     if not isinstance(value, tuple | list) or not all(isinstance(one, Constraint) for one in value):
-        raise WrongPrompt("constraints are no tuple of Constraint")
+        raise WrongPrompt("constraints must be a tuple of Constraint")
     checked = tuple(map(_constraint, value))
     try:
         full_schema(answer, checked)
@@ -87,14 +87,14 @@ def _constraints(value: object, answer: type[BaseModel]) -> tuple[Constraint, ..
 def _constraint(one: Constraint) -> Constraint:
     choices = tuple(_text("a choice", choice) for choice in one.choices)
     if len(choices) > MOST_CHOICES or not all(choices):
-        raise WrongPrompt(f"{len(choices)} choices: give at most {MOST_CHOICES}, and none that is empty")
+        raise WrongPrompt(f"{len(choices)} choices: give at most {MOST_CHOICES}, none of them empty")
     bounds = [bound if bound is None else int(bound) for bound in (one.least, one.most)]
     return Constraint(field=_text("a constraint", one.field), choices=choices, least=bounds[0], most=bounds[1])
 
 
 @cache
 def _check_schema(answer: type[BaseModel]) -> None:
-    """Check once that the schema of an answer's class exists and can be encoded."""
+    """Check once per class that the answer's schema exists and can be encoded."""
     msgspec.json.encode((answer.__name__, full_schema(answer)))
 
 

@@ -1,6 +1,6 @@
-"""The HTTP requests of a client, as OpenAI's SDK writes them.
+"""The HTTP requests of a client, identical to those of OpenAI's SDK.
 
-A test compares them with those of the SDK, whose import would take each worker more than half a second of CPU.
+A test compares them with the SDK's. Importing the SDK would take each worker more than half a second of CPU.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Request:
 
     method: Literal["GET", "POST"]
     url: str  # without user and password
-    headers: Mapping[str, str] = field(repr=False)  # the key among them
+    headers: Mapping[str, str] = field(repr=False)  # including the key
 
 
 def request_to(address: Address, path: Literal["/chat/completions", "/models"]) -> Request:

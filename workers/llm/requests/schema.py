@@ -1,10 +1,10 @@
 """The JSON schema of an answer, in the subset that compatible servers share.
 
-The plain schema keeps type, properties (all required), items, enum and anyOf, and expands references. The full one,
-which is tried first, has bounds of numbers, lists and texts, patterns, and the job's own constraints as well. Servers
-differ in which of these they accept (Groq and Anthropic refuse bounds of lists, Gemini a schema with too many states,
-llama.cpp repetitions above 2,000): one that refuses them gets the plain schema. Both omit titles, defaults and formats.
-The client validates every answer anyway.
+The plain schema keeps type, properties (all required), items, enum and anyOf, and expands references. The full schema,
+which is tried first, also has bounds of numbers, lists and texts, patterns, and the job's constraints. Servers differ
+in what they accept (Groq and Anthropic refuse bounds of lists, Gemini a schema with too many states, llama.cpp
+repetitions above 2,000); a server that refuses the full schema gets the plain one. Both omit titles, defaults and
+formats. The client validates every answer in any case.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cogitate.prompts.constraints import Constraint
 _PLAIN = ("type", "description", "enum")
 _BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern")
 _LENGTHS = frozenset(_BOUNDS[2:6])
-_LONGEST = 2_000  # from here on llama.cpp cannot repeat a character or an item
+_LONGEST = 2_000  # repetitions of a character or an item from which llama.cpp fails
 
 Schema = dict[str, Any]
 
@@ -31,7 +31,7 @@ def plain_schema(answer: type[BaseModel]) -> Schema:
     """Return the plain schema of `answer`. The result is shared: do not change it.
 
     Raises:
-        TypeError: when the model needs what the subset cannot express (free-form dictionaries, tuples, recursion).
+        TypeError: if the subset cannot express the class (free-form dictionaries, tuples, recursion).
     """
     return _without_bounds(_full(answer))
 
@@ -41,7 +41,7 @@ def full_schema(answer: type[BaseModel], constraints: tuple[Constraint, ...] = (
     """Return the schema of `answer` with its bounds, narrowed by constraints. The result is shared: do not change it.
 
     Raises:
-        TypeError: as `plain_schema` does, and when a constraint names no field or one of another type.
+        TypeError: like `plain_schema`, and if a constraint names no field or one of another type.
     """
     if not constraints:
         return _full(answer)
@@ -117,7 +117,7 @@ def _narrow(node: Schema, constraint: Constraint, answer: str) -> None:
     node |= dict(_narrowed(node.get("type"), constraint))
     if constraint.choices:
         if node.get("type") != "string":
-            raise TypeError(f"answer model {answer}: only a text has choices, and {constraint.field} is none")
+            raise TypeError(f"answer model {answer}: only a text can have choices, and {constraint.field} is not one")
         for key in ("minLength", "maxLength", "pattern"):
             node.pop(key, None)
 

@@ -1,20 +1,20 @@
-"""Estimates of a text's tokens on the safe side, and prompts that fit their cap.
+"""Conservative estimates of a text's tokens, and prompts that fit their cap.
 
-Budgets are reserved before the provider counts, so an estimate may be too high and must not be too low. There is no
-tokenizer here: endpoints differ, their vocabularies are megabytes, and most must be fetched. Instead each stretch of
-text counts what it costs at worst in ordinary writing:
+Budgets are reserved before the provider counts, so an estimate may be too high but must not be too low. There is no
+tokenizer here: endpoints differ, and their vocabularies take megabytes and mostly need a download. Instead each part of
+a text counts as its worst case in ordinary writing:
 
 - the most common English words: one token, as in every vocabulary, with the space before them;
 - other small words of an English line: one token up to 8 letters, one more for each 3 begun beyond;
 - other words of Latin letters: one token for each 2.5 letters, rounded up (Swahili, Welsh and the like need that), and
   one more for each letter with an accent;
 - digits, punctuation, line feeds and further spaces: one each;
-- other characters: by script, and nothing for a space before them.
+- other characters: by script; a space before them is free.
 
-The rates were set on user-interface texts in 100 languages and on recorded simulations, against the largest count of
-four vocabularies in use (cl100k, o200k, and Anthropic's and DeepSeek's published ones). A prompt for a reflection that
-shows twenty memories of any of these languages comes out 1.0 to 1.5 times as high; English text alone 1.2 to 1.45
-times. `cogitate.scheduler.engine.token_estimates` corrects both parts of an estimate by what models report.
+The rates were fitted to user-interface texts in 100 languages and to recorded simulations, against the largest count of
+four current vocabularies (cl100k, o200k, and Anthropic's and DeepSeek's published ones). The estimate for a prompt of a
+reflection with twenty memories in any of these languages is 1.0 to 1.5 times the true count, for English text alone 1.2
+to 1.45 times. `cogitate.scheduler.engine.token_estimates` corrects both parts of an estimate by models' reports.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from cogitate.workers.llm.requests.prompt_check import check_prompt
 from cogitate.workers.llm.requests.schema import full_schema
 
 MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a user message
-_SLACK = 3  # tokens; a short text may be denser than its language usually is
+_SLACK = 3  # tokens; a short text may be denser than usual for its language
 _STEPS = 64  # shares of memory tried by `fit`: 0/64 … 64/64
 
 _LATIN = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
@@ -48,10 +48,10 @@ _OTHER = re.compile(rf"[^\x00-\x7f{_LATIN}]")
 _SPACE_BEFORE_OTHER = re.compile(rf"(?<=\S) (?=[^\x00-\x7f{_LATIN}])")
 _ENGLISH = 3  # one word in so many is a function word: the line is English
 _SHORT_WORD, _MORE = 8, 3  # letters of a small English word that is one token, and of each further token
-_MOST_WORDS = 50_000  # at most so many in memory
-_MOST_PARTS = 512  # the same for instructions, and for prompts in flight, which are counted again with their answers
-_MOST_LINES = 50_000  # the same for lines: the memories of a thousand agents who are shown fifty of theirs
-_LONGEST_LINE = 600  # characters of a line that is remembered; a memory in a prompt has at most 500
+_MOST_WORDS = 50_000  # cached words
+_MOST_PARTS = 512  # cached instructions and prompts in flight, which are counted again with their answers
+_MOST_LINES = 50_000  # cached lines: fifty memories for each of a thousand agents
+_LONGEST_LINE = 600  # characters of a cached line; a memory in a prompt has at most 500
 
 # Words of four letters and more that are one token in each of the five vocabularies (shorter ones cost one anyway).
 _COMMON = frozenset(
@@ -71,9 +71,9 @@ _COMMON = frozenset(
     """.split()  # noqa: SIM905 - a list literal of 180 strings would not be easier to read
 )
 
-_LONGEST_TOKEN = 1 + max(map(len, _COMMON))  # characters that count as one token at most: a space and a word
+_LONGEST_TOKEN = 1 + max(map(len, _COMMON))  # the most characters that count as one token: a space and a word
 
-# From this code point on, a character costs so many hundredths of a token.
+# Hundredths of a token per character, from this code point on.
 _SCRIPTS: tuple[tuple[int, int], ...] = (
     (0x80, 200),  # punctuation, phonetic letters, combining marks
     (0x370, 125),  # Greek
@@ -112,9 +112,9 @@ class PromptDoesNotFit(CogitateError, ValueError):
 
 
 class _WordExcess(dict[str, int]):
-    """The tokens of a word, the space before it included, beyond one for each character: a number below 2.
+    """A cache of each word's tokens, including the space before it, beyond one per character: a number below 2.
 
-    It is remembered because counting takes twice as long.
+    Counting takes twice as long without it.
     """
 
     def __init__(self, *, english: bool) -> None:
@@ -152,12 +152,12 @@ class Tokens(NamedTuple):
 
 
 def estimate_tokens(text: str) -> int:
-    """Return the tokens of a text: for ordinary writing not fewer than a common tokenizer counts."""
+    """Estimate the tokens of a text: for ordinary writing no fewer than a common tokenizer counts."""
     return estimated_parts(text).all
 
 
 def estimated_parts(text: str) -> Tokens:
-    """Return the tokens of a text in two parts, since a model's reports correct them apart."""
+    """Estimate the tokens of a text in two parts, which a model's reports correct separately."""
     if not text:
         return Tokens(0, 0)
     lines = [(_known_line if len(line) <= _LONGEST_LINE else _line_tokens)(line) for line in text.split("\n")]
@@ -183,12 +183,12 @@ _known_part = lru_cache(maxsize=_MOST_PARTS)(estimated_parts)
 
 
 def prompt_tokens(prompt: Prompt) -> int:
-    """Return the tokens of a request: both messages, their wrapping, and the answer's schema wherever it is sent."""
+    """Estimate the tokens of a request: both messages, their wrapping, and the answer's schema wherever it is sent."""
     return prompt_parts(prompt).all
 
 
 def prompt_parts(prompt: Prompt) -> Tokens:
-    """Return the tokens of a request in two parts."""
+    """Estimate the tokens of a request in two parts."""
     parts = (
         _known_part(prompt.system),
         _known_part(prompt.user),
@@ -203,13 +203,13 @@ def _schema_tokens(answer: type[BaseModel], constraints: tuple[Constraint, ...])
 
 
 def corrected_tokens(prompt: Prompt, correction: Correction) -> int:
-    """Return the tokens of a request, corrected by its model's factors."""
+    """Estimate the tokens of a request, corrected by its model's factors."""
     found = prompt_parts(prompt)
     return -(-(found.plain * correction.plain + found.others * correction.others) // 1_000)
 
 
 def end_of(addition: Rendered) -> str:
-    """Return what an addition puts at the end of a prompt."""
+    """Return the text that an addition puts at the end of a prompt."""
     return f"\n\n{addition.system}\n\n{addition.user}"
 
 
@@ -226,19 +226,19 @@ def fit(
 
     Args:
         correction: the factors of estimates.
-        halved: use half of that share, for an endpoint that refused the prompt as too long all the same.
-        addition: text at the end of the prompt, both parts of it; it counts like the rest.
+        halved: use half of that share, for an endpoint that refused the prompt as too long anyway.
+        addition: text for the end of the prompt; it counts like the rest.
 
     Raises:
-        PromptDoesNotFit: when it is longer even without memories.
-        WrongPrompt: when the kind returns no usable prompt.
+        PromptDoesNotFit: if the prompt is too long even without memories.
+        WrongPrompt: if the kind returns an invalid prompt.
     """
 
     def prompt_with(share: float) -> Prompt:
         prompt = check_prompt(kind.prompt(case, share))
         if addition is None:
             return prompt
-        # At the end, so that a provider's cache knows all that comes before.
+        # At the end, so that a provider can reuse its cache of everything before.
         return replace(prompt, user=prompt.user + end_of(addition))
 
     share, prompt = _largest(prompt_with, kind.name, cap, correction)
@@ -252,7 +252,7 @@ def _largest(
     if _fits(prompt, cap, correction):
         return 1.0, prompt
     best: Prompt | None = None
-    low, high = -1, _STEPS  # the share low/64 fits (-1: none is known to), high/64 does not
+    low, high = -1, _STEPS  # low/64 is a share that fits (-1: none known), high/64 one that does not
     while high - low > 1:
         middle = (low + high) // 2
         prompt = prompt_with(middle / _STEPS)
@@ -274,7 +274,7 @@ def _largest(
 
 
 def _fits(prompt: Prompt, cap: int, correction: Correction) -> bool:
-    """Return whether a request has at most `cap` tokens; refuse far longer text uncounted: counting takes seconds."""
+    """Return whether a request has at most `cap` tokens; far longer text is refused uncounted, to save seconds."""
     if _characters(prompt) > _most_characters(cap, correction):
         return False
     return corrected_tokens(prompt, correction) <= cap
@@ -285,5 +285,5 @@ def _characters(prompt: Prompt) -> int:
 
 
 def _most_characters(cap: int, correction: Correction) -> int:
-    """Return the characters of which no text is estimated at `cap` tokens or fewer."""
+    """Return a number of characters at which every text is estimated above `cap` tokens."""
     return _LONGEST_TOKEN * cap * 1_000 // min(*correction, 1_000)

@@ -261,13 +261,9 @@ def test_who_looks_at_a_job_sees_its_late_answer(client: Redis) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "finding"),
     [
-        (
-            "offered",
-            '{"effects":[],"source":"llm"}',
-            "a late answer to it, but the job is not awaited",
-        ),
-        ("awaited", '{"minute":1,"made":[["agent:ann",77]]}', "nothing left that it could replace"),
-        ("awaited", '{"minute":1,"made":[["agent:ann",1]]}', "but it has no end"),
+        ("offered", '{"effects":[],"source":"llm"}', "has a late answer that is not awaited"),
+        ("awaited", '{"minute":1,"made":[["agent:ann",77]]}', "nothing is left for it to replace"),
+        ("awaited", '{"minute":1,"made":[["agent:ann",1]]}', "but the job has not ended"),
         ("awaited", "[]", "the records awaited, offered cannot be read"),
     ],
 )

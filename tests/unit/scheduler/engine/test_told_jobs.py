@@ -115,7 +115,7 @@ def test_a_job_that_nobody_asked_for_is_a_fault_of_the_journal() -> None:
     odd = JobKey(1, "think", ANN, 9, 0)
     ends = {"ended": (Ended(key=odd, end="applied"),)}, {"ended": (EndNote(key=odd, source="llm"),)}
     store = store_of(lines(ticks=[TICKS[0], ends]))
-    with pytest.raises(JournalError, match=f"tick 1: the journal does not say that job {odd.text()} was asked for"):
+    with pytest.raises(JournalError, match=f"tick 1: the journal has no decision for job {odd.text()}"):
         JobHistory(store.client, "town").newest(0)
 
 
@@ -373,7 +373,7 @@ def test_jobs_that_ended_after_what_was_removed_are_told_as_if_nothing_were_remo
 
 @pytest.mark.parametrize("tick", [1, 2])
 def test_a_job_that_may_have_ended_in_what_was_removed_is_not_known_any_more(tick: int) -> None:
-    with pytest.raises(InputError, match=r"is not known any more, .* before tick 3, with which the journal of run"):
+    with pytest.raises(InputError, match=r"is unknown: .* before tick 3, the first in the trimmed journal of run"):
         JobHistory(trimmed_store().client, "town").find(JobKey(tick, "muse", CY, 0, 0))
     for never in (0, 3):
         with pytest.raises(InputError, match="run 'town' has no job"):

@@ -56,12 +56,12 @@ def test_what_is_rebuilt_is_left_in_the_empty_database() -> None:
 
 
 HARM: list[tuple[Callable[[RunStore, Any], object], str]] = [
-    (lambda s, c: c.rpush(s.key("journal"), "more"), "tick 6: the journal has 5 lines, the run stands at tick 6 and"),
+    (lambda s, c: c.rpush(s.key("journal"), "more"), "tick 6: the journal has 5 lines, but the run is at tick 6 and"),
     (lambda s, c: c.hset(s.key("state"), "digest", "0"), "tick 6: the journal ends with digest .*, the run with 0$"),
     (lambda s, c: c.hset(s.key("state"), "chain", "0"), "tick 6: the journal ends with digest"),
-    (lambda s, c: c.hset(s.owner_key("entries", ANN), "1", "{}"), f"the stream of '{ANN}' .*: entries differ"),
-    (lambda s, c: c.hset(s.owner_key("entries", CY), "2", "{}"), f"the stream of '{CY}' .*: entries differ"),
-    (lambda s, c: c.hset(s.key("heads"), BOB, "{}"), f"the stream of '{BOB}' .*: head differ"),
+    (lambda s, c: c.hset(s.owner_key("entries", ANN), "1", "{}"), f"the stream of '{ANN}' differs .* entries"),
+    (lambda s, c: c.hset(s.owner_key("entries", CY), "2", "{}"), f"the stream of '{CY}' differs .* entries"),
+    (lambda s, c: c.hset(s.key("heads"), BOB, "{}"), f"the stream of '{BOB}' differs .* head"),
     (lambda s, c: c.lset(s.key("journal"), 0, "x"), "tick 3"),
     (lambda s, c: c.hdel(s.key("journal_checkpoints"), "2"), "tick 2: .* its checkpoint is missing|no line for it"),
 ]
@@ -84,5 +84,5 @@ def test_a_later_checkpoint_is_held_against_the_streams_that_were_rebuilt() -> N
 def test_removed_lines_of_another_run_do_not_lead_to_those_that_are_left(tmp_path: Path) -> None:
     other = tmp_path / "other"
     kept_run(changed(2, {"world_effects": (thought(BOB, "Somebody else."),)}), marked=(2,), trimmed=2, into=other)
-    with pytest.raises(JournalError, match="tick 2: the exported lines do not lead to those that the ledger has"):
+    with pytest.raises(JournalError, match="tick 2: the exported lines do not match the ledger's"):
         replayed(kept_run(marked=(2,), trimmed=2), other)

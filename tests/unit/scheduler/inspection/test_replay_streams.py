@@ -59,7 +59,7 @@ def test_what_differs_is_named_on_whichever_side_it_is(what: str, swapped: bool)
     CHANGES[what](there)
     if swapped:
         here, there = there, here
-    with pytest.raises(JournalError, match=rf"the stream of '{BOB}' .*: {what.partition(':')[0]} differ"):
+    with pytest.raises(JournalError, match=rf"the stream of '{BOB}' differs .* {what.partition(':')[0]}"):
         compare(RunStore(here, PREFIX), RunStore(there, PREFIX), [ANN, BOB])
 
 

@@ -110,7 +110,7 @@ def test_an_entry_of_then_has_the_rating_that_was_known_then(store: RunStore) ->
 
 @pytest.mark.parametrize("tick", [-1, NOW + 1])
 def test_a_tick_that_is_none_of_the_runs_past_is_refused(store: RunStore, tick: int) -> None:
-    with pytest.raises(InputError, match=rf"stands at tick {NOW}: tick {tick} is none of its past"):
+    with pytest.raises(InputError, match=rf"is at tick {NOW}: tick {tick} has not happened yet"):
         read(store, tick=tick)
 
 
@@ -252,13 +252,13 @@ def unreadable(store: RunStore) -> None:
     store.client.hset(store.owner_key("entries", ANN), "3", b"{")
 
 
-MISPLACED, FOREIGN = "are kept as live or archived, and are not", "are not what the journal says"
+MISPLACED, FOREIGN = "are wrongly stored as live or archived", "are not what the journal says"
 HARM: list[tuple[Callable[[RunStore], object], str]] = [
     (lambda store: moved(store, "entries", "archive", "3"), f"entries [3] {MISPLACED}"),
     (lambda store: moved(store, "archive", "entries", "1"), f"entries [1] {MISPLACED}"),
     (
         lambda store: store.client.hset(store.owner_key("into", ANN), "3", 4),
-        "into [3] are of entries that are not archived",
+        "`into` names [3], which are not archived",
     ),
     (lambda store: store.client.hdel(store.owner_key("into", ANN), "1"), f"archived [1] {FOREIGN}"),
     (
@@ -278,7 +278,7 @@ def test_of_many_wrong_entries_the_first_five_are_named(store: RunStore) -> None
     numbers = (100, 9, 64, 40, 17, 8, 33)
     for number in numbers:
         store.client.hset(store.owner_key("into", ANN), str(number), 4)
-    assert audited(store) == [f"{ANN}: into [8, 9, 17, 33, 40] are of entries that are not archived"]
+    assert audited(store) == [f"{ANN}: `into` names [8, 9, 17, 33, 40], which are not archived"]
     for number in numbers:
         entry = Entry(type="observation", text="A cow.", minute=1, number=number, tick=1)
         store.client.hset(store.owner_key("entries", ANN), str(number), msgspec.json.encode(entry))

@@ -245,9 +245,7 @@ def clock(sleep: Callable[[float], None]) -> Any:
     return SimpleNamespace(monotonic=lambda: now[0], sleep=slept)
 
 
-@pytest.mark.parametrize(
-    ("moves", "why"), [(False, "no host has taken it"), (True, "has not come to the end of a tick")]
-)
+@pytest.mark.parametrize(("moves", "why"), [(False, "no host has taken it"), (True, "has not finished its tick")])
 def test_after_the_wait_it_is_said_whether_there_is_a_host(
     monkeypatch: pytest.MonkeyPatch, moves: bool, why: str
 ) -> None:
@@ -269,7 +267,7 @@ def test_a_run_takes_so_many_requests_and_a_cancelled_one_none() -> None:
     client = FakeRedis()
     store_of(client)
     ask(client, "town", [LIMIT] * MOST_WAITING, wait=0)
-    with pytest.raises(TooManyRequests, match=r"^100 requests wait for a host of run 'town' already"):
+    with pytest.raises(TooManyRequests, match=r"^100 requests are waiting for a host of run 'town'"):
         ask(client, "town", [LIMIT], wait=0)
     store_of(client, "over", status="cancelled")
     with pytest.raises(RunCancelled, match="is cancelled"):

@@ -89,10 +89,10 @@ def test_requests_lie_in_the_order_in_which_they_were_sent_with_who_sent_them(cl
 @pytest.mark.parametrize(
     ("status", "control", "why"),
     [
-        ("stopped", LIMIT, "no host is running: it is applied when one goes on with the run"),
-        ("finished", LIMIT, "the run is finished: it is applied if a host goes on with it for longer"),
-        ("paused", LIMIT, "the run is paused: it is applied when it goes on"),
-        ("paused", SetMode("paused"), "the run is paused: it is applied when it goes on"),
+        ("stopped", LIMIT, "no host is running: the next host of the run applies it"),
+        ("finished", LIMIT, "the run is finished: a host that resumes it with more ticks applies it"),
+        ("paused", LIMIT, "the run is paused: it is applied when the run resumes"),
+        ("paused", SetMode("paused"), "the run is paused: it is applied when the run resumes"),
     ],
 )
 def test_where_no_host_takes_requests_nobody_waits_for_an_answer(
@@ -116,8 +116,8 @@ def test_a_paused_run_that_is_to_go_on_has_a_host_that_answers(clock: Clock, mod
     ("moved", "why"),
     [
         ({}, f"no host has taken it: {NEXT_TICK}"),
-        ({"seq": 5}, f"its host has not come to the end of a tick yet: {NEXT_TICK}"),
-        ({"epoch": 2}, f"its host has not come to the end of a tick yet: {NEXT_TICK}"),
+        ({"seq": 5}, f"the host has not finished its tick yet: {NEXT_TICK}"),
+        ({"epoch": 2}, f"the host has not finished its tick yet: {NEXT_TICK}"),
         ({"tick": 3}, f"no host has taken it: {NEXT_TICK}"),
     ],
 )
@@ -162,14 +162,14 @@ def test_a_hundred_requests_may_wait(clock: Clock, waiting: int, sent: int, fits
         ask(store.client, "town", [LIMIT] * sent, wait=0)
         assert store.length("controls") == MOST_WAITING == 100
     else:
-        with pytest.raises(TooManyRequests, match="100 requests wait for a host of run 'town' already"):
+        with pytest.raises(TooManyRequests, match="100 requests are waiting for a host of run 'town'"):
             ask(store.client, "town", [LIMIT] * sent, wait=0)
         assert store.length("controls") == waiting
 
 
 def test_a_run_that_is_over_or_gone_takes_nothing(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     store = run("cancelled")
-    with pytest.raises(RunCancelled, match="run 'town' is cancelled: nothing can be asked of it any more"):
+    with pytest.raises(RunCancelled, match="run 'town' is cancelled"):
         ask(store.client, "town", [LIMIT], wait=0)
     assert store.length("controls") == 0
     client: FakeRedis = run().client  # type: ignore[assignment]

@@ -89,11 +89,11 @@ def prompt(answer: Any, *constraints: Any) -> Prompt:
     [
         (prompt(RatingsAnswer, Constraint(field="rating")), "no field 'rating'"),
         (prompt(RatingsAnswer, Constraint(field="ratings.number.x")), "no field 'ratings.number.x'"),
-        (prompt(RatingsAnswer, Constraint(field="ratings.number", choices=("1",))), "only a text has choices"),
-        (prompt(ReflectionAnswer, Constraint(field="insight", choices=("",))), "none that is empty"),
+        (prompt(RatingsAnswer, Constraint(field="ratings.number", choices=("1",))), "only a text can have choices"),
+        (prompt(ReflectionAnswer, Constraint(field="insight", choices=("",))), "none of them empty"),
         (prompt(ReflectionAnswer, Constraint(field="insight", choices=("a",) * (MOST_CHOICES + 1))), "at most"),
         (prompt(ReflectionAnswer, Constraint(field="insight", choices=(1,))), "a choice is a int"),  # type: ignore[arg-type]
-        (prompt(ReflectionAnswer, {"field": "insight"}), "no tuple of Constraint"),
+        (prompt(ReflectionAnswer, {"field": "insight"}), "must be a tuple of Constraint"),
     ],
 )
 def test_constraints_that_fit_no_field_are_refused_before_anything_is_spent(wrong: Prompt, told: str) -> None:

@@ -100,7 +100,7 @@ def test_a_server_that_ends_says_what_it_logged_since_its_start(
     ended.returncode = 3
     with pytest.raises(EmbeddedServerError) as told:
         server._await_answer(ended, start)
-    assert f"ended with code 3 in {server.data_dir}: {tail}; see server.log there" in str(told.value)
+    assert f"exited with code 3 in {server.data_dir}: {tail}; see server.log there" in str(told.value)
 
 
 def test_a_server_is_private_durable_and_apart_from_ctrl_c(

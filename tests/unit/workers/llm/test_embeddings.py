@@ -101,12 +101,12 @@ def answered(*values: Any, indexes: Sequence[int] = (0, 1)) -> Callable[[Sequenc
         (answered([1.0], [1.0, 0.0]), "different lengths"),
         (answered([1.0, 0.0], indexes=(0,)), "1 embeddings for 2 texts"),
         (answered([1.0], [1.0], indexes=(1, 2)), "2 embeddings for 2 texts"),
-        (answered([1.0], []), "something else: ValueError"),
-        (answered([1.0], [float("nan")]), "something else: ValueError"),
-        (answered([1.0], [float("inf")]), "something else: ValueError"),
-        (answered([1.0], None), "something else: TypeError"),
-        (answered([1.0], ["x"]), "something else: TypeError"),
-        (lambda _: [object()], "something else: AttributeError"),
+        (answered([1.0], []), "no embeddings: ValueError"),
+        (answered([1.0], [float("nan")]), "no embeddings: ValueError"),
+        (answered([1.0], [float("inf")]), "no embeddings: ValueError"),
+        (answered([1.0], None), "no embeddings: TypeError"),
+        (answered([1.0], ["x"]), "no embeddings: TypeError"),
+        (lambda _: [object()], "no embeddings: AttributeError"),
     ],
 )
 def test_an_answer_that_holds_no_embeddings_is_none(

@@ -343,8 +343,8 @@ def test_what_is_not_answered_in_time_has_timed_out(client: ModelClient, stand_i
         asked = pool.submit(ask, client, seconds=0.5)
         assert stand_in.answering.acquire(timeout=FAR)
         failure = asked.result(FAR).failure
-    assert failure == Failure(kind="timeout", detail="not all of the answer before the deadline")
-    assert ask(client, seconds=-1.0).failure == Failure(kind="timeout", detail="the deadline was over before the call")
+    assert failure == Failure(kind="timeout", detail="the answer was incomplete at the deadline")
+    assert ask(client, seconds=-1.0).failure == Failure(kind="timeout", detail="the deadline passed before the call")
     assert len(stand_in.asked) == 1
 
 

@@ -122,7 +122,7 @@ def test_a_worker_that_cannot_begin_is_not_started_again(
 def test_without_a_log_the_code_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for how in ({}, {"shown": True}):
         pool, (told,) = Machine(monkeypatch, (QUICK, CANNOT_START)).keep(tmp_path, **how)
-        assert pool.cannot_start == f"it ended with code {CANNOT_START}"
+        assert pool.cannot_start == f"it exited with code {CANNOT_START}"
         assert ("log_file" in told) is (not how)
 
 

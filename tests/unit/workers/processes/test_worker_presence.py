@@ -1,4 +1,4 @@
-"""A worker's sign of life: given from its first message on, missed while Redis is away, and taken back at its end."""
+"""A worker's heartbeat: sent from before its first message, missed while Redis is down, removed at its end."""
 
 from __future__ import annotations
 

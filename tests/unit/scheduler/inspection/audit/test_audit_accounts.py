@@ -162,13 +162,13 @@ CLAIMED = {"jobs": {KEY.text(): record(claims=1, token="t")}, "unclaimed": set[s
         (CLAIMED | {"open": {7: 2}, "accounts": accounts(Cost(2, 1000))}, ["reserved"] * 4),
         (CLAIMED, ["open counters"]),
         # a job that waits is where workers look for it, and no other
-        ({"unclaimed": set()}, ["unclaimed is False, its record says True"]),
-        (CLAIMED | {"open": {7: 2}, "unclaimed": {KEY.text()}}, ["unclaimed is True, its record says False"]),
+        ({"unclaimed": set()}, ["unclaimed is False, but its record says True"]),
+        (CLAIMED | {"open": {7: 2}, "unclaimed": {KEY.text()}}, ["unclaimed is True, but its record says False"]),
         # a job that the budget refused holds nothing
         ({"jobs": {KEY.text(): record("held")}, "unclaimed": set(), "open": {}, "accounts": {}}, []),
         ({"jobs": {KEY.text(): record("dead", claims=4)}, "unclaimed": set(), "accounts": {}}, []),
         # records are of the job that they are listed under
-        ({"jobs": {"7/act/agent:ada/0/0": record()}, "unclaimed": {"7/act/agent:ada/0/0"}}, ["its record is of job 7"]),
+        ({"jobs": {"7/act/agent:ada/0/0": record()}, "unclaimed": {"7/act/agent:ada/0/0"}}, ["its record belongs to"]),
         ({"jobs": {KEY.text(): record() | {b"due": b"8"}}}, ["due at 9"]),
         ({"jobs": {KEY.text(): {}}, "open": {}, "accounts": {}}, ["has no record"]),
     ],
@@ -196,10 +196,10 @@ def beginning(window: str = "day:0") -> dict[str, JobBeginning]:
             {"day:0|run|calls": 4},
             0,
             {},
-            ["of day:0|run|calls is 4, by the journal it is 3"],
+            ["of day:0|run|calls is 4, but 3 by the journal"],
         ),
-        ({"day:0|run|calls": 3}, {}, 0, {}, ["is 0, by the journal it is 3"]),
-        ({}, {"run:0|run|calls": 3}, 0, {}, ["is 3, by the journal it is 0"]),
+        ({"day:0|run|calls": 3}, {}, 0, {}, ["is 0, but 3 by the journal"]),
+        ({}, {"run:0|run|calls": 3}, 0, {}, ["is 3, but 0 by the journal"]),
         # a day's window is forgotten after seven further days, unless it is kept in part or an open job names it
         ({"day:0|run|calls": 3}, {}, 8 * 1440 - 1, {}, ["is 0"]),
         ({"day:0|run|calls": 3}, {}, 8 * 1440, {}, []),
@@ -292,19 +292,23 @@ AWAITS = {"jobs": NO_JOBS, "charged": {KEY.text(): CHARGED}, "unsettled": {KEY.t
         (FULL, CHARGE, []),
         (AWAITS, CHARGE, []),
         (AWAITS | {"attempts": {}, "lost": {"t": ATTEMPT}}, CHARGE, []),
-        (FULL, None, ["are not those of the journal"]),
-        (FULL | {"charged": {}}, CHARGE, ["are not those of the journal"]),
-        (FULL, msgspec.structs.replace(CHARGE, ended=8), ["since tick 9, by the journal"]),
+        (FULL, None, ["differ from the journal's"]),
+        (FULL | {"charged": {}}, CHARGE, ["differ from the journal's"]),
+        (FULL, msgspec.structs.replace(CHARGE, ended=8), ["since tick 9, but as"]),
         (FULL, Charge(9, Grant(key=KEY, reserved=USED, cells=CELLS)), ["by the journal"]),
         (FULL, Charge(9, Grant(key=KEY, reserved=RESERVED, cells=CELLS[:1])), ["by the journal"]),
-        (FULL | {"corrections": {}}, CHARGE, ["nothing will say what it came to"]),
+        (FULL | {"corrections": {}}, CHARGE, ["no attempt or correction will report its usage"]),
         (FULL | {"corrections": {}, "windows": {"run:0"}}, CHARGE, []),
-        (AWAITS | {"attempts": {}}, CHARGE, ["which is no unsettled attempt"]),
-        (AWAITS | {"attempts": {"t": ATTEMPT | {"job": "7/act/agent:ada/0/0"}}}, CHARGE, ["no unsettled attempt"]),
-        (AWAITS | {"charged": {}}, None, ["is to be corrected, and does not count in full"]),
+        (AWAITS | {"attempts": {}}, CHARGE, ["which is not one of its unsettled attempts"]),
+        (
+            AWAITS | {"attempts": {"t": ATTEMPT | {"job": "7/act/agent:ada/0/0"}}},
+            CHARGE,
+            ["not one of its unsettled attempts"],
+        ),
+        (AWAITS | {"charged": {}}, None, ["is to be corrected, but does not count in full"]),
         (FULL | {"corrections": {KEY.text(): b"{"}}, CHARGE, ["cannot be read"]),
-        (FULL | {"jobs": {KEY.text(): record()}}, CHARGE, ["known before its end"]),
-        (FULL | {"tick": 7}, CHARGE, ["known before its end"]),
+        (FULL | {"jobs": {KEY.text(): record()}}, CHARGE, ["has a correction before its end"]),
+        (FULL | {"tick": 7}, CHARGE, ["has a correction before its end"]),
     ],
 )
 def test_jobs_that_count_in_full_are_those_of_the_journal_and_somebody_will_correct_them(
@@ -321,7 +325,7 @@ def test_a_job_of_a_tick_whose_window_is_gone_still_needs_somebody_to_correct_it
     charge = Charge(9, Grant(key=KEY, reserved=RESERVED, cells=cells))
     changed = FULL | {"charged": {KEY.text(): charged}, "corrections": {}}
     (found,) = wrong_corrections(ledger(**changed), {KEY.text(): charge})
-    assert "nothing will say what it came to" in found
+    assert "no attempt or correction will report its usage" in found
 
 
 @pytest.mark.parametrize(("windows", "wrong"), [({"day:0", "day:1"}, 1), ({"day:0"}, 0), ({"day:1"}, 0), (set(), 0)])
@@ -386,16 +390,16 @@ ANSWER = b'{"effects": [], "source": "llm"}'
     ("changed", "ended", "wrong"),
     [
         (LATE, True, []),
-        (LATE, False, ["but it has no end"]),
+        (LATE, False, ["but the job has not ended"]),
         (LATE | {"trimmed": 7}, False, []),
-        (LATE | {"trimmed": 6}, False, ["but it has no end"]),
-        (LATE | {"trimmed": 7, "jobs": {KEY.text(): record()}}, True, ["but it has no end"]),
-        (LATE | {"awaited": {KEY.text(): awaited(4)}}, True, ["nothing left that it could replace"]),
+        (LATE | {"trimmed": 6}, False, ["but the job has not ended"]),
+        (LATE | {"trimmed": 7, "jobs": {KEY.text(): record()}}, True, ["but the job has not ended"]),
+        (LATE | {"awaited": {KEY.text(): awaited(4)}}, True, ["nothing is left for it to replace"]),
         (LATE | {"offered": {KEY.text(): ANSWER}}, True, []),
         (LATE | {"offered": {KEY.text(): ANSWER.replace(b"llm", b"cached")}}, True, []),
-        (LATE | {"offered": {KEY.text(): ANSWER.replace(b"llm", b"heuristic")}}, True, ["not a model's"]),
+        (LATE | {"offered": {KEY.text(): ANSWER.replace(b"llm", b"heuristic")}}, True, ["not a model"]),
         (LATE | {"offered": {KEY.text(): b"{"}}, True, ["cannot be read"]),
-        (LATE | {"awaited": {}, "offered": {KEY.text(): ANSWER}}, True, ["but the job is not awaited"]),
+        (LATE | {"awaited": {}, "offered": {KEY.text(): ANSWER}}, True, ["that is not awaited"]),
     ],
 )
 def test_late_answers_are_of_jobs_that_are_over_and_of_use(changed: Any, ended: bool, wrong: list[str]) -> None:

@@ -67,15 +67,15 @@ def test_a_job_whose_record_is_gone_is_not_said_of_the_lists() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"tick": 9}, ["was due at tick 9 and has no end at tick 9"] * 2),
+        ({"tick": 9}, ["was due at tick 9 but is still open at tick 9"] * 2),
         ({"attempts": {}}, ["is claimed by an attempt that does not exist"]),
         ({"attempts": {"t1": {"job": STAGED.text()}}}, ["is claimed by an attempt that does not exist"]),
-        ({"due": {"9": {OPEN.text()}}}, ["the lists of what is due differ"]),
+        ({"due": {"9": {OPEN.text()}}}, ["the lists of due jobs differ"]),
         ({"staged": set()}, ["staged jobs differ from their records"]),
         ({"staged": {STAGED.text(), "x"}}, ["staged jobs differ from their records"]),
         ({"waiting": {"9": 2}}, ["waiting counters"]),
         ({"jobs": jobs(open=record("dead")), "waiting": {}}, []),
-        ({"jobs": jobs(open=record("odd")), "waiting": {}}, ["is in no state that there is"]),
+        ({"jobs": jobs(open=record("odd")), "waiting": {}}, ["has the unknown state"]),
         ({"jobs": jobs(open=record("open"))}, []),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_job_without_a_record_is_found_where_reservations_are_added_up() -> No
 
 def test_cells_that_are_no_list_hide_nothing_else() -> None:
     (found,) = wrong_attempts(ledger(jobs=jobs(open=record("open", cells="[7]"))), {OPEN}, [opening()])
-    assert f"job {OPEN.text()}: reserves [1, 500, 0] in [7], by the journal [1, 500, 0]" in found
+    assert f"job {OPEN.text()}: reserves [1, 500, 0] in [7], but [1, 500, 0] by the journal" in found
 
 
 def test_of_many_jobs_that_differ_the_first_five_are_named_in_order() -> None:
@@ -134,7 +134,7 @@ def test_of_many_jobs_that_differ_the_first_five_are_named_in_order() -> None:
     staged, due = wrong_lists(ledger(staged=many | {STAGED.text()})), {str(n): {OPEN.text()} for n in range(20, 60)}
     assert staged == [f"staged jobs differ from their records: {first}"]
     (found,) = wrong_lists(ledger(due=due | ledger().due))
-    assert found == "the lists of what is due differ from the open jobs: ['20', '21', '22', '23', '24']"
+    assert found == "the lists of due jobs differ from the open jobs: ['20', '21', '22', '23', '24']"
 
 
 def test_the_names_of_accounts_are_read_from_their_end() -> None:

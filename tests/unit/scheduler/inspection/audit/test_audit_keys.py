@@ -68,14 +68,14 @@ def test_a_key_of_something_that_is_there_is_not_accused(key: str) -> None:
 def test_a_key_of_nothing_is_named(key: str) -> None:
     store = store_of()
     store.client.set(store.prefix + key, "x")
-    assert found(store) == [f"key {(store.prefix + key)!r} belongs to nothing"]
+    assert found(store) == [f"key {(store.prefix + key)!r} is stray"]
 
 
 def test_a_key_of_another_incarnation_belongs_to_nothing_whatever_it_is_called() -> None:
     store = store_of()
     other = RunStore.of(store.client, "town", "f" * 16)
     store.client.set(other.prefix + "window:day:0", "x")
-    assert found(store) == [f"key {other.prefix + 'window:day:0'!r} belongs to nothing"]
+    assert found(store) == [f"key {other.prefix + 'window:day:0'!r} is stray"]
 
 
 @pytest.mark.parametrize("run", ["town", "a[b]c", "t[o]wn"])
@@ -97,7 +97,7 @@ def test_strays_are_named_in_order_at_no_length_and_as_far_as_they_can_be_read()
     said = found(store)
     assert said == sorted(said)
     assert len(said) == len(names) - 1, "what cannot be read is not there under the name that is shown"
-    assert max(map(len, said)) == len("key '' belongs to nothing") + 200
+    assert max(map(len, said)) == len("key '' is stray") + 200
 
 
 def test_what_a_live_run_has_just_made_or_removed_is_looked_at_again() -> None:

@@ -65,7 +65,7 @@ FORGED: list[tuple[list[Tick], list[str]]] = [
     ),
     (
         changed(3, {"decided": (decided(ODD._replace(trial=1), "dropped", "a"),)}),
-        [f"tick 3: job {ODD._replace(trial=1).text()} is not the successor that was named"],
+        [f"tick 3: job {ODD._replace(trial=1).text()} is not the announced successor"],
     ),
     (
         changed(4, {"decided": ()}),
@@ -73,7 +73,7 @@ FORGED: list[tuple[list[Tick], list[str]]] = [
     ),
     (
         changed(6, notes={"corrected": (Correction(key=SOON, at=5),)}),
-        [f"tick 6: job {SOON.text()} was corrected and did not count in full"],
+        [f"tick 6: job {SOON.text()} was corrected but did not count in full"],
     ),
 ]
 
@@ -132,20 +132,20 @@ def test_a_line_that_cannot_be_redone_ends_the_walk_and_not_the_audit() -> None:
     store.client.set(store.prefix + "noise", 1)
     (journal, key) = audited(store)
     assert journal.startswith("tick 5: ")
-    assert key.endswith("noise' belongs to nothing")
+    assert key.endswith("noise' is stray")
 
 
 HARM: list[tuple[Callable[[RunStore, Any], object], list[str]]] = [
     (lambda s, c: c.hset(s.key("state"), "digest", "0"), ["the run's digest 0 and chain "]),
-    (lambda s, c: c.hset(s.key("state"), "chain", "0"), ["and chain 0 are not the journal's "]),
-    (lambda s, c: c.rpush(s.key("journal"), "more"), ["the journal has 5 lines, the run stands at tick 6 and was tri"]),
-    (lambda s, c: c.hset(s.key("owners"), ANN, msgspec.json.encode(Profile(name="Zoe"))), ["the owners' profiles are"]),
-    (lambda s, c: c.hset(s.key("facts"), "1", msgspec.json.encode(Facts(morning=1))), ["the run's facts are not"]),
+    (lambda s, c: c.hset(s.key("state"), "chain", "0"), ["and chain 0 differ from the journal's "]),
+    (lambda s, c: c.rpush(s.key("journal"), "more"), ["the journal has 5 lines, but the run is at tick 6 and was tri"]),
+    (lambda s, c: c.hset(s.key("owners"), ANN, msgspec.json.encode(Profile(name="Zoe"))), ["profiles differ"]),
+    (lambda s, c: c.hset(s.key("facts"), "1", msgspec.json.encode(Facts(morning=1))), ["the run's facts differ"]),
     (lambda s, c: c.hset(s.key("state"), "loop", "{"), ["the run's state cannot be read: "]),
     (lambda s, c: c.hset(s.key("state"), "loop", '{"deferred":7}'), ["the run's state cannot be read: "]),
-    (lambda s, c: c.hset(s.key("view"), "run:0|run|calls", 9), ["admission's view of run:0|run|calls is 9, by the"]),
+    (lambda s, c: c.hset(s.key("view"), "run:0|run|calls", 9), ["admission's view of run:0|run|calls is 9, but"]),
     (lambda s, c: c.hset(s.key("unsettled"), "1/a/b/0/0", "t"), ["job 1/a/b/0/0: is to be corrected by t", "does not"]),
-    (lambda s, c: c.hset(s.key("offered"), "1/a/b/0/0", "{"), ["but the job is not awaited", "cannot be"]),
+    (lambda s, c: c.hset(s.key("offered"), "1/a/b/0/0", "{"), ["has a late answer that is not awaited", "cannot be"]),
     (lambda s, c: c.hset(s.owner_key("entries", BOB), "1", "{}"), [f"{BOB}: "]),
     (lambda s, c: c.hset(s.owner_key("entries", CY), "9", "{}"), [f"{CY}: "]),
     (lambda s, c: c.hdel(s.key("journal_checkpoints"), "2"), ["tick 2: the journal was trimmed up to here"]),
@@ -183,13 +183,13 @@ def test_attempts_of_jobs_that_never_were_are_found_and_those_of_removed_lines_a
         for tick in (1, 3):
             attempt = {"job": f"{tick}/think/agent:zoe/0/0", "tick": tick, "cells": [], "reserved": [0, 0, 0]}
             store.client.hset(store.key("lost"), f"t{tick}", msgspec.json.encode(attempt))
-        assert [one.split()[7].rstrip(",") for one in audited(store) if "never was" in one] == wrong
+        assert [one.split()[7].rstrip(",") for one in audited(store) if "never existed" in one] == wrong
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"totals": RunTotals(tick=4)}, "tick 4: the checkpoint is not what the lines come to"),
+        ({"totals": RunTotals(tick=4)}, "tick 4: the checkpoint differs from the lines before it"),
         ({"streams": {}}, "tick 4: the stream of 'agent:ann' is not what the journal's checkpoint says"),
         ({"retired": {CY: "x"}}, "tick 4: the stream of 'agent:cy' is not what the journal's checkpoint says"),
     ],
@@ -202,7 +202,7 @@ def test_who_left_in_removed_lines_is_what_the_checkpoint_says() -> None:
     store = kept_run([*LIVED, ({}, {})], marked=(6,), trimmed=6)
     assert audited(store) == []
     store.client.hset(store.key("heads"), CY, "{}")
-    assert audited(store) == [f"{CY}: its stream is not what it was when it left"]
+    assert audited(store) == [f"{CY}: its stream changed after it left"]
 
 
 def test_a_run_that_is_trimmed_while_it_is_audited_is_audited_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_a_cursor_past_what_was_shown_is_found(
 ) -> None:
     lines = found(told(owner), AdvanceCursor(owner, name, 0, end, shown=shown))
     where = (
-        f"tick 9: job 5/any/{owner}/0/0 passed with its cursor {name} entries {unseen}, which its prompt did not show"
+        f"tick 9: job 5/any/{owner}/0/0 moved its cursor {name} past entries {unseen}, which its prompt did not show"
     )
     assert lines == ([where] if unseen else [])
 

@@ -472,7 +472,7 @@ def test_a_constraint_narrows_the_field_that_it_names() -> None:
 @pytest.mark.parametrize(
     ("field", "told"),
     [
-        ("cups.tea", "answer model Meal: only a text has choices, and cups.tea is none"),
+        ("cups.tea", "answer model Meal: only a text can have choices, and cups.tea is not one"),
         ("milk", "answer model Meal has no field 'milk' to constrain"),
         ("cups.milk", "answer model Meal has no field 'cups.milk' to constrain"),
     ],
