@@ -308,7 +308,7 @@ class JobHistory:
             return
         for line in read_journal(self._store, record.ended + 1, self._now()):
             self._learn_late(line)
-            final = key in self._corrected and (key in self._late or not may_be_answered) and record.claims < 2
+            final = key in self._corrected and (key in self._late or not awaits_answer) and record.claims < 2
             if final or line.core.minute - minute > LONGEST_AFTER_END:
                 return
 
