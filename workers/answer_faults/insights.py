@@ -26,10 +26,10 @@ def fault_of_insight(insight: str, content: PromptContent) -> str | None:
     """Return why an insight violates the instructions or adds nothing new, or None."""
     if content.built_in and not _is_about_oneself(insight):
         return "the insight is not in the first person; write it as the character"
-    told = bare(insight)
-    if told in map(bare, content.reflections):
+    plain = bare(insight)
+    if plain in map(bare, content.reflections):
         return "the character has concluded this before; go beyond it"
-    if told in content.user.casefold() and any(told in bare(text) for text in content.memories):
+    if plain in content.user.casefold() and any(plain in bare(text) for text in content.memories):
         return Fault("it only repeats a memory; say what follows from it", "copied")
     if content.built_in and not _is_drawn_from_memories(insight, content):
         return "the insight is not about what the memories say: name persons, places and facts of them"
@@ -52,18 +52,18 @@ def _is_drawn_from_memories(insight: str, content: PromptContent) -> bool:
     Sharing a common word or two is not enough: "the most important thing today is time". A short insight, of at least
     two words, may have one word that is not in the memory. An insight in another language than the memories passes.
     """
-    said = set(stems(insight)) - _OF_TIME
+    words = set(stems(insight)) - _OF_TIME
     some_english = any(word in FUNCTION_WORDS for text in content.memories for word in words_of(text))
     if not some_english or not is_english(insight) or function_word_share(insight) < ENGLISH:
         return True
     named = _capitalized(insight)
     if not named.isdisjoint(word for name in content.people for word in _capitalized(name)):
         return True
-    if len(said) < 2:
+    if len(words) < 2:
         return False
-    wanted = min(_DRAWN, len(said) - 1)
+    wanted = min(_DRAWN, len(words) - 1)
     for text in content.memories:
-        shared = said.intersection(stems(text))
+        shared = words.intersection(stems(text))
         if len(shared) + len(shared & named & _capitalized(text)) >= wanted:
             return True
     return False

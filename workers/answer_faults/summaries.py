@@ -19,5 +19,5 @@ def fault_of_summary(summary: str, content: PromptContent) -> str | None:
     said, shown = set(stems(summary)), content.fenced
     if len(said) < _FEW_WORDS or function_word_share(summary) < ENGLISH or function_word_share(shown) < _PARTLY_ENGLISH:
         return None
-    told = len(said.intersection(stems(shown))) >= _TOLD * len(said)
-    return None if told else "it tells of something else than what you were shown"
+    related = len(said.intersection(stems(shown))) >= _TOLD * len(said)
+    return None if related else "it tells of something else than what you were shown"

@@ -47,8 +47,8 @@ def _asks(end: str) -> bool:
 
 def fault_of_plan(plan: DailyPlan | StepPlan) -> str | None:
     """Return why an item of a plan is not an activity, or None."""
-    told = next((item.description for item in plan.activities if _NO_DEED.match(item.description)), None)
-    return None if told is None else f"{told[:40]!r} tells of the day; say what the character does"
+    description = next((item.description for item in plan.activities if _NO_DEED.match(item.description)), None)
+    return None if description is None else f"{description[:40]!r} tells of the day; say what the character does"
 
 
 def fault_of_reasons(answer: BaseModel) -> str | None:

@@ -198,8 +198,8 @@ class Gate:
         keys, token = endpoint_keys(endpoint), new_nonce()
         patience = int(max(0.0, deadline - time.monotonic()) * SECOND) + SECOND
         try:
-            waited, apart = False, pace(self._endpoints[endpoint])
-            while (answer := self._probe(keys=keys, args=["begin", token, patience, apart, int(waited)]))[0] != b"go":
+            waited, gap = False, pace(self._endpoints[endpoint])
+            while (answer := self._probe(keys=keys, args=["begin", token, patience, gap, int(waited)]))[0] != b"go":
                 left = deadline - time.monotonic()
                 if answer[0] == b"done" or left <= 0 or self._stopping.wait(min(answer[1] / SECOND, _PROBE_NAP, left)):
                     return

@@ -187,23 +187,23 @@ class Attempts:
         prompt, output_cap = fitted
         claim, model = question.claim, candidate.model
         try:
-            asked = self._calls.ask(claim, prompt, model.asked_by(question.kind.name), output_cap, question.deadline)
+            reply = self._calls.ask(claim, prompt, model.asked_by(question.kind.name), output_cap, question.deadline)
         except Exception as error:  # a request may have been sent
             return self.after_fault(claim, claim.job.reserved, error, unreported=True)
         try:
-            if isinstance(asked, CallRefused):
-                return self._not_called(question, prompt, asked)
-            judged = self._judge(question, prompt, asked.answer)
-            if judged.failure == UNUSABLE and judged.cut is None and not asked.saved:
+            if isinstance(reply, CallRefused):
+                return self._not_called(question, prompt, reply)
+            judged = self._judge(question, prompt, reply.answer)
+            if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
                 self._calls.count_unusable(model)
-            self._capture.keep(claim, prompt, asked, judged.failure, judged.fault)
+            self._capture.keep(claim, prompt, reply, judged.failure, judged.fault)
             if judged.effects is not None:
-                return AttemptOutcome(_result_of(model, prompt, asked, judged.effects), asked.spent)
-            return self._failed(question, candidate, prompt, asked, judged)
+                return AttemptOutcome(_result_of(model, prompt, reply, judged.effects), reply.spent)
+            return self._failed(question, candidate, prompt, reply, judged)
         except Exception as error:
-            if isinstance(asked, CallRefused):
+            if isinstance(reply, CallRefused):
                 return self.after_fault(claim, Cost(), error)
-            return self.after_fault(claim, asked.spent, error, unreported=asked.answer.estimated)
+            return self.after_fault(claim, reply.spent, error, unreported=reply.answer.estimated)
 
     def _fit(self, question: _Question, candidate: Candidate) -> tuple[Prompt, int] | AttemptOutcome:
         """Return the prompt and the cap of its answer, or the heuristic's result if there is no prompt to send."""
@@ -218,8 +218,8 @@ class Attempts:
         except ENDS_PROCESS:
             raise
         except BaseException as error:  # a host's own kind may raise anything; nothing is spent yet
-            told = type(error) in (WrongPrompt, TemplateError, MethodFault)  # other messages may quote memories
-            why = str(error) if told else fault_of_kind(kind.name, "prompt", error)
+            safe = type(error) in (WrongPrompt, TemplateError, MethodFault)  # others may quote memories
+            why = str(error) if safe else fault_of_kind(kind.name, "prompt", error)
             log.error("job.prompt_failed", job=claim.job.id, kind=kind.name, error=type(error).__name__, why=why)
             return self._skip_call(kind, claim, PROMPT_FAILED, refusal=why)
 
@@ -238,11 +238,11 @@ class Attempts:
         kind, claim = question.kind, question.claim
         if answer.value is None:
             return _Judged(None, answer.failure.kind if answer.failure is not None else "empty")
-        value, asked = answer.value, without_repair(prompt, question.adjustment.repairs)
+        value, original = answer.value, without_repair(prompt, question.adjustment.repairs)
         try:
-            if (fault := fault_of(value, asked)) is not None:
+            if (fault := fault_of(value, original)) is not None:
                 plain = without_reasons(value)
-                if plain is None or fault_of(plain, asked) is not None:
+                if plain is None or fault_of(plain, original) is not None:
                     log.info("job.answer_unusable", job=claim.job.id, check=fault.check)
                     return _Judged(None, UNUSABLE, str(fault), junk=True, check=fault.check)
                 log.info("job.reasons_left_out", job=claim.job.id)
@@ -265,13 +265,13 @@ class Attempts:
             return _Judged(None, UNUSABLE, fault_text, cut, check=check, because=at if is_of_host(kind) else "")
 
     def _failed(
-        self, question: _Question, candidate: Candidate, prompt: Prompt, asked: CallResult, judged: _Judged
+        self, question: _Question, candidate: Candidate, prompt: Prompt, reply: CallResult, judged: _Judged
     ) -> AttemptOutcome:
         """Return another attempt if it may help and the deadline and claims allow it, else the heuristic's result."""
         claim, model, adjustment = question.claim, candidate.model, question.adjustment
         on_endpoint = judged.failure in OF_ENDPOINTS
         elsewhere = following(question.candidates, candidate, judged.failure) if on_endpoint else None
-        answer, failure, pause = asked.answer, judged.failure, 0.0
+        answer, failure, pause = reply.answer, judged.failure, 0.0
         if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
             again, adjustment = not adjustment.halved, adjustment._replace(halved=True)
             if again:
@@ -288,16 +288,16 @@ class Attempts:
             adjustment = adjustment._replace(model="" if failure in OF_ENDPOINTS else model.name)
         named = named_failure(failure, judged.check)
         if again and not claim.last and time.monotonic() + pause < question.deadline:
-            return AttemptOutcome(None, asked.spent, pause, named, adjustment)
+            return AttemptOutcome(None, reply.spent, pause, named, adjustment)
         if judged.cut is not None:
-            return AttemptOutcome(_result_of(model, prompt, asked, judged.cut), asked.spent)
+            return AttemptOutcome(_result_of(model, prompt, reply, judged.cut), reply.spent)
         made = self._without_model(question.kind, claim, named)
         result = Result(
             effects=made.effects,
             source="heuristic",
             reason="failed",
             usage=answer.usage,
-            saved=asked.saved,
+            saved=reply.saved,
             model=model.name,
             failure=named,
             because=judged.because,
@@ -306,7 +306,7 @@ class Attempts:
             unreported=answer.estimated,
             reasoning=answer.reasoning,
         )
-        return AttemptOutcome(result, asked.spent, failure=named)
+        return AttemptOutcome(result, reply.spent, failure=named)
 
     def _skip_call(self, kind: Kind, claim: Claim, why: str, because: str = "", refusal: str = "") -> AttemptOutcome:
         """Return the heuristic's result right away: nothing was spent, and another attempt would not help."""
@@ -368,7 +368,7 @@ class Attempts:
             log.warning(f"job.{EFFECTS_REFUSED}", job=claim.job.id, kind=kind.name, why=why)
 
 
-def _fit_prompt(kind: Kind, claim: Claim, asked: Candidate, adjustment: Adjustment) -> tuple[Prompt, int]:
+def _fit_prompt(kind: Kind, claim: Claim, candidate: Candidate, adjustment: Adjustment) -> tuple[Prompt, int]:
     """Return the prompt and the cap of its answer within their reservation.
 
     If a repair does not fit, the prompt drops the failed answer first, then its faults. After an unfinished answer, the
@@ -379,20 +379,20 @@ def _fit_prompt(kind: Kind, claim: Claim, asked: Candidate, adjustment: Adjustme
     """
 
     def fitted(cap: int) -> Prompt:
-        fit_into = partial(fit, kind, claim.case, cap, correction=asked.correction, halved=adjustment.halved)
+        fit_into = partial(fit, kind, claim.case, cap, correction=candidate.correction, halved=adjustment.halved)
         for repair in adjustment.repairs:
             with contextlib.suppress(PromptDoesNotFit):
                 return fit_into(addition=repair)
         return fit_into()
 
     if not adjustment.longer:
-        return fitted(asked.prompt_cap), asked.output_cap
+        return fitted(candidate.prompt_cap), candidate.output_cap
     try:
-        prompt = fitted(asked.prompt_cap // 2)
+        prompt = fitted(candidate.prompt_cap // 2)
     except PromptDoesNotFit:
-        prompt = fitted(asked.prompt_cap)
-    size = corrected_tokens(prompt, asked.correction.raised)
-    return prompt, max(asked.output_cap, room_for_answer(asked.model, claim.job.reserved, size))
+        prompt = fitted(candidate.prompt_cap)
+    size = corrected_tokens(prompt, candidate.correction.raised)
+    return prompt, max(candidate.output_cap, room_for_answer(candidate.model, claim.job.reserved, size))
 
 
 def _check_of(error: BaseException) -> str:
@@ -412,18 +412,18 @@ def _effects_when_cut(kind: Kind, claim: Claim, prompt: Prompt, answer: BaseMode
         return None
 
 
-def _result_of(model: Model, prompt: Prompt, asked: CallResult, effects: tuple[Effect, ...]) -> Result:
+def _result_of(model: Model, prompt: Prompt, reply: CallResult, effects: tuple[Effect, ...]) -> Result:
     """Return the result for a usable answer."""
     return Result(
         effects=effects,
-        source="cached" if asked.saved else "llm",
-        usage=asked.answer.usage,
-        saved=asked.saved,
+        source="cached" if reply.saved else "llm",
+        usage=reply.answer.usage,
+        saved=reply.saved,
         model=model.name,
         prompt=prompt.version,
-        count=_count(asked.answer, prompt),
-        unreported=asked.answer.estimated,
-        reasoning=asked.answer.reasoning,
+        count=_count(reply.answer, prompt),
+        unreported=reply.answer.estimated,
+        reasoning=reply.answer.reasoning,
     )
 
 
@@ -439,5 +439,5 @@ def _pause(answer: ModelAnswer, attempt: int) -> float:
     """Return the seconds before the next attempt: as the provider requests, else growing with each attempt."""
     if answer.failure is not None and answer.failure.kind == "unsupported":
         return 0.0  # the next attempt uses another dialect
-    asked = answer.failure.retry_after if answer.failure is not None else None
-    return asked if asked is not None else 0.2 * 2.0 ** (attempt - 1)
+    requested = answer.failure.retry_after if answer.failure is not None else None
+    return requested if requested is not None else 0.2 * 2.0 ** (attempt - 1)

@@ -147,10 +147,10 @@ class Caching:
         known = self._cache.find(claim.job, call.question, call.prompt)
         if known is not None:
             return CallResult(known, saved=True)
-        asked = following(call)
-        if isinstance(asked, CallResult):
-            self._cache.keep(claim.job, call.question, asked.answer)
-        return asked
+        result = following(call)
+        if isinstance(result, CallResult):
+            self._cache.keep(claim.job, call.question, result.answer)
+        return result
 
 
 class Sharing:
@@ -173,7 +173,7 @@ class Sharing:
             with self._lock:
                 shared = self._in_flight.get(question)
                 if shared is None:
-                    mine = self._in_flight[question] = Future[CallResult | CallRefused | None]()
+                    future = self._in_flight[question] = Future[CallResult | CallRefused | None]()
                     break
             try:
                 found = shared.result(max(0.0, call.deadline - time.monotonic()))
@@ -183,14 +183,14 @@ class Sharing:
                 failure = found.answer.failure
                 if failure is None or failure.kind != "timeout":
                     return CallResult(found.answer, saved=True)
-        asked: CallResult | CallRefused | None = None
+        result: CallResult | CallRefused | None = None
         try:
-            asked = following(call)
-            return asked
+            result = following(call)
+            return result
         finally:
             with self._lock:
                 del self._in_flight[question]
-            mine.set_result(asked)
+            future.set_result(result)
 
 
 class Preparing:
@@ -228,17 +228,17 @@ class RealDayLimit:
         held = self._day.reserve(job.reserved, priced=call.model.priced)
         if not isinstance(held, Held):
             return CallRefused(held)
-        asked = following(call)
-        if isinstance(asked, CallRefused):
+        result = following(call)
+        if isinstance(result, CallRefused):
             self._day.settle(held, Cost())
-            return asked
-        used = asked.answer.usage
+            return result
+        used = result.answer.usage
         self._day.settle(held, used)
         if used.tokens > job.reserved.tokens:
             log.warning(
                 "job.overran", job=job.id, model=call.model.name, tokens=used.tokens, reserved=job.reserved.tokens
             )
-        return asked
+        return result
 
 
 class Gating:
@@ -253,9 +253,9 @@ class Gating:
         entered = self._gate.enter(model.endpoint, model=model.model, tokens=tokens, deadline=call.deadline)
         if isinstance(entered, Refused):
             return CallRefused(entered.why, entered.because)
-        asked: CallResult | CallRefused | None = None
+        result: CallResult | CallRefused | None = None
         try:
-            asked = following(call)
-            return asked
+            result = following(call)
+            return result
         finally:
-            self._gate.leave(entered, asked.answer if isinstance(asked, CallResult) else None)
+            self._gate.leave(entered, result.answer if isinstance(result, CallResult) else None)

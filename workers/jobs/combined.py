@@ -49,17 +49,17 @@ class CombinedRedis(Redis):
         """
         if words[0] != "EVALSHA":
             return super().execute_command(*words, **options)  # type: ignore[no-untyped-call]
-        mine = _Command(words)
+        command = _Command(words)
         with self._guard:
-            self._waiting.append(mine)
+            self._waiting.append(command)
             others_send, self._sending = self._sending, True
         if others_send:
-            mine.turn.acquire()
-        if not mine.sent:
+            command.turn.acquire()
+        if not command.sent:
             self._send_waiting()
-        if mine.error is not None:
-            raise mine.error
-        return mine.answer
+        if command.error is not None:
+            raise command.error
+        return command.answer
 
     def _send_waiting(self) -> None:
         with self._guard:

@@ -65,12 +65,12 @@ class EmbeddingSimilarity:
         """
         with self._lock:
             found = self._vectors_of([query, *(entry.text for entry in entries)])
-        asked = found[0]
-        if any(len(vector) != len(asked) for vector in found):
+        target = found[0]
+        if any(len(vector) != len(target) for vector in found):
             with self._lock:
                 self._vectors.clear()  # the endpoint has another model now
             raise SimilarityUnavailable(f"{self._model} returns embeddings of different lengths")
-        return [sum(map(mul, asked, vector)) for vector in found[1:]]
+        return [sum(map(mul, target, vector)) for vector in found[1:]]
 
     def close(self) -> None:
         """Close the connection. A later search opens a new one."""

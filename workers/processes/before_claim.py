@@ -58,8 +58,8 @@ class FailuresBeforeClaim:
 def reason_of(error: BaseException) -> str:
     """Describe an error on one line."""
     text = " ".join(text_of(error).split())
-    told = text if isinstance(error, CogitateError) else f"{type(error).__name__}: {text}"
-    return told[:MOST_WHY]
+    described = text if isinstance(error, CogitateError) else f"{type(error).__name__}: {text}"
+    return described[:MOST_WHY]
 
 
 BEFORE_CLAIM = FailuresBeforeClaim()  # of this process

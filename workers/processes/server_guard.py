@@ -90,14 +90,14 @@ def _connected(address: str) -> socket.socket | None:
 def _clients(server: socket.socket) -> int:
     """Return the number of clients, this one included; `SILENT` without an answer, `GONE` without a server."""
     server.settimeout(LOOK_EVERY)
-    said = b""
+    buffer = b""
     try:
         server.sendall(b"INFO clients\r\n")
-        while not (found := CLIENTS.search(said)):
+        while not (found := CLIENTS.search(buffer)):
             received = server.recv(4096)
             if not received:
                 return GONE
-            said = (said + received)[-4096:]
+            buffer = (buffer + received)[-4096:]
     except TimeoutError:
         return SILENT
     except OSError:
@@ -113,8 +113,8 @@ def _shut_down(server: socket.socket) -> bool:
     server.settimeout(SHUT_DOWN_WITHIN)
     try:
         server.sendall(b"SHUTDOWN\r\n")
-        while said := server.recv(4096):
-            if said.startswith(b"-"):
+        while reply := server.recv(4096):
+            if reply.startswith(b"-"):
                 return False
     except TimeoutError:
         return False

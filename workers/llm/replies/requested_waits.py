@@ -36,8 +36,8 @@ def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited:
     now = _date(named.get("date", "")) or time.time()  # dates follow the server's clock, which may differ
     wait = _milliseconds(named.get("retry-after-ms", ""))
     if wait is None:
-        told = [_retry_after(value.strip(), now) for name, value in headers.items() if name.lower() == "retry-after"]
-        wait = max((one for one in told if one is not None), default=None)
+        waits = [_retry_after(value.strip(), now) for name, value in headers.items() if name.lower() == "retry-after"]
+        wait = max((one for one in waits if one is not None), default=None)
     if wait is None:
         wait = _in_words(error_text)
     if wait is None:

@@ -30,14 +30,14 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    beside = _count(usage.get("prompt_cache_hit_tokens")) or 0
+    separate = _count(usage.get("prompt_cache_hit_tokens")) or 0
     asked, answered = "prompt", "completion"
     if prompt is None and output is None:  # the names of Anthropic and of the Responses API, behind some gateways
         prompt, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
         asked, answered = "input", "output"
         if prompt is not None:  # Anthropic counts only what was neither read from its cache nor written to it
-            beside = _count(usage.get("cache_read_input_tokens")) or 0
-            prompt += beside + (_count(usage.get("cache_creation_input_tokens")) or 0)
+            separate = _count(usage.get("cache_read_input_tokens")) or 0
+            prompt += separate + (_count(usage.get("cache_creation_input_tokens")) or 0)
     total = _count(usage.get("total_tokens"))
     if prompt and usage.get(f"{answered}_tokens") is None and total is not None and total > prompt:
         output = total - prompt
@@ -46,7 +46,7 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
     reasoning = _detail(usage, f"{answered}_tokens_details", "reasoning_tokens")
     if reasoning > output:
         output += reasoning
-    cached = _detail(usage, f"{asked}_tokens_details", "cached_tokens") or beside
+    cached = _detail(usage, f"{asked}_tokens_details", "cached_tokens") or separate
     output = max(output, (total or 0) - prompt)
     return Usage(prompt, output, cached if cached <= prompt else 0, min(reasoning, output))
 
