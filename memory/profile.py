@@ -14,15 +14,17 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     traits: tuple[str, ...] = ()
     background: str = ""  # what the agent has learned about itself
     currently: str = ""  # its current concern
-    routine: str = ""  # sleep and habits in words, such as "goes to bed around 11pm"
+    routine: str | tuple[str, ...] = ""  # habits ("07:00 breakfast @home"), one a line; "": the group's or the world's
+    group: str = ""  # an owner, such as "group:crew"
     home: str = ""  # id of a location
     work: str = ""  # id of a location
 
 
 class Location(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A place of the world. `type` is free ("restaurant", "home"); tags such as "social" guide plans."""
+    """A place of the world. `type` is free ("restaurant", "home"); a routine names a place by id, name, type or tag."""
 
     id: str
     name: str
     type: str = ""
     tags: tuple[str, ...] = ()
+    activities: tuple[str, ...] = ()  # what is done there ("repair the hull"), the most usual first

@@ -19,8 +19,10 @@ from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry, as_known
 from cogitate.memory.importance import rate_by_rule
 from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.place_index import PlaceIndex
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.retrieval.profiles import ProfileChoice
+from cogitate.memory.routing.scopes import WORLD
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import UnreadableEntry
 from cogitate.prompts.constraints import Constraint
@@ -42,6 +44,7 @@ class WorldFacts:
     act_interval: int = 0  # ticks between two choices of an action; 0: no choices
     names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
     scope_names: Mapping[str, str] = field(default_factory=dict)  # of NPCs, places, groups and the world
+    routines: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)  # of groups and the world
     retrieval: ProfileChoice = "default"  # how memories are scored
     kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # by kind, where it differs
 
@@ -51,6 +54,15 @@ class WorldFacts:
         places = {owner.removeprefix("location:"): name for owner, name in self.scope_names.items()}
         places |= {place.id: place.name for place in self.locations}
         return {**places, **self.scope_names, **self.names}
+
+    @cached_property
+    def places(self) -> PlaceIndex:
+        """The places by what they are called, put together once."""
+        return PlaceIndex(self.locations)
+
+    def routine_of(self, profile: Profile) -> str | tuple[str, ...]:
+        """Return the routine of an owner: its own, or else its group's, or else the world's."""
+        return profile.routine or self.routines.get(profile.group) or self.routines.get(WORLD, "")
 
 
 @dataclass(frozen=True, kw_only=True)

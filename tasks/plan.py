@@ -22,6 +22,7 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.tense import is_over
 from cogitate.memory.language.times import parse_clock
 from cogitate.memory.language.truncation import shorten
+from cogitate.memory.routines import routine_text
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import first_person
@@ -31,6 +32,7 @@ from cogitate.tasks import timing
 from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
 from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
+from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.heuristics.spoken import Phrases, spoken_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
@@ -137,7 +139,7 @@ class Plan(Kind):
         places = places_shown(case, memories)
         has_times = case.world.clock.has_times
         of_a_day = {
-            "routine": brief(profile.routine),
+            "routine": brief(routine_text(case.world.routine_of(profile))),
             "home": profile.home,
             "work": profile.work,
             "end": clock_time(timing.morning_of(case.job.key.owner, case.world)),
@@ -192,29 +194,31 @@ class Plan(Kind):
         return self._appended(case, sorted(slots, key=lambda s: s.minute), used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return a plan from identity, routine, appointments, unfinished items, needs and places."""
+        """Return a plan from promises, appointments and unfinished items, what presses, and the routine."""
         start, end = _window(case)
-        profile, has_times = case.profile, case.world.clock.has_times
-        if not has_times:  # nor meals, shifts and a bedtime
-            profile = msgspec.structs.replace(profile, home="", work="", routine="")
+        profile = case.profile
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
         booked = with_owed(appointments(_told(case), case.world.locations, start, end), owed.timed)
+        agreed = owed.numbers | {a.number for a in booked}
+        pressing = find_pressing(case.entries, case.world.locations, start, agreed)
         slots = build(
             profile=profile,
-            places=case.world.locations,
+            routine=case.world.routine_of(profile),
+            places=case.world.places,
             start=start,
             end=end,
             booked=booked,
             unfinished=_left(case, start, owed),
             status=_status(case),
+            pressing=[quote(entry) for entry in pressing],
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
             done=_done(case),
             owed=owed.untimed,
             language=_language(case),
         )
-        if not has_times:
+        if not case.world.clock.has_times:
             slots.sort(key=lambda slot: -slot.priority)
-        used = {a.number for a in booked if a.number}
+        used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}
         return self._appended(case, slots, tuple(used))
 
     def _ahead(self, moment: Moment) -> Iterable[Request]:

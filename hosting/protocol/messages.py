@@ -58,7 +58,8 @@ class ProfileFields(Message):
     traits: Labels = ()
     background: Told = ""
     currently: Told = ""
-    routine: Told = ""
+    routine: Told | Annotated[tuple[Told, ...], BeforeValidator(require_list), Field(max_length=MOST)] = ""
+    group: Label = ""
     home: Label = ""
     work: Label = ""
 
@@ -74,6 +75,7 @@ class LocationFields(Message):
     name: Annotated[str, Field(min_length=1, max_length=MAX_LABEL)]
     type: Label = ""
     tags: Labels = ()
+    activities: Labels = ()
 
     def location(self) -> Location:
         """Return it as the loop takes it."""

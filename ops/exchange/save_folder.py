@@ -21,6 +21,7 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry, EntryType
 from cogitate.memory.errors import InputError
 from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routines import routine_text
 from cogitate.memory.stream import Stream
 from cogitate.ops.exchange.incoming import owner_named
 from cogitate.scheduler.config.facts import Facts
@@ -222,7 +223,7 @@ def _scratch(owner: str, name: str, profile: Profile, cast: _Cast, entries: list
         "innate": ", ".join(profile.traits),
         "learned": profile.background or profile.occupation,
         "currently": profile.currently,
-        "lifestyle": profile.routine,
+        "lifestyle": routine_text(profile.routine),
         "living_area": f"{WORLD}:{home}:main room" if home else "",
         "daily_plan_req": "",
         "daily_req": [],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from cogitate.memory.profile import Profile
+from cogitate.memory.routing.history import is_shared
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.engine.run_state import RunState
@@ -48,7 +49,9 @@ class Owners(Part):
         named = {owner: state.profiles[owner].name for owner in sorted(state.profiles)}
         agents = {owner: name for owner, name in named.items() if owner.startswith("agent:")}
         others = {owner: name for owner, name in named.items() if owner not in agents}
-        state.facts = msgspec.structs.replace(state.facts, names=agents, scope_names=others)
+        routines = {owner: state.profiles[owner].routine for owner in others if is_shared(owner)}
+        declared = {owner: routine for owner, routine in routines.items() if routine}
+        state.facts = msgspec.structs.replace(state.facts, names=agents, scope_names=others, routines=declared)
         state.facts_version = tick
         state.facts_at[tick] = state.facts
         return True

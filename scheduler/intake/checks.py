@@ -21,6 +21,7 @@ from cogitate.memory.errors import quoted, text_of
 from cogitate.memory.host_code import Raised, captured
 from cogitate.memory.language.hidden_characters import is_blank
 from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routines import check_routine
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Kind
 
@@ -132,9 +133,18 @@ def check_profile(owner: str, profile: object) -> Profile:
     check_text(f"{what}: name", checked.name, MAX_LABEL)
     if checked.age is not None:
         check_integer(f"{what}: age", checked.age, 0, MAX_INTEGER)
-    for field in ("occupation", "background", "currently", "routine", "home", "work"):
+    for field in ("occupation", "background", "currently", "home", "work"):
         check_text(f"{what}: {field}", getattr(checked, field), MAX_TOLD, blank=True)
     check_texts(f"{what}: traits", checked.traits, most=MAX_TOLD)
+    habits = (checked.routine,) if isinstance(checked.routine, str) else checked.routine
+    for habit in habits:
+        check_text(f"{what}: routine", habit, MAX_TOLD, blank=True)
+    try:
+        check_routine(checked.routine)
+    except ValueError as error:
+        raise InputError(f"{what}: routine: {reason(error)}") from None
+    if checked.group:
+        check_owner(checked.group)
     return checked
 
 
@@ -159,6 +169,7 @@ def check_locations(locations: object) -> tuple[Location, ...]:
         check_text(f"{what}: name", place.name, MAX_LABEL)
         check_text(f"{what}: type", place.type, MAX_LABEL, blank=True)
         check_texts(f"{what}: tags", place.tags)
+        check_texts(f"{what}: activities", place.activities)
         if place.id in checked:
             raise InputError(f"{what} has the id {quoted(place.id)} of another: give each an id of its own")
         checked[place.id] = place

@@ -8,7 +8,9 @@ from difflib import get_close_matches
 import structlog
 
 from cogitate.memory.entry import Entry
+from cogitate.memory.place_index import PlaceIndex
 from cogitate.memory.profile import Profile
+from cogitate.memory.routines import read_routine
 from cogitate.memory.routing.scopes import location_owner
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.near_owners import near_owners
@@ -69,12 +71,19 @@ class Doubts:
         return sorted(owner for owner, profile in self._state.profiles.items() if profile.name == name)[:_NAMED]
 
     def look_at_profiles(self, profiles: Mapping[str, Profile]) -> None:
-        """Look at homes and places of work; a run without locations has none that could be missing."""
-        known = [one.id for one in self._state.facts.locations]
+        """Look at homes, places of work and of habits, and groups; a run without locations lacks none."""
+        places = PlaceIndex(self._state.facts.locations)
+        known = [*places.order, *places.kinds]
         for owner, profile in sorted(profiles.items()):
             for field, place in (("home", profile.home), ("work", profile.work)):
                 if place and not self._is_place(place):
                     self._unknown(f"profile.unknown_{field}", place, known, owner=owner)
+            if profile.group and profile.group not in profiles and not self._is_here(profile.group):
+                self._unknown("profile.unknown_group", profile.group, profiles, owner=owner)
+            named = {habit.place for habit in read_routine(profile.routine)} - {"", "home", "work"}
+            for place in sorted(named) if places.order else ():
+                if not places.called(place) and not places.of_kind(place):
+                    self._unknown("profile.unknown_place", place, known, owner=owner)
 
     def _is_place(self, place: str) -> bool:
         places = self._state.facts.locations

@@ -14,13 +14,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from cogitate.memory.clock import DAY
+import msgspec
+
+from cogitate.memory.clock import DAY, clock_time
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.simulation.recorded.load_profile import job_demand, reflection_times
 from cogitate.simulation.recorded.nodes import Node, node_record
 from cogitate.simulation.recorded.recording import read_recording
 from cogitate.simulation.recorded.reflections import reflections
+from cogitate.simulation.town.people import Person, population
 from cogitate.simulation.town.town import Town
 
 START = datetime(2023, 2, 13)  # noqa: DTZ001 - game time has no zone
@@ -44,9 +47,9 @@ def record_town(out: Path, agents: int = 3, town: int = 12, minutes: int = DAY, 
     if not 1 <= agents <= town:
         raise ValueError(f"cannot record {agents} agents of a town of {town}: use 1 to {town}")
     world = Town(agents=town, seed=seed)
-    profiles = world.owners()
-    recorded = list(profiles)[:agents]
     places = {place.id: place.name for place in world.locations}
+    profiles = {owner: _in_prose(person, places) for owner, person in population(seed, town).items()}
+    recorded = list(profiles)[:agents]
     diaries: dict[str, list[Entry]] = {owner: [] for owner in profiles}
     doings: dict[str, list[str]] = {owner: [] for owner in recorded}
     for tick in range(minutes):
@@ -78,6 +81,17 @@ def record_town(out: Path, agents: int = 3, town: int = 12, minutes: int = DAY, 
     recording = read_recording(out)
     _write(out / "reflection_times.json", reflection_times(recording, str(meta["fork_sim_code"])))
     (out / "job_demand.csv").write_text(job_demand(recording), encoding="utf-8")
+
+
+def _in_prose(person: Person, places: Mapping[str, str]) -> Profile:
+    """Return an inhabitant's profile with its routine in words, as recordings have it."""
+    profile, trade = person.profile, person.trade
+    place = "home" if profile.work == profile.home else places[profile.work]
+    routine = (
+        f"{profile.name} wakes up around {clock_time(person.wake)}, works at {place} from {clock_time(trade.start)} "
+        f"to {clock_time(trade.end)} and goes to bed around {clock_time(person.bed)}."
+    )
+    return msgspec.structs.replace(profile, routine=routine)
 
 
 def _write(file: Path, data: Any) -> None:

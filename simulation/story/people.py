@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from cogitate.memory.limits import Policy
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.scopes import WORLD, location_owner
+from cogitate.simulation.usual_day import usual_day
 
 REEVE, MILLER, HEALER, SMITH, SHEPHERD = "agent:maud", "agent:tobias", "agent:ines", "agent:rolf", "agent:bettany"
 RANGER, SOLDIER, SCHOLAR = "agent:kestrel", "agent:dunstan", "agent:liesl"
@@ -23,7 +26,8 @@ COUNCIL, COMPANY, REGULARS = "group:council", "group:company", "group:regulars"
 COUNCILLORS = (REEVE, MILLER, HEALER, SMITH, SHEPHERD)
 TRAVELLERS = (RANGER, SOLDIER, SCHOLAR)
 
-PEOPLE: Mapping[str, Profile] = {
+#: Without their routines.
+_PEOPLE: Mapping[str, Profile] = {
     REEVE: Profile(
         name="Maud Fenwick",
         age=58,
@@ -123,6 +127,16 @@ PLACES = (
     Location(id="woods", name="Blackthorn Wood", type="wood", tags=("outdoors",)),
 )
 NAMES = {place.id: place.name for place in PLACES}
+
+
+def _with_routine(owner: str, profile: Profile) -> Profile:
+    if not owner.startswith("agent:"):
+        return profile
+    work = "home" if profile.work == profile.home else NAMES.get(profile.work, "")
+    return msgspec.structs.replace(profile, routine=usual_day(profile, work))
+
+
+PEOPLE: Mapping[str, Profile] = {owner: _with_routine(owner, profile) for owner, profile in _PEOPLE.items()}
 
 #: Owners with memories but no jobs of agents: the groups, the world, and the places of visits.
 SCOPES: Mapping[str, Profile] = {

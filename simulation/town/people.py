@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cogitate.memory.clock import clock_time
+import msgspec
+
 from cogitate.memory.profile import Profile
 from cogitate.simulation.naming import slug
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.town.places import district_of, home_id, public_id, public_name
 from cogitate.simulation.town.trades import TRADES, Trade
+from cogitate.simulation.usual_day import usual_day
 
 MAX_PEOPLE = 1000
 
@@ -191,11 +193,11 @@ def person(seed: int, index: int) -> Person:
         background=f"{name} is {trade.article} {trade.title}, {trade.duty}, and has lived in the town for {years} "
         f"{'year' if years == 1 else 'years'}. {name.split()[0]} loves {hobby}.",
         currently=f"{name} {project}.",
-        routine=f"{name} wakes up around {clock_time(wake)}, works at {place_name} from {clock_time(trade.start)} "
-        f"to {clock_time(trade.end)} and goes to bed around {clock_time(bed)}.",
         home=home,
         work=work,
     )
+    routine = usual_day(profile, place_name, wake=wake, bed=bed, hours=(trade.start, trade.end))
+    profile = msgspec.structs.replace(profile, routine=routine)
     return Person(owner, profile, trade, hobby, public_id(hobby_kind, district), district, wake, bed, sociable)
 
 

@@ -7,26 +7,30 @@ from hashlib import blake2b
 
 from cogitate.memory.language.text import normal, stems
 
+PART = 4  # characters: shorter ones are endings
+
 
 def choose_action(actions: Sequence[str], text: str, seed: Sequence[str] = ()) -> str:
-    """Return the action that shares most with a text, the first of several; "" where none shares a word with it.
+    """Return the action that shares most words with a text, or else most parts of words, the first of several.
 
     Args:
-        seed: parts that decide where no action shares a word with the text; without them none is chosen.
+        seed: parts that decide where no action is like the text; without them "" is returned.
     """
-    wanted = set(stems(text))
-    shares = [_share(wanted, action, text) for action in actions]
-    best = max(shares, default=0.0)
-    if best > 0:
-        return actions[shares.index(best)]
+    for parts in (stems, _parts):
+        wanted = set(parts(text))
+        shares = [1.0 if normal(one) == normal(text) else _share(wanted, set(parts(one))) for one in actions]
+        if (best := max(shares, default=0.0)) > 0:
+            return actions[shares.index(best)]
     return min(actions, key=lambda action: _draw(*seed, action), default="") if seed else ""
 
 
-def _share(wanted: set[str], action: str, text: str) -> float:
-    """Return how alike an action and the wanted words are, from 0 to 1."""
-    if normal(action) == normal(text):
-        return 1.0
-    named = set(stems(action))
+def _parts(text: str) -> list[str]:
+    """Return every run of four characters in the words of a text, which compounds and inflected words share."""
+    return [word[at : at + PART] for word in stems(text) for at in range(len(word) - PART + 1)]
+
+
+def _share(wanted: set[str], named: set[str]) -> float:
+    """Return how alike two sets are, from 0 to 1."""
     return len(wanted & named) / len(wanted | named) if named else 0.0
 
 

@@ -1,10 +1,7 @@
-"""A day's plan without a model: routine, occupation, appointments, unfinished items, needs and places.
+"""A day's plan without a model: what is promised, appointed and unfinished, what presses most, and the routine.
 
-For an agent with a home, a place of work or a routine it begins with the streams design's fallback day (task 7:
-breakfast, work, lunch, work, company, home) moved to the hours of the agent's own routine. Appointments displace what
-they collide with; then what matters least goes, or small habits fill the largest gaps, until there are 5 to 8 items in
-ascending order within the plan's validity. Any other agent may neither eat nor sleep: its plan is its work, what
-occupies it, and what is appointed, promised, needed and unfinished.
+Nothing is invented: meals, work and sleep are in a plan where the host's routine names them. A profile that states an
+occupation and a place of work has that work. Where nothing at all is known, the day is open.
 """
 
 from __future__ import annotations
@@ -13,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
 
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, day_of
@@ -23,25 +19,28 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import find_times
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.profile import Location, Profile
-from cogitate.tasks.heuristics.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
+from cogitate.memory.place_index import PlaceIndex
+from cogitate.memory.profile import Profile
+from cogitate.memory.routines import Habit, read_routine
+from cogitate.tasks.heuristics.identity import pursuit_of, work_of
 from cogitate.tasks.heuristics.spoken import Phrases, phrases_of
-from cogitate.tasks.heuristics.whereabouts import eating_place, social_place
+from cogitate.tasks.heuristics.whereabouts import place_of
 from cogitate.tasks.meters import Meter
 
-FEWEST, MOST = 5, 8  # items of a plan (streams design)
-COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
+FEWEST, MOST = 5, 8  # items of a plan (streams design); a heuristic's may have fewer
+COLLIDES = (-45, 60)  # minutes around an appointment in which habits give way
 STEP = 15  # minutes at least between items, where the time allows it
+ALIKE = 0.5  # share of a habit's words that an appointment repeats which takes its place
+UNDER_WAY = 90  # minutes after which a habit without an end is over
+LEFT = 60  # minutes of a habit with an end for which one still begins it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
-LONGEST_PURSUIT = 100  # characters of what occupies somebody, as it stands in a plan in another language
+LONGEST_QUOTE = 100  # characters of what occupies or presses somebody, as it stands in a plan
 AGAIN = "Take up again: "  # opens an item that was left undone
 ERRANDS = "See to what comes up"  # the item of a day for which nothing is known
-SEE_TO = "See to it: "  # opens an item about a meter that presses
+SEE_TO = "See to it: "  # opens an item about what presses
 SEE_TO_THIS = "See to this: "  # opens an item in the words of a profile
-EATEN_INSTEAD = 120  # minutes before a meal in which one that is very hungry eats in its place
-_MEALS = ("breakfast", "lunch", "dinner")  # phrases
+DUE, LEFT_UNDONE, PRESSING, FIRM, CLOSING, USUAL, OPEN = range(7)  # ranks: the last are given up first
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
-_RETIRED = re.compile(r"\b(?:pensioner|retired|retiree)\b", re.I)
 
 
 @dataclass(frozen=True)
@@ -56,291 +55,223 @@ class Slot:
     phrase: str = ""  # which says it in another language than English; "": the text, as it is
 
 
-class _Usual(NamedTuple):
-    """Places where an agent eats and meets people on this day, and its occupation."""
-
-    eat: str | None
-    meet: str | None
-    pursuit: str
-
-
 def build(
     *,
     profile: Profile,
-    places: Sequence[Location],
+    routine: str | tuple[str, ...] = "",
+    places: PlaceIndex,
     start: int,
     end: int,
     booked: Sequence[Appointment],
     unfinished: Sequence[Mapping[str, object]],
     status: Mapping[str, Meter],
+    pressing: Sequence[str] = (),
     visits: Mapping[str, int] | None = None,
     done: Collection[str] = (),
     owed: Sequence[str] = (),
     language: str = ENGLISH,
 ) -> list[Slot]:
-    """Return slots with ascending times in [start, end), game minutes: 5 to 8, or at least 1 without a usual day.
+    """Return 1 to 8 slots with ascending times in [start, end), game minutes.
 
     Args:
+        routine: the profile's, or the one that it inherits.
+        pressing: what was observed and is to be seen to, the most important first.
         visits: how often the agent was at a place lately, by id.
         done: what it wished to do once and has done.
         owed: what it promised somebody to do, the oldest first.
         language: in which the items are told.
     """
-    routine = read_routine(profile.routine, profile.name)
-    midnight = day_of(start) * DAY
-    bed = max([midnight + routine.bed, min(start + 5 * STEP, end - 1), *(a.minute + COLLIDES[1] for a in booked)])
-    work, day = work_of(profile, places), day_of(start)
-    eat = eating_place(profile, places, visits or {}, day, work)
-    meet = social_place(profile, places, visits or {}, day, work)
-    pursuit = pursuit_of(profile) if language == ENGLISH else _quoted_pursuit(profile)
-    pursuit = "" if pursuit in done else pursuit
-    usual = _Usual(eat, meet, pursuit)
-    has_days = bool(profile.home or profile.work or profile.routine.strip())
-    if has_days:
-        slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed, usual) if start <= s.minute < end]
-    else:
-        occupied = pursuit or ("" if done else _occupied(profile, language))
-        slots, bed = _work(profile, places, start, end, occupied), end
-    for appointment in booked[:MOST]:
-        early, late = appointment.minute + COLLIDES[0], appointment.minute + COLLIDES[1]
-        meal = re.search(r"\b(?:lunch|dinner|supper)\b", appointment.what, re.I)
-        instead = {"lunch": "lunch", "supper": "dinner", "dinner": "dinner"}[meal[0].lower()] if meal else "\0"
-        slots = [s for s in slots if s.rank <= 1 or (not early < s.minute < late and instead not in s.text)]
-        slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
-    if not has_days:
-        slots = slots or [Slot(start, ERRANDS, None, 3, 5, "errands")]
-    phrases = Phrases(language)
+    midnight, phrases = day_of(start) * DAY, Phrases(language)
     told = _teller(phrases, language, profile, places)
-    needs, slots = _fed(_needs(profile, places, start, status, eat if has_days else None), slots)
-    slots = [told(slot) for slot in (*needs, *slots)]
-    promised = [Slot(0, text, None, 4, 2) for text in owed[:1]]
-    for minute, slot in zip(_TAKEN_UP, [*promised, *_taken_up(unfinished, slots, places, told, phrases)], strict=False):
-        slots.append(_at(slot, _free(slots, midnight + minute, start, min(bed, end))))
-    for filler in map(told, _fillers(profile, places, pursuit) if has_days else ()):
-        if len(slots) >= FEWEST:
-            break
-        if not any(_is_same(filler, slot) for slot in slots):
-            slots.append(_at(filler, _free(slots, None, start, min(bed, end))))
+    timed, untimed = _habits(profile, routine, places, start, end, visits or {}, language)
+    work, occupied = _work(profile, places), "" if done else _occupied(profile, language)
+    if work and all(slot.location != work.location for slot in (*timed, *untimed)):
+        untimed.append(told(work))
+    if occupied and len(timed) + len(untimed) + len(booked) < FEWEST:
+        untimed.append(Slot(0, occupied, None, 4, OPEN))
+    if not timed:
+        step = (end - start) // max(4, len(untimed) + 1)
+        timed, untimed = [_at(slot, start + index * step // STEP * STEP) for index, slot in enumerate(untimed)], []
+    timed = _around([slot for slot in timed if slot.text not in done], booked, places)
+    late = [slot.minute for slot in timed if slot.rank <= CLOSING and slot.minute >= (start + end) // 2]
+    closes = min(max(late, default=end), end)
+    timed += [Slot(a.minute, a.what, a.location, 5, DUE) for a in booked[:MOST]]
+    seen_to = [*pressing, *(f"{name} {meter.named}" for name, meter in sorted(status.items()) if meter.presses)]
+    slots = [Slot(start + 30 * at, SEE_TO + what, None, 5, PRESSING, "see_to") for at, what in enumerate(seen_to)]
+    slots = [*map(told, slots), *timed]
+    left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in owed[:1]]
+    left += _taken_up(unfinished, slots, places, told, phrases, status)
+    for minute, slot in zip(_TAKEN_UP, left, strict=False):
+        slots.append(_at(slot, _free(slots, midnight + minute, start, closes)))
+    for slot in untimed:
+        slots.append(_at(slot, _free(slots, None, start, closes)))
+    slots = slots or [told(Slot(start, ERRANDS, None, 3, OPEN, "errands"))]
     slots.sort(key=lambda s: (s.rank, s.minute))
     return _spread(sorted(slots[:MOST], key=lambda s: (s.minute, s.rank)), start, end)
 
 
-def _teller(phrases: Phrases, language: str, profile: Profile, places: Sequence[Location]) -> Callable[[Slot], Slot]:
+def _habits(
+    profile: Profile,
+    routine: str | tuple[str, ...],
+    places: PlaceIndex,
+    start: int,
+    end: int,
+    visits: Mapping[str, int],
+    language: str,
+) -> tuple[list[Slot], list[Slot]]:
+    """Return the slots of a routine in a plan's window: at their times, and at none in particular."""
+    habits = read_routine(routine, profile.name)
+    timed = _in_window(habits, start, end)
+    at = {index: minute for minute, index in timed}
+    untimed = [(_between(i, habits, at, start, end), i) for i, one in enumerate(habits) if one.begins is None]
+    slots: list[Slot] = []
+    for minute, index in (*timed, *untimed):
+        habit = habits[index]
+        place = place_of(habit, profile, places, visits=visits, day=day_of(start))
+        matters = (3, OPEN) if habit.begins is None or habit.loose else (4, USUAL) if habit.ends is None else (5, FIRM)
+        slots.append(Slot(minute, _text(habit, place, places, language), place, *matters))
+    if not at:
+        return [], slots
+    slots.sort(key=lambda slot: slot.minute)
+    last = slots[-1]
+    if last.rank == USUAL and last.minute >= (start + end) // 2:
+        slots[-1] = replace(last, rank=CLOSING)
+    return slots, []
+
+
+def _in_window(habits: Sequence[Habit], start: int, end: int) -> list[tuple[int, int]]:
+    """Return the minutes in [start, end) of the habits with a time, and their indices, by time.
+
+    One that is under way at the start begins then, unless another one does. One that may be under way when the next
+    plan begins is left to it.
+    """
+    timed = sorted(((one.begins - start) % DAY, at) for at, one in enumerate(habits) if one.begins is not None)
+    begun = [at for after, at in reversed(timed) if DAY - after <= _longest_ago(habits[at])]
+    ahead = [(start + after, at) for after, at in timed if start + after < end - UNDER_WAY]
+    return ahead if ahead and ahead[0][0] == start else [*((start, at) for at in begun[:1]), *ahead]
+
+
+def _between(index: int, habits: Sequence[Habit], at: Mapping[int, int], start: int, end: int) -> int:
+    """Return a minute for a habit at no time in particular: between those that it is declared between."""
+    known = [-1, *sorted(at), len(habits)]
+    before, after = max(one for one in known if one < index), min(one for one in known if one > index)
+    early, late = at.get(before, start), at.get(after, end)
+    if late <= early:
+        late = end
+    return early + (late - early) * (index - before) // (after - before) // STEP * STEP
+
+
+def _longest_ago(habit: Habit) -> int:
+    """Return how many minutes ago a habit may have begun that is under way."""
+    if habit.begins is None or habit.ends is None:
+        return UNDER_WAY
+    return ((habit.ends - habit.begins) % DAY or DAY) - LEFT - 1
+
+
+def _text(habit: Habit, place: str | None, places: PlaceIndex, language: str) -> str:
+    name = places.name_of(place) if place else habit.place
+    if not habit.what:
+        return next(iter(places.activities_of(place)), name)
+    what = _sentence(habit.what) if habit.prose and language == ENGLISH else habit.what
+    return what.replace("{place}", name)
+
+
+def _around(slots: Sequence[Slot], booked: Sequence[Appointment], places: PlaceIndex) -> list[Slot]:
+    """Return the slots that appointments leave; a dinner with somebody is that day's dinner.
+
+    What ends the day waits until an hour after the last one.
+    """
+    kept = [slot for slot in slots if slot.rank <= CLOSING or not any(_gives_way(slot, a, places) for a in booked)]
+    if kept and booked and kept[-1].rank == CLOSING:
+        kept[-1] = _at(kept[-1], max(kept[-1].minute, *(a.minute + COLLIDES[1] for a in booked)))
+    return kept
+
+
+def _gives_way(slot: Slot, appointment: Appointment, places: PlaceIndex) -> bool:
+    if COLLIDES[0] < slot.minute - appointment.minute < COLLIDES[1]:
+        return True
+    words = set(stems(slot.text)) - set(stems(places.name_of(slot.location or "")))
+    return len(words & set(stems(appointment.what))) >= ALIKE * max(1, len(words))
+
+
+def _teller(phrases: Phrases, language: str, profile: Profile, places: PlaceIndex) -> Callable[[Slot], Slot]:
     """Return what tells a slot in a language: in phrases of it, with what the profile and the places say."""
     if language == ENGLISH:
         return lambda slot: slot
     return lambda slot: replace(slot, text=_told(slot, phrases, profile, places))
 
 
-def _told(slot: Slot, phrases: Phrases, profile: Profile, places: Sequence[Location]) -> str:
-    if not slot.phrase:
-        return slot.text
+def _told(slot: Slot, phrases: Phrases, profile: Profile, places: PlaceIndex) -> str:
     what = {
-        "work": role_of(profile),
-        "again": phrases.without_again(slot.text.removeprefix(AGAIN)),
+        "work": profile.occupation.strip(),
+        "again": phrases.without("again", slot.text.removeprefix(AGAIN)),
         "see_to": slot.text.removeprefix(SEE_TO),
     }.get(slot.phrase, "")
     at_home = not slot.location or slot.location == profile.home
-    place = "" if at_home or slot.phrase == "again" else _name(slot.location or "", places)
+    place = "" if at_home or slot.phrase == "again" else places.name_of(slot.location or "")
     said = phrases.to_do(slot.phrase, what, place)
-    return said or _name(slot.location or profile.home, places) or profile.occupation or profile.name
+    return said or places.name_of(slot.location or profile.home) or profile.occupation or profile.name
 
 
-def _work(profile: Profile, places: Sequence[Location], start: int, end: int, pursuit: str) -> list[Slot]:
-    """Return the slots of an agent that has no usual day: its work, and what occupies it."""
-    working = _working(profile, places, "") if role_of(profile) else ""
-    slots = [Slot(0, text, None, 4, 1, phrase) for text, phrase in ((working, "work"), (pursuit, "")) if text]
-    step = (end - start) // 4
-    return [_at(slot, start + index * step) for index, slot in enumerate(slots)]
+def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
+    """Return the work of an agent whose profile states an occupation and a place of work."""
+    role, work = profile.occupation.strip(), work_of(profile, places.places)
+    if not role or not work:
+        return None
+    place = "home" if work == profile.home else places.name_of(work)
+    role = _AT_PLACE.split(role, maxsplit=1)[0] if place in role else role
+    article = "" if re.match(r"(?:a|an|the)\s", role, re.I) else "an " if role[:1].lower() in "aeiou" else "a "
+    return Slot(0, f"Work at {place} as {article}{role}", work, 4, OPEN, "work")
 
 
-def _ordinary(
-    profile: Profile,
-    places: Sequence[Location],
-    routine: Routine,
-    midnight: int,
-    start: int,
-    bed: int,
-    usual: _Usual,
-) -> list[Slot]:
-    """Return the slots of the usual day; times are minutes after midnight until the last line adds the day."""
-    home = profile.home or None
-    work = work_of(profile, places) or home
-    eat, pursuit = usual.eat, usual.pursuit
-    up = max(routine.wake, start - midnight if 0 < start - midnight - routine.wake <= 90 else 0)
-    begin, finish = routine.work or (max(540 if work != home else 480, routine.wake + 60), 1020)
-    lunch = routine.lunch if begin < routine.lunch - 30 else begin - 60
-    breakfast = up if routine.breakfast is None else routine.breakfast
-    slots = [Slot(breakfast, "Get up and have breakfast at home", home, 4, 3, "breakfast")]
-    slots.append(Slot(begin, _working(profile, places, pursuit), work, 5, 1, "work"))
-    slots.append(Slot(lunch, _with_place("Have lunch", eat, places), eat, 4, 3, "lunch"))
-    if max(begin, lunch) + 60 < finish or finish < begin:
-        slots.append(Slot(max(begin, lunch) + 60, _continuing(profile, places, pursuit), work, 5, 2, "on"))
-    if max(begin, lunch) + 60 < start - midnight < finish - 60:  # who joins during working hours begins at once
-        slots.append(Slot(start - midnight, _continuing(profile, places, pursuit), work, 5, 2, "on"))
-    slots += [Slot(minute, _sentence(text), None, 3, 2) for minute, text in routine.habits]
-    if begin < routine.dinner < finish:
-        slots.append(Slot(routine.dinner, "Take a break for dinner", work, 4, 3, "dinner"))
-    else:
-        slots.append(Slot(routine.dinner, "Have dinner at home", home, 4, 3, "dinner"))
-    slots += _free_time(
-        profile, places, usual, after=finish + 30 if begin < finish else 1020, dinner=routine.dinner, bed=bed - midnight
-    )
-    return [*(_at(slot, midnight + slot.minute) for slot in slots), Slot(bed, "Go to bed", home, 4, 1, "bed")]
-
-
-def _free_time(
-    profile: Profile, places: Sequence[Location], usual: _Usual, *, after: int, dinner: int, bed: int
-) -> list[Slot]:
-    """Return the slots after work: the agent's current occupation, unless its work is on that, and company."""
-    meet, pursuit = usual.meet, usual.pursuit
-    wanted = [Slot(0, _with_place("Relax and meet people", meet, places), meet, 3, 5, "relax")]
-    place = _name(work_of(profile, places), places)  # an occupation that names it is the work itself
-    if (
-        pursuit
-        and pursuit not in (_working(profile, places, pursuit), _continuing(profile, places, pursuit))
-        and not (place and place in pursuit)
-    ):
-        wanted.insert(0, Slot(0, pursuit, None, 3, 4))
-    minutes = [minute for minute in (max(after, 960), dinner + 75, dinner + 150) if minute <= bed - 45]
-    minutes = [minute for minute in minutes if not -60 < minute - dinner < 60]
-    return [_at(slot, minute) for slot, minute in zip(wanted, minutes, strict=False)]
-
-
-def _needs(
-    profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, Meter], eat: str | None
-) -> list[Slot]:
-    home = profile.home or None
-    slots: list[Slot] = []
-    for name, meter in sorted(status.items(), key=lambda one: (one[0] != "hunger", one[0])):
-        minute = start + len(slots) * 30
-        if not meter.presses:
-            continue
-        if name == "hunger":
-            slots.append(Slot(minute, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0, "eat"))
-        elif name == "energy":
-            rest = "Rest at home to recover energy" if home else "Rest to recover energy"
-            slots.append(Slot(minute, rest, home, 5, 0, "rest"))
-        else:
-            slots.append(Slot(minute, f"{SEE_TO}{name} {meter.named}", None, 5, 0, "see_to"))
-    return slots
-
-
-def _fed(needs: Sequence[Slot], slots: Sequence[Slot]) -> tuple[list[Slot], list[Slot]]:
-    """Return needs and slots in which a need to eat takes the place of the next meal, and no getting up follows it."""
-    eat = next((slot for slot in needs if slot.phrase == "eat"), None)
-    meals = sorted((slot for slot in slots if slot.phrase in _MEALS), key=lambda slot: slot.minute)
-    if eat is None or not meals:
-        return [*needs], [*slots]
-    late = meals[0].minute - eat.minute > EATEN_INSTEAD
-    if late and meals[0].phrase != "breakfast":
-        return [*needs], [*slots]
-    minute = meals[0].minute if late else eat.minute  # it sleeps until then
-    return [_at(n, minute) if n is eat else n for n in needs], [slot for slot in slots if slot is not meals[0]]
+def _occupied(profile: Profile, language: str) -> str:
+    """Return what occupies an agent, in the words of its profile; what is timed is booked."""
+    if language != ENGLISH:
+        return shorten(profile.currently.rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+    if pursuit := pursuit_of(profile):
+        return pursuit
+    untimed = " ".join(s for s in split_sentences(profile.currently) if not find_times(s))
+    words = shorten(untimed.replace('"', "'").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+    return f'{SEE_TO_THIS}"{words}"' if words else ""
 
 
 def _taken_up(
     unfinished: Iterable[Mapping[str, object]],
     slots: Sequence[Slot],
-    places: Sequence[Location],
+    places: PlaceIndex,
     told: Callable[[Slot], Slot],
     phrases: Phrases,
+    status: Mapping[str, Meter],
 ) -> list[Slot]:
     """Yesterday's unfinished items that today's plan does not repeat anyway, the most important first."""
     left = sorted(unfinished, key=lambda i: -_priority(i))
     if not left:  # as in most plans: words of today's need not be looked for
         return []
-    known = {place.id for place in places}
     seen = [set(stems(slot.text)) for slot in slots]
     found: list[Slot] = []
     for item in left:
-        text = phrases.without_again(str(item.get("description", "")).removeprefix(AGAIN))
+        text = phrases.without("again", str(item.get("description", "")).removeprefix(AGAIN))
         words = set(stems(text))
         if not words or text == ERRANDS or text in phrases_of("errands"):
             continue
+        seen_to = phrases.without("see_to", text.removeprefix(SEE_TO))
+        if seen_to != text and any(seen_to.startswith(f"{name} ") for name in status):
+            continue  # a meter tells today's need by itself
         if any(len(words & other) >= 0.6 * len(words) for other in seen):
             continue
         if len(found) == len(_TAKEN_UP):
             break
         seen.append(words)
         place = str(item.get("location") or "")
-        at = place if place in known else None
-        found.append(told(Slot(0, f"{AGAIN}{text}", at, _priority(item), 2, "again")))
+        at, phrase = place if place in places.order else None, "again" if seen_to == text else "see_to"
+        opening = AGAIN if phrase == "again" else SEE_TO
+        found.append(told(Slot(0, f"{opening}{seen_to}", at, _priority(item), LEFT_UNDONE, phrase)))
     return found
-
-
-def _occupied(profile: Profile, language: str) -> str:
-    """Return what occupies an agent in the words of its profile, where they name no deed; what is timed is booked."""
-    if language != ENGLISH:
-        return ""
-    untimed = " ".join(s for s in split_sentences(profile.currently) if not find_times(s))
-    words = shorten(untimed.replace('"', "'").rstrip(SPACED + UNSPACED), LONGEST_PURSUIT, "…")
-    return f'{SEE_TO_THIS}"{words}"' if words else ""
-
-
-def _quoted_pursuit(profile: Profile) -> str:
-    """Return what occupies an agent in the words of its profile, without a full stop."""
-    return shorten(profile.currently.rstrip(SPACED + UNSPACED), LONGEST_PURSUIT, "…")
-
-
-def _is_same(one: Slot, other: Slot) -> bool:
-    """Return whether two slots say the same. Phrases that a language lacks look alike."""
-    return one.text == other.text and (one.phrase == other.phrase or not (one.phrase and other.phrase))
 
 
 def _priority(item: Mapping[str, object]) -> int:
     priority = item.get("priority")
     return priority if isinstance(priority, int) else 3
-
-
-def _fillers(profile: Profile, places: Sequence[Location], pursuit: str) -> list[Slot]:
-    home = profile.home or None
-    outdoors = min(
-        (p.id for p in places if "outdoors" in p.tags or p.type in ("park", "plaza", "garden")), default=None
-    )
-    own = [Slot(0, pursuit, None, 3, 4)] if pursuit else []
-    return [
-        *own,
-        Slot(0, "Tidy up at home", home, 2, 6, "tidy"),
-        Slot(0, "Read and rest at home", home, 2, 6, "read"),
-        Slot(0, _with_place("Take a walk", outdoors, places), outdoors, 2, 6, "walk"),
-        Slot(0, "Think over what happened", home, 2, 6, "think"),
-        Slot(0, "Get things ready for tomorrow", home, 2, 6, "ready"),
-    ]
-
-
-def _working(profile: Profile, places: Sequence[Location], pursuit: str) -> str:
-    role, work = role_of(profile), work_of(profile, places)
-    place = "home" if work and work == profile.home else _name(work, places)
-    if place and place in role:
-        role = _AT_PLACE.split(role, maxsplit=1)[0]
-    if re.search(r"\bstudent\b", role, re.I):
-        return f"Study at {place}" if work else "Go to class and study"
-    if work and _RETIRED.search(role):
-        return f"Spend time at {place}"
-    if work:
-        text = f"Work at {place}" if place == "home" else f"Go to work at {place}"
-        return f"{text} as {_article(role)}" if role else text
-    return pursuit or (f"Work as {_article(role)}" if role else "See to the day's errands")
-
-
-def _continuing(profile: Profile, places: Sequence[Location], pursuit: str) -> str:
-    """Return the afternoon's work. Who studies, or works at no place in particular, works on what occupies it."""
-    work = work_of(profile, places)
-    retired = _RETIRED.search(role_of(profile)) is not None
-    own = not work or work == profile.home or "student" in role_of(profile).lower() or retired
-    if own and pursuit.startswith(GOING_ON) and pursuit != _working(profile, places, pursuit):
-        return pursuit
-    if retired and work:
-        return f"Stay at {'home' if work == profile.home else _name(work, places)}"
-    going_on = "Continue studying" if "student" in role_of(profile).lower() else "Continue working"
-    return going_on + (f" at {_name(work, places)}" if work and work != profile.home else "")
-
-
-def _article(role: str) -> str:
-    if re.match(r"(?:a|an|the)\s", role, re.I):
-        return role
-    return f"{'an' if role[:1].lower() in 'aeiou' else 'a'} {role}"
 
 
 def _sentence(text: str) -> str:
@@ -349,14 +280,6 @@ def _sentence(text: str) -> str:
     if first.isascii() and first.endswith("s") and not first.endswith("ss"):
         first = {"goes": "go", "does": "do", "has": "have", "watches": "watch"}.get(first.lower(), first[:-1])
     return f"{first[:1].upper()}{first[1:]} {rest}".strip()
-
-
-def _name(place: str, places: Sequence[Location]) -> str:
-    return next((p.name for p in places if p.id == place), place)
-
-
-def _with_place(text: str, place: str | None, places: Sequence[Location]) -> str:
-    return f"{text} at {_name(place, places)}" if place else text.rstrip(",")
 
 
 def _at(slot: Slot, minute: int) -> Slot:

@@ -31,6 +31,7 @@ class Owed:
     timed: tuple[Appointment, ...] = ()  # at an hour of the plan
     untimed: tuple[str, ...] = ()  # the oldest first
     over: frozenset[str] = frozenset()  # settled, or their time is past
+    numbers: frozenset[int] = frozenset()  # of the entries that tell of promises, whoever gave them
 
 
 def find_owed(
@@ -41,7 +42,8 @@ def find_owed(
     timed: list[Appointment] = []
     untimed: list[str] = []
     over: set[str] = set()
-    for promise in find_promises(owner, entries, names):
+    promises = find_promises(owner, entries, names)
+    for promise in promises:
         if promise.giver != owner or not is_english(promise.deed):
             continue
         taker = f" to {resolve_name(promise.taker, names)}" if promise.taker else ""
@@ -56,7 +58,8 @@ def find_owed(
             timed.append(Appointment(at, text, place.id if place else None, promise.evidence[0]))
         elif text not in earlier:
             untimed.append(text)
-    return Owed(timed=tuple(timed), untimed=tuple(untimed), over=frozenset(over))
+    numbers = frozenset(number for promise in promises for number in promise.evidence)
+    return Owed(timed=tuple(timed), untimed=tuple(untimed), over=frozenset(over), numbers=numbers)
 
 
 def with_owed(booked: Iterable[Appointment], owed: Iterable[Appointment]) -> list[Appointment]:

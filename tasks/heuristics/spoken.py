@@ -13,6 +13,7 @@ from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.profile import Profile
+from cogitate.memory.routines import routine_text
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
 _HAN = "zh"  # the language of a text in Han characters alone
@@ -32,7 +33,8 @@ def spoken_language(profile: Profile, entries: Iterable[Entry], owner: str, name
         entries: the owner's, newest first.
         names: display names by owner.
     """
-    stated = (profile.background, profile.currently, profile.routine, profile.occupation, *profile.traits)
+    routine = routine_text(profile.routine)
+    stated = (profile.background, profile.currently, routine, profile.occupation, *profile.traits)
     said = " ".join(text for text in stated if text)
     found = languages_of(said)[0] if said else _language_of_name(profile.name)
     if found not in (UNDETERMINED, OTHER) and (said or found != _HAN):
@@ -90,9 +92,9 @@ class Phrases:
         """Return a text after a label and a colon; the text alone where there is no label."""
         return text if not label else f"{label}：{text}" if self._wide else f"{label}: {text}"
 
-    def without_again(self, text: str) -> str:
-        """Return what was left undone without the phrase that it is taken up again."""
-        return text.removeprefix(self.labelled(self._table.get("again", ""), ""))
+    def without(self, phrase: str, text: str) -> str:
+        """Return a text without the phrase before it and its colon."""
+        return text.removeprefix(self.labelled(self._table.get(phrase, ""), ""))
 
 
 @cache

@@ -1,68 +1,70 @@
-"""Which of several places an agent goes to: by who it is, what lies near, and where it goes anyway."""
+"""Where an agent does what its routine says: at the place that the habit names, or at one of several of a type."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 
-from cogitate.memory.profile import Location, Profile
+from cogitate.memory.appointments import find_place
+from cogitate.memory.place_index import PlaceIndex
+from cogitate.memory.profile import Profile
+from cogitate.memory.routines import Habit
+from cogitate.tasks.heuristics.chosen_action import choose_action
 
 #: What counts, in parts: a place at the other end of the world, one's taste, the mood of the day, a habit of visits.
 _FAR, _TASTE, _MOOD, _HABIT = 1.0, 0.7, 0.3, 0.5
 _MANY_VISITS = 5
 
 
-def eating_place(
-    profile: Profile, places: Sequence[Location], visits: Mapping[str, int], day: int, work: str
-) -> str | None:
-    """Return the id of the place where an agent eats out; its home where there is none."""
-    found = [p.id for p in places if _serves_food(p.type, p.name)]
-    return choose_place(profile.name, found, places, near=work or profile.home, visits=visits, day=day) or (
-        profile.home or None
-    )
+def place_of(habit: Habit, profile: Profile, places: PlaceIndex, *, visits: Mapping[str, int], day: int) -> str | None:
+    """Return the id of the place of a habit; None for no place in particular.
 
-
-def social_place(
-    profile: Profile, places: Sequence[Location], visits: Mapping[str, int], day: int, work: str
-) -> str | None:
-    """Return the id of the place where an agent meets people after work, which is elsewhere if there is another."""
-    tagged = [p.id for p in places if "social" in p.tags] or [p.id for p in places if _gathers(p.type, p.name)]
-    found = [place for place in tagged if place != work] or tagged
-    return choose_place(profile.name, found, places, near=profile.home or work, visits=visits, day=day)
+    That is the place whose id, name, type or tag stands after "@", or else the one that the habit names, or one with an
+    activity like it; of several the one nearest to work, or for what is done at leisure, to the agent's home. A place
+    that the world does not know is kept as it is written.
+    """
+    said = habit.place
+    if said.casefold() in ("home", "work"):
+        return (profile.home if said.casefold() == "home" else profile.work) or None
+    found: Sequence[str] = ()
+    if said:
+        exact, found = places.called(said), places.of_kind(said)
+        if exact or not found:
+            return exact or said
+    elif named := find_place(habit.what, places.places):
+        return named.id
+    elif places.activities:
+        found = places.activities.get(choose_action(tuple(places.activities), habit.what), ())
+    near = profile.work or profile.home
+    if habit.loose:  # what is done at leisure is done elsewhere than at work, if it can be
+        found, near = [place for place in found if place != profile.work] or found, profile.home or profile.work
+    return choose_place(profile.name, found, places.order, near=near, visits=visits, day=day)
 
 
 def choose_place(
-    name: str, candidates: Iterable[str], places: Sequence[Location], *, near: str, visits: Mapping[str, int], day: int
+    name: str, candidates: Iterable[str], order: Mapping[str, int], *, near: str, visits: Mapping[str, int], day: int
 ) -> str | None:
     """Return one of the candidates: the same for the same arguments, another for another agent or day.
 
-    Places know no distance; those that the host lists close to each other count as close.
+    Args:
+        order: of the places by id. They know no distance; those that the host lists close to each other count as close.
     """
-    order = {place.id: index for index, place in enumerate(places)}
     here = order.get(near)
 
-    def cost(place: str) -> float:
+    def known(place: str) -> float:
         far = abs(order[place] - here) / len(order) if here is not None else 0.0
-        habit = min(visits.get(place, 0), _MANY_VISITS) / _MANY_VISITS
-        taste, mood = _of_seed(name, place), _of_seed(name, place, str(day))
-        return _FAR * far + _TASTE * taste + _MOOD * mood - _HABIT * habit
+        return _FAR * far - _HABIT * min(visits.get(place, 0), _MANY_VISITS) / _MANY_VISITS
 
-    return min(candidates, key=lambda place: (cost(place), place), default=None)
+    best: tuple[float, str] | None = None
+    for least, place in sorted((known(place), place) for place in candidates):
+        if best is not None and least > best[0]:
+            break  # taste and mood only add to it
+        cost = least + _TASTE * _of_seed(name, place) + _MOOD * _of_seed(name, place, str(day))
+        best = min(best or (cost, place), (cost, place))
+    return best[1] if best else None
 
 
 def _of_seed(*parts: str) -> float:
     """Return a number from 0 to 1 that depends on the parts alone, on any machine."""
     digest = blake2b("\0".join(parts).encode(errors="surrogatepass"), digest_size=4).digest()
     return int.from_bytes(digest) / 0xFFFFFFFF
-
-
-@lru_cache(maxsize=4096)  # a big town's places are looked at once for each plan that its host has to make
-def _serves_food(kind: str, name: str) -> bool:
-    return re.search(r"restaurant|cafe|café|diner|canteen|pub|bakery", f"{kind} {name}", re.I) is not None
-
-
-@lru_cache(maxsize=4096)
-def _gathers(kind: str, name: str) -> bool:
-    return re.search(r"plaza|square|park|pub|bar|cafe", f"{kind} {name}", re.I) is not None

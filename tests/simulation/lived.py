@@ -92,7 +92,7 @@ class Lived:
             assert [plan.minute for plan in plans] == [morning + self._wait() for morning in self.mornings], owner
             for plan in plans:
                 times = [item.minute or 0 for item in plan.items]
-                assert 5 <= len(times) <= 8
+                assert 1 <= len(times) <= 8
                 assert times == sorted(times)
             assert days <= len(self._made("reflect", owner)) <= 2 * days, owner
             assert not lost(stream, self.loop.settings.tuning.importance_threshold), owner

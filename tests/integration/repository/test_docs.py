@@ -147,6 +147,20 @@ def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:
     assert out.count("Bob promised us his boat.") == 3
 
 
+@pytest.mark.parametrize(
+    ("page", "host", "module"),
+    [("docs/how-to/hosting.md", 'run="kepler"', ""), ("docs/how-to/extending.md", 'run="watches"', "watches")],
+)
+def test_the_plans_of_a_station_are_those_that_the_page_shows(
+    page: str, host: str, module: str, tmp_path: Path
+) -> None:
+    if module:
+        kind = next(body for body in blocks("python", page) if '@kind(name="plan"' in body)
+        (tmp_path / f"{module}.py").write_text(kind)
+    (tmp_path / "host.py").write_text(next(body for body in blocks("python", page) if host in body))
+    assert run(sys.executable, "host.py", cwd=tmp_path) in blocks("text", page)
+
+
 def test_the_memories_that_are_read_are_those_that_the_page_shows(tmp_path: Path) -> None:
     page = "docs/how-to/reading-memories.md"
     (tmp_path / "read.py").write_text(blocks("python", page)[0])

@@ -32,12 +32,14 @@ from cogitate.memory.language.text import extract_keywords, normal, stems, words
 from cogitate.memory.language.times import anchor_days, find_times, parse_clock
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.place_index import PlaceIndex
 from cogitate.memory.policies.compaction import by_place
 from cogitate.memory.policies.window import compress_summary, fitting_character
 from cogitate.memory.profile import Profile
 from cogitate.memory.retrieval.candidates import Candidates, Matching, Query
 from cogitate.memory.retrieval.dialogue import asks, speaker
 from cogitate.memory.retrieval.retrieval import DIALOGUE, retrieve
+from cogitate.memory.routines import read_routine
 from cogitate.memory.routing.context import context_window
 from cogitate.memory.routing.repeats import repeat_key
 from cogitate.memory.routing.routing import Event, route
@@ -55,7 +57,7 @@ from cogitate.simulation.naming import distinct, slug
 from cogitate.simulation.recorded.nodes import read_nodes, sound_text
 from cogitate.simulation.town.action import MEAL_WORDS, SLEEP_WORDS
 from cogitate.tasks.heuristics.day_plan import build
-from cogitate.tasks.heuristics.identity import pursuit_of, read_routine, role_of
+from cogitate.tasks.heuristics.identity import pursuit_of
 from cogitate.tasks.heuristics.insight import find_insight
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.recalled import PlanOutcome, Recalled
@@ -122,7 +124,17 @@ def _rated(text: str) -> Any:
 
 
 def _planned(profile: Profile) -> Any:
-    return build(profile=profile, places=PLACES, start=420, end=1860, booked=(), unfinished=(), status={})
+    places = PlaceIndex(PLACES)
+    return build(
+        profile=profile,
+        routine=profile.routine,
+        places=places,
+        start=420,
+        end=1860,
+        booked=(),
+        unfinished=(),
+        status={},
+    )
 
 
 def _attempted(made: Callable[[], object]) -> None:
@@ -246,9 +258,10 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "long_term.fold to half": lambda text: fold(text, [_said(text)], NAMES, len(text) // 8),
     "window.compress_summary": lambda text: compress_summary(text, [_said(text)], NAMES, 400, now=0),
     "window.fitting_character": lambda text: fitting_character(Character(names=tuple(text.split())), len(text) // 8),
-    "identity.read_routine": lambda text: read_routine(f"wakes at 7am, {text} at 5pm", "Klaus"),
+    "routines.read_routine": lambda text: read_routine(f"wakes at 7am, {text} at 5pm", "Klaus"),
+    "routines.read_routine of a time": lambda text: read_routine(f"7:00 {text}", "Klaus"),
+    "routines.read_routine of any text": lambda text: read_routine(text),
     "identity.pursuit_of": lambda text: pursuit_of(Profile(name="Klaus", currently=f"Klaus is writing{text}")),
-    "identity.role_of": lambda text: role_of(Profile(name="Klaus", background=f"Klaus is a {text}")),
     "day_plan.build": lambda text: _planned(_profile(text)),
     "day_plan.build of an occupation": lambda text: _planned(Profile(name="K", occupation=f"cook at Hobbs Cafe{text}")),
     "insight.find_insight": _noticed,

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cogitate.tasks.heuristics.chosen_action import choose_action
 
 ACTIONS = ["repair the hull", "tend the algae", "run diagnostics"]
 
 
-def test_the_likest_to_a_text_is_chosen_and_none_that_shares_no_word_with_it() -> None:
+def test_the_likest_to_a_text_is_chosen_and_none_that_is_not_like_it() -> None:
     assert choose_action(ACTIONS, "Repairing the broken hull") == "repair the hull"
     assert choose_action(ACTIONS, "tend the algae") == "tend the algae"
     assert choose_action(["tend", "tend the algae"], "Tend the algae") == "tend the algae"
     assert choose_action(ACTIONS, "Have lunch") == ""
     assert choose_action([], "x", ("a", "1")) == ""
+
+
+@pytest.mark.parametrize(
+    ("actions", "text", "chosen"),
+    [
+        (["照料水藻", "修理船体", "休息"], "去B舱修理漏洞", "修理船体"),
+        (["藻の世話をする", "船を修理する"], "船の修理", "船を修理する"),
+        (["кормить водоросли", "чинить корпус"], "ремонт корпуса", "чинить корпус"),
+        (["Schicht übernehmen", "Wache halten"], "Nachtwache auf der Mauer", "Wache halten"),
+        (["ruoki kalat", "korjaa runko"], "rungon korjaus", "korjaa runko"),
+        (["ดูแลสาหร่าย", "ซ่อมยาน"], "ซ่อมแซมลำตัวยาน", "ซ่อมยาน"),
+    ],
+)
+def test_the_likest_is_found_in_any_script_and_in_parts_of_words(actions: list[str], text: str, chosen: str) -> None:
+    assert choose_action(actions, text) == chosen
 
 
 def test_where_all_fit_alike_agents_and_ticks_differ_and_each_gets_the_same_again() -> None:

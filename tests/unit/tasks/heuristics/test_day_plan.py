@@ -1,4 +1,4 @@
-"""A day's plan without a model, item by item."""
+"""A day's plan without a model: what is promised and appointed, what presses, and the routine."""
 
 from __future__ import annotations
 
@@ -8,301 +8,241 @@ import pytest
 
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY
+from cogitate.memory.place_index import PlaceIndex
 from cogitate.memory.profile import Location, Profile
-from cogitate.simulation.meters import fed
+from cogitate.simulation.meters import energy, fed
 from cogitate.tasks.heuristics.day_plan import Slot, build
-from tests.unit.tasks.heuristics.day_plans import BAKER, CASES, PLACES
 
-CAFE, LIBRARY, _, PARK, _, GARDEN = PLACES
+PLACES = (
+    Location(id="module-b", name="Module B", type="module", activities=("repair the pumps", "check the seals")),
+    Location(id="galley", name="the galley", type="mess", tags=("food",), activities=("have lunch",)),
+    Location(id="dock", name="the dock"),
+)
+ROUTINE = ("07:00 breakfast @home", "08:00–20:00 shift @module-b", "12:00 lunch @food", "22:00 recharge @dock")
+PARTY = Appointment(minute=1110, what="Attend the party", location="galley", number=1)
 
 
 def told(slots: list[Slot]) -> list[str]:
-    """Each item as its clock, text, place, priority and rank."""
-    places = ["-" if s.location is None else s.location for s in slots]
-    return [
-        f"{s.minute // 60}:{s.minute % 60:02} {s.text} | {place} {s.priority} {s.rank}"
-        for s, place in zip(slots, places, strict=True)
-    ]
+    """Each item as its clock, text and place."""
+    return [f"{s.minute // 60}:{s.minute % 60:02} {s.text}{f' | {s.location}' if s.location else ''}" for s in slots]
 
 
-def built(profile: dict[str, Any], **given: Any) -> list[str]:
+def built(*routine: str, profile: dict[str, Any] | None = None, **given: Any) -> list[str]:
     values = {"places": PLACES, "start": 360, "end": 1_800, "booked": (), "unfinished": (), "status": {}} | given
-    return told(build(profile=Profile(**profile), **values))
+    values["places"] = PlaceIndex(values["places"])
+    return told(build(profile=Profile(**{"name": "R7", **(profile or {})}), routine=routine, **values))
 
 
-@pytest.mark.parametrize(("profile", "given", "plan"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_a_day_goes_as_routine_work_and_memories_say(profile: dict[str, Any], given: dict[str, Any], plan: str) -> None:
-    assert built(profile, **given) == [line.strip() for line in plan.strip().splitlines()]
+def test_a_day_goes_as_the_routine_says_at_its_places() -> None:
+    assert built(*ROUTINE, profile={"home": "dock"}) == [
+        "7:00 breakfast | dock",
+        "8:00 shift | module-b",
+        "12:00 lunch | galley",
+        "22:00 recharge | dock",
+    ]
+    assert built(*ROUTINE, start=DAY + 360, end=2 * DAY + 360)[0] == "31:00 breakfast"
 
 
-def test_a_plan_of_another_day_begins_at_its_midnight() -> None:
-    assert built(BAKER, start=DAY + 360, end=2 * DAY)[0] == "31:00 Get up and have breakfast at home | dorm 4 3"
-    assert built(BAKER, start=DAY + 510, end=2 * DAY)[0] == "32:30 Get up and have breakfast at home | dorm 4 3"
+@pytest.mark.parametrize("profile", [{}, {"occupation": "robot"}, {"work": "dock"}, {"home": "dock"}])
+def test_of_one_of_which_nothing_is_known_nothing_is_invented(profile: dict[str, Any]) -> None:
+    assert built(profile=profile) == ["6:00 See to what comes up"]
 
 
-@pytest.mark.parametrize(
-    ("start", "first"),
-    [
-        (420, "7:00 Get up and have breakfast at home | dorm 4 3"),
-        (421, "7:01 Get up and have breakfast at home | dorm 4 3"),
-        (511, "9:00 Go to work at Hobbs Cafe as a baker | cafe 5 1"),
-    ],
-)
-def test_who_joins_more_than_an_hour_and_a_half_late_has_had_breakfast(start: int, first: str) -> None:
-    assert built(BAKER, start=start)[0] == first
+def test_work_is_planned_where_occupation_and_place_are_stated() -> None:
+    assert built(profile={"occupation": "robot", "work": "dock"}) == ["6:00 Work at the dock as a robot | dock"]
+    assert built(profile={"occupation": "engineer of module-b"}) == [
+        "6:00 Work at Module B as an engineer of module-b | module-b"
+    ]
+    assert built("8:00–9:00 lift crates @dock", profile={"occupation": "robot", "work": "dock"}) == [
+        "8:00 lift crates | dock"
+    ]
 
 
-ANN: dict[str, Any] = {"name": "Ann", "home": "dorm"}
+def test_places_are_named_by_id_name_type_or_tag_and_a_habit_without_one_is_done_where_the_host_says() -> None:
+    assert built("8:00 a @MODULE-B", "9:00 b @module b", "10:00 c @mess", "11:00 d @food", "12:00 e @nowhere") == [
+        "8:00 a | module-b",
+        "9:00 b | module-b",
+        "10:00 c | galley",
+        "11:00 d | galley",
+        "12:00 e | nowhere",
+    ]
+    assert built("8:00 check seals", "9:00 polish the dock", "10:00 think", "11:00 @module-b", "12:00 @dock") == [
+        "8:00 check seals | module-b",
+        "9:00 polish the dock | dock",
+        "10:00 think",
+        "11:00 repair the pumps | module-b",
+        "12:00 the dock | dock",
+    ]
+    assert built("12:00 eat at {place} @food") == ["12:00 eat at the galley | galley"]
+    assert built("12:00 eat @home", "13:00 lift @work") == ["12:00 eat", "13:00 lift"]
 
 
-def times(profile: dict[str, Any], *words: str, **given: Any) -> list[str]:
-    """The clock of each item that has one of these words in it."""
-    return [item.partition(" ")[0] for item in built(profile, **given) if any(word in item for word in words)]
-
-
-def at(profile: dict[str, Any], clock: str, **given: Any) -> str:
-    """Return what is planned for a time."""
-    (found,) = [item.partition(" ")[2] for item in built(profile, **given) if item.startswith(f"{clock} ")]
-    return found.partition(" |")[0]
-
-
-@pytest.mark.parametrize(
-    ("start", "first"),
-    [
-        (660, "12:00 Have lunch at Hobbs Cafe | cafe 4 3"),
-        (700, "12:00 Have lunch at Hobbs Cafe | cafe 4 3"),
-        (750, "13:00 Continue working at Hobbs Cafe | cafe 5 2"),
-        (780, "13:00 Continue working at Hobbs Cafe | cafe 5 2"),
-        (781, "13:01 Continue working at Hobbs Cafe | cafe 5 2"),
-        (959, "15:59 Continue working at Hobbs Cafe | cafe 5 2"),
-        (960, "18:00 Have dinner at home | dorm 4 3"),
-        (DAY + 800, "37:20 Continue working at Hobbs Cafe | cafe 5 2"),
-    ],
-)
-def test_who_joins_in_the_afternoon_begins_at_once_up_to_an_hour_before_the_end_of_work(start: int, first: str) -> None:
-    assert built(BAKER, start=start, end=start // DAY * DAY + 1_800)[0] == first
-
-
-@pytest.mark.parametrize(
-    ("wakes", "work", "begins"),
-    [
-        ("6am", "cafe", "9:00"),
-        ("8:01am", "cafe", "9:01"),
-        ("7am", "dorm", "8:00"),
-        ("7:01am", "dorm", "8:01"),
-        ("10am", "cafe", "11:00"),
-    ],
-)
-def test_work_without_hours_begins_an_hour_after_waking_at_the_soonest(wakes: str, work: str, begins: str) -> None:
-    clerk = ANN | {"occupation": "clerk", "work": work, "routine": f"Ann wakes up at {wakes}."}
-    assert times(clerk, "Go to work", "Work at home") == [begins]
-
-
-def test_hours_without_a_length_are_a_beginning() -> None:
-    clerk = BAKER | {"routine": "Klaus works from 9am to 9am."}
-    assert built(clerk) == [
-        "7:00 Get up and have breakfast at home | dorm 4 3",
-        "9:00 Go to work at Hobbs Cafe as a baker | cafe 5 1",
-        "12:00 Have lunch at Hobbs Cafe | cafe 4 3",
-        "17:00 Spend time writing a novel | - 3 4",
-        "19:00 Have dinner at home | dorm 4 3",
-        "20:15 Relax and meet people at Rose Bar | bar 3 5",
-        "22:00 Go to bed | dorm 4 1",
+def test_habits_without_times_are_done_in_the_order_in_which_they_are_declared() -> None:
+    assert built("rise", "work", "rest") == ["6:00 rise", "12:00 work", "18:00 rest"]
+    assert built("pray", "9:00 drill", "wash", "eat", "18:00 feast", "sing") == [
+        "7:30 pray",
+        "9:00 drill",
+        "12:00 wash",
+        "15:00 eat",
+        "18:00 feast",
+        "24:00 sing",
     ]
 
 
 @pytest.mark.parametrize(
-    ("hours", "free"),
+    ("start", "first"),
     [
-        ("works from 9am to 4:30pm, eats dinner at 6pm", ["17:00", "19:15"]),  # an hour before dinner
-        ("works from 9am to 4:31pm, eats dinner at 6pm", ["19:15", "20:30"]),
-        ("works from 9am to 6:30pm, eats dinner at 7pm", ["20:15"]),
-        ("works from 9am to 6:30pm, eats dinner at 6:30pm", ["19:45", "21:00"]),
-        ("works from 9am to 7pm, eats dinner at 6:30pm", ["19:30", "19:45"]),
-        ("works from 9am to 6:59pm, eats dinner at 6:30pm", ["19:45", "21:00"]),
-        ("works from 6am to 1pm, eats dinner at 6pm", ["16:00", "19:15"]),  # not before four
-        ("eats dinner at 6pm, goes to bed at 8pm", ["19:15"]),  # three quarters of an hour before bed
-        ("eats dinner at 6pm, goes to bed at 7:59pm", []),
-        ("eats dinner at 6pm, goes to bed at 9:15pm", ["19:15", "20:30"]),
-        ("eats dinner at 6pm, goes to bed at 9:14pm", ["19:15"]),
+        (420, "7:00 breakfast"),
+        (479, "7:59 breakfast"),
+        (480, "8:00 shift"),
+        (1139, "18:59 shift"),  # an hour before its end it is not begun any more
+        (1140, "22:00 recharge"),
+        (1410, "23:30 recharge"),  # what has no end is under way for an hour and a half
+        (1411, "23:31 See to what comes up"),
     ],
 )
-def test_the_evening_is_free_after_work_and_around_dinner_until_bed(hours: str, free: list[str]) -> None:
-    assert times(BAKER | {"routine": f"Klaus {hours}."}, "writing a novel", "meet people") == free
+def test_who_joins_during_a_habit_begins_it_at_once(start: int, first: str) -> None:
+    plan = built("7:00 breakfast", "8:00–20:00 shift", "22:00 recharge", start=start)
+    assert plan[0] == first
+
+
+def test_a_habit_of_the_night_is_under_way_in_the_morning_and_begins_again() -> None:
+    assert built("20:00–08:00 watch", "8:00 recharge") == ["6:00 watch", "8:00 recharge", "20:00 watch"]
+
+
+def test_a_habit_shortly_before_the_next_plan_is_left_to_it() -> None:
+    assert built("5:00 rise", "9:00 work") == ["6:00 rise", "9:00 work"]
+    assert built("4:00 rise", "9:00 work") == ["9:00 work", "28:00 rise"]
+
+
+@pytest.mark.parametrize(("nap", "stays"), [("17:45", True), ("17:46", False), ("19:29", False), ("19:30", True)])
+def test_a_habit_gives_way_to_an_appointment_an_hour_before_it_or_three_quarters_after(nap: str, stays: bool) -> None:
+    plan = built(f"{nap} nap", "22:00 recharge", booked=(PARTY,))
+    assert "18:30 Attend the party | galley" in plan
+    assert (f"{nap} nap" in plan) is stays
+
+
+def test_work_goes_on_around_an_appointment_and_the_end_of_the_day_waits_for_it() -> None:
+    assert built("18:00–20:00 shift", "19:00 recharge", booked=(PARTY,)) == [
+        "18:00 shift",
+        "18:30 Attend the party | galley",
+        "19:30 recharge",
+    ]
+
+
+def test_a_meal_with_somebody_is_that_meal() -> None:
+    dinner = Appointment(minute=1200, what="Have dinner with Bo", location=None, number=1)
+    assert built("18:00 dinner @galley", "22:00 recharge", booked=(dinner,)) == [
+        "20:00 Have dinner with Bo",
+        "22:00 recharge",
+    ]
+    party = Appointment(minute=1200, what="Attend the party at the galley", location="galley", number=1)
+    assert (
+        built("18:00 dinner at {place} @galley", "22:00 rest", booked=(party,))[0]
+        == "18:00 dinner at the galley | galley"
+    )
+
+
+def test_what_presses_comes_first_and_what_matters_least_goes() -> None:
+    routine = (*(f"{hour}:00 habit {hour}" for hour in range(8, 18)), "19:00–21:00 watch")
+    plan = built(
+        *routine,
+        booked=(PARTY,),
+        owed=("Mend the gate", "Feed the hens"),
+        unfinished=({"description": "Paint a wall"},),
+        pressing=("Oxygen fell below 18 percent",),
+        status={"battery": energy(5)},
+    )
+    assert plan == [
+        "6:00 See to it: Oxygen fell below 18 percent",
+        "6:30 See to it: battery 5 (0: exhausted)",
+        "7:15 Mend the gate",
+        "8:00 habit 8",
+        "9:00 habit 9",
+        "17:45 Take up again: Paint a wall",
+        "18:30 Attend the party | galley",
+        "19:00 watch",
+    ]
+
+
+def test_more_appointments_than_a_day_has_room_for_leave_nothing_else() -> None:
+    booked = [Appointment(minute=600 + 30 * n, what=f"Meet {n}", location=None, number=n) for n in range(9)]
+    assert built(*ROUTINE, booked=booked) == [f"{10 + n // 2}:{30 * (n % 2):02} Meet {n}" for n in range(8)]
+
+
+def test_a_window_of_a_few_minutes_holds_every_item() -> None:
+    plan = built("8:00–20:00 shift", start=600, end=604, pressing=("a", "b"), unfinished=({"description": "Paint"},))
+    assert len(plan) == 4
+    assert all(600 <= int(hour) * 60 + int(minute[:2]) < 604 for hour, _, minute in (p.partition(":") for p in plan))
 
 
 @pytest.mark.parametrize(
-    ("profile", "working", "continuing"),
+    ("currently", "planned"),
     [
-        ({"occupation": "retired teacher", "work": "lib"}, "Spend time at Oak Library", "Spend time painting a wall"),
-        (
-            {"occupation": "pensioner", "home": "dorm", "work": "dorm", "currently": ""},
-            "Spend time at home",
-            "Stay at home",
-        ),
-        ({"occupation": "retired teacher"}, "Spend time painting a wall", "Continue working"),
-        ({"occupation": "guard at night"}, "Spend time painting a wall", "Continue working"),
-        ({"occupation": "guard at night", "currently": ""}, "Work as a guard at night", "Continue working"),
-        ({"occupation": "Student"}, "Go to class and study", "Spend time painting a wall"),
-        ({"occupation": "Student", "currently": ""}, "Go to class and study", "Continue studying"),
-        (
-            {"occupation": "clerk", "work": "lib"},
-            "Go to work at Oak Library as a clerk",
-            "Continue working at Oak Library",
-        ),
-        ({"occupation": "clerk", "work": "mill"}, "Go to work at mill as a clerk", "Continue working at mill"),
-        ({"work": "lib"}, "Go to work at Oak Library", "Continue working at Oak Library"),
-        (
-            {"occupation": "clerk of Oak Library", "work": "lib"},
-            "Go to work at Oak Library as a clerk",
-            "Continue working at Oak Library",
-        ),
-        ({"currently": "Ann hopes to paint a wall."}, "Paint a wall", "Continue working"),
-        ({"currently": ""}, "See to the day's errands", "Continue working"),
+        ("checks the air filters", 'See to this: "checks the air filters"'),
+        ("R7 is checking the seals.", "Spend time checking the seals"),
+        ("R7 hopes to paint a wall.", "Paint a wall"),
     ],
 )
-def test_what_the_day_is_spent_on_follows_from_role_place_and_occupation(
-    profile: dict[str, Any], working: str, continuing: str
-) -> None:
-    ann = {"name": "Ann", "currently": "Ann is painting a wall.", "routine": "Ann lives by the day."} | profile
-    begins = "9:00" if "work" in profile and profile["work"] != "dorm" else "8:00"
-    assert (at(ann, begins), at(ann, "13:00")) == (working, continuing)
+def test_what_occupies_an_agent_is_planned_in_a_day_with_room(currently: str, planned: str) -> None:
+    assert built(profile={"currently": currently}) == [f"6:00 {planned}"]
+    assert f"15:00 {planned}" in built("8:00 rise", "22:00 recharge", profile={"currently": currently})
+    full = built(*(f"{hour}:00 habit {hour}" for hour in range(8, 13)), profile={"currently": currently})
+    assert not any(planned in item for item in full)
 
 
-@pytest.mark.parametrize(
-    ("walk", "places"),
-    [
-        ("Take a walk | -", (CAFE, LIBRARY)),
-        ("Take a walk at Johnson Park | park", (CAFE, PARK)),
-        ("Take a walk at Rose Garden | garden", (PARK, GARDEN)),  # of several the first by id
-        ("Take a walk at Market | market", (Location(id="market", name="Market", type="plaza"), PARK)),
-        ("Take a walk at Beds | beds", (PARK, Location(id="beds", name="Beds", type="garden"))),
-    ],
-)
-def test_a_walk_leads_outdoors(walk: str, places: tuple[Location, ...]) -> None:
-    (found,) = [item for item in built(ANN, start=1_170, places=places) if "Take a walk" in item]
-    assert walk in found
-
-
-@pytest.mark.parametrize("fills", ["Tidy up at home", "Take a walk", "Read and rest at home"])
-def test_nothing_fills_a_day_twice(fills: str) -> None:
-    plan = built(ANN, start=1_170, unfinished=({"description": fills},), places=())
-    filled = built(ANN | {"currently": f"Ann hopes to {fills.lower()}."}, start=1_170, places=())
-    assert sum(fills.lower() in item.lower() for item in filled) == 1
-    assert len(plan) == len(filled) == 5
-
-
-def test_nothing_is_taken_up_of_an_item_without_words() -> None:
-    """Not even where the night has no other."""
-    owl = {"name": "Ann", "routine": "Ann goes to bed at 3am."}
-    plan = built(owl, start=1_400, end=1_450, unfinished=({"description": "…"}, {"description": ""}))
-    assert not any("Take up again" in item for item in plan)
-    assert len(plan) == 5
+def test_what_was_wished_and_is_done_is_wished_no_more() -> None:
+    given = {"profile": {"currently": "R7 hopes to paint a wall."}, "done": ("Paint a wall",)}
+    assert built("9:00 Paint a wall", "10:00 rest", **given) == ["10:00 rest"]
 
 
 def test_an_item_is_taken_up_unless_three_of_five_of_its_words_are_planned_anyway() -> None:
     def taken(*left: str) -> list[str]:
-        plan = built(BAKER, unfinished=tuple({"description": text} for text in left))
-        return [item.partition("again: ")[2].partition(" |")[0] for item in plan if "Take up again" in item]
+        plan = built("12:00 lunch with eggs", "22:00 rest", unfinished=tuple({"description": text} for text in left))
+        return [item.partition("again: ")[2] for item in plan if "Take up again" in item]
 
-    assert taken("Lunch hobbs cafe eggs hats") == []  # three of five
-    assert taken("Lunch hobbs eggs hats boats") == ["Lunch hobbs eggs hats boats"]
-    assert taken("Buy eggs", "Buy eggs!", "Sell a boat") == ["Buy eggs", "Sell a boat"]
-
-
-def test_of_promises_the_oldest_is_taken_up_first() -> None:
-    plan = built(BAKER, owed=("Mend the gate", "Feed the hens"), unfinished=({"description": "Buy eggs"},))
-    assert "10:30 Mend the gate | - 4 2" in plan
-    assert "15:00 Take up again: Buy eggs | - 3 2" in plan
-    assert not any("hens" in item for item in plan)
+    assert taken("Lunch eggs hats", "") == []
+    assert taken("Lunch eggs hats boats") == ["Lunch eggs hats boats"]
+    assert taken("Buy bread", "Buy bread!", "Take up again: Sell a boat") == ["Buy bread", "Sell a boat"]
 
 
-def test_who_goes_somewhere_often_goes_there_again() -> None:
-    places = tuple(Location(id=name, name=name.title(), type="cafe", tags=("social",)) for name in "abcd")
-
-    def goes(**visits: int) -> list[str]:
-        return [at(ANN, clock, places=places, visits=visits) for clock in ("12:00", "17:30")]
-
-    assert goes() == ["Have lunch at B", "Relax and meet people at B"]
-    for often in "ac":
-        assert goes(**{often: 5}) == [f"Have lunch at {often.upper()}", f"Relax and meet people at {often.upper()}"]
-
-
-def test_what_was_wished_and_is_done_is_wished_no_more() -> None:
-    wishing = BAKER | {"currently": "Klaus hopes to repaint the door."}
-    assert times(wishing, "Repaint the door") == ["19:15"]
-    assert times(wishing, "Repaint the door", done=("Repaint the door",)) == []
-
-
-@pytest.mark.parametrize(("minute", "lunch"), [(660, True), (661, False), (764, False), (765, True)])
-def test_lunch_gives_way_to_an_appointment_an_hour_before_it_or_three_quarters_after(minute: int, lunch: bool) -> None:
-    party = Appointment(minute=minute, what="Attend the party", location="cafe", number=1)
-    assert (times(BAKER, "lunch", booked=(party,)) == ["12:00"]) is lunch
-
-
-@pytest.mark.parametrize(
-    ("what", "meals"),
-    [
-        ("Have lunch with Bo", ["dinner"]),
-        ("Have dinner with Bo", ["lunch"]),
-        ("Supper with Bo", ["lunch"]),
-        ("Sing with Bo", ["lunch", "dinner"]),
-    ],
-)
-def test_a_meal_with_somebody_stands_for_that_meal_whenever_it_is(what: str, meals: list[str]) -> None:
-    plan = built(BAKER, booked=(Appointment(minute=900, what=what, location=None, number=1),))
-    assert [meal for meal in ("lunch", "dinner") if any(f"Have {meal} at" in item for item in plan)] == meals
-
-
-def test_an_appointment_late_in_the_evening_puts_bedtime_off_an_hour_after_it() -> None:
-    def bed(minute: int) -> list[str]:
-        booked = (Appointment(minute=minute, what="Sing", location=None, number=1),)
-        return times(BAKER, "Go to bed", booked=booked)
-
-    assert (bed(1_320), bed(1_321)) == (["23:00"], ["23:01"])
+def test_what_is_still_to_be_seen_to_is_said_as_before_and_a_meter_tells_its_need_anew() -> None:
+    left = ({"description": "See to it: The hull leaks"}, {"description": "See to it: battery 9 (0: exhausted)"})
+    assert built("8:00 rise", unfinished=left, status={"battery": energy(90)}) == [
+        "8:00 rise",
+        "10:30 See to it: The hull leaks",
+    ]
 
 
 @pytest.mark.parametrize("filler", ["See to what comes up", "处理眼前的事", "Atender lo que surja"])
 def test_an_item_for_want_of_another_is_not_taken_up_again(filler: str) -> None:
-    slots = built({"name": "Ann"}, unfinished=[{"description": filler}, {"description": "Mend the gate"}])
-    assert slots == ["6:00 See to what comes up | - 3 5", "10:30 Take up again: Mend the gate | - 3 2"]
+    plan = built(unfinished=[{"description": filler}, {"description": "Mend the gate"}])
+    assert plan == ["10:30 Take up again: Mend the gate"]
 
 
-def test_an_agent_of_which_nothing_is_known_sees_to_what_comes_up_in_its_language() -> None:
-    assert built({"name": "李明"}, language="zh") == ["6:00 处理眼前的事 | - 3 5"]
+def test_needs_are_told_in_the_words_of_the_host() -> None:
+    status = {"hunger": fed(19), "energy": energy(20)}
+    assert built(status=status) == ["6:00 See to it: hunger 19 (0: starving)"]
 
 
-ROBOT = {"name": "R7", "occupation": "maintenance robot"}
+def test_prose_is_told_as_things_to_do() -> None:
+    assert built("R7 goes to bed around 11pm, works from 9:00 to 17:00 and watches birds at 6pm.") == [
+        "9:00 Work",
+        "18:00 Watch birds",
+        "23:00 Go to bed",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("currently", "told"),
-    [
-        ("checks the air filters", 'See to this: "checks the air filters"'),
-        ("checking the air filters.", 'See to this: "checking the air filters"'),
-        ("R7 is checking the seals.", "Spend time checking the seals"),
-    ],
-)
-def test_what_occupies_an_agent_is_planned_in_its_own_words_where_they_name_no_deed(currently: str, told: str) -> None:
-    slots = built(ROBOT | {"currently": currently})
-    assert slots == ["6:00 Work as a maintenance robot | - 4 1", f"12:00 {told} | - 4 1"]
-
-
-@pytest.mark.parametrize(
-    ("start", "routine", "gone", "eats"),
-    [
-        (360, "wakes at 7am", "breakfast", "6:00"),
-        (360, "wakes at 9am", "breakfast", "9:00"),
-        (660, "wakes at 7am", "lunch", "11:00"),
-        (1_080, "wakes at 7am", "dinner", "18:00"),
-    ],
-)
-def test_one_that_is_very_hungry_eats_in_place_of_the_next_meal(start: int, routine: str, gone: str, eats: str) -> None:
-    given = {"start": start, "status": {"hunger": fed(5)}}
-    profile = BAKER | {"routine": f"Klaus {routine}, eats dinner at 7pm."}
-    assert times(profile, gone, **given) == []
-    assert times(profile, "Eat something", **given) == [eats]
-
-
-def test_who_eats_long_before_a_meal_has_that_meal() -> None:
-    assert times(BAKER, "lunch", start=530, status={"hunger": fed(5)}) == ["12:00"]
+def test_another_language_is_told_in_its_phrases_and_the_words_of_the_host() -> None:
+    assert built("晚上8点 收摊 @dock", pressing=("B舱氧气低于18%",), status={"电量": energy(3)}, language="zh") == [
+        "6:00 处理：B舱氧气低于18%",
+        "6:30 处理：电量 3 (0: exhausted)",
+        "20:00 收摊 | dock",
+    ]
+    nurse = {"name": "李明", "occupation": "护士", "work": "dock", "currently": "准备过年。"}
+    assert built(profile=nurse, language="zh") == ["6:00 工作：护士（the dock） | dock", "12:00 准备过年"]
+    left = ({"description": "处理：B舱漏水"}, {"description": "修门"})
+    assert built(profile={"name": "李明"}, unfinished=left, language="zh") == [
+        "10:30 处理：B舱漏水",
+        "15:00 继续未完成的事：修门",
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +16,8 @@ from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.language.times import find_times, parse_clock
 from cogitate.memory.profile import Location, Profile
 from cogitate.simulation.meters import energy, fed
-from cogitate.tasks.heuristics.identity import pursuit_of, read_routine, role_of, work_of
 from cogitate.tasks.kind import WorldFacts
-from tests.unit.tasks.kind_cases import PLACES, appended, case_of, message, observation, stream_of
+from tests.unit.tasks.kind_cases import PLACES, PROFILE, appended, case_of, message, observation, stream_of
 from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
 
 
@@ -25,35 +25,35 @@ def at(entry: Entry, minute: int) -> PlanItem:
     return next(i for i in entry.items if i.minute == minute)
 
 
+ROUTINE = (
+    "7:00 Get up and have breakfast @home",
+    "9:00–17:00 Study at {place} @work",
+    "12:00 Have lunch @cafe",
+    "19:00 Have dinner @home",
+    "23:00 Go to bed @home",
+)
+STUDENT = msgspec.structs.replace(PROFILE, routine=ROUTINE)
+
+
 def test_the_day_follows_routine_occupation_and_places() -> None:
-    plan = made(stream_of(), MORNING)
-    assert [(i.minute, i.location) for i in plan.items if i.priority >= 4] == [
-        (420, "dorm"),
-        (540, "library"),
-        (720, "cafe"),
-        (780, "library"),
-        (1020, "dorm"),
-        (1380, "dorm"),
+    plan = made(stream_of(), MORNING, profile=STUDENT)
+    assert [(i.minute, i.description, i.location, i.priority) for i in plan.items] == [
+        (420, "Get up and have breakfast", "dorm", 4),
+        (540, "Study at Oak Hill Library", "library", 5),
+        (720, "Have lunch", "cafe", 4),
+        (1140, "Have dinner", "dorm", 4),
+        (1380, "Go to bed", "dorm", 4),
     ]
-    assert at(plan, 540).description == "Study at Oak Hill Library"
-    assert "gentrification" in at(plan, 780).description
-    assert plan.items[-1].description == "Go to bed"
     assert [i.id for i in plan.items] == [f"360-{n}" for n in range(len(plan.items))]
 
 
 def test_an_hour_at_a_place_is_one_visit_however_much_was_seen_there() -> None:
-    places = tuple(Location(id=name, name=name.title(), type="cafe", tags=("social",)) for name in "abcd")
+    places = tuple(Location(id=name, name=name.title(), type="cafe") for name in "abcd")
 
     def eats(*seen: Entry) -> str | None:
-        world = WorldFacts(locations=places)
-        plan = made(
-            stream_of(*seen),
-            DAY + MORNING,
-            profile=Profile(name="Ann Lee", routine="Ann lives by the day."),
-            world=world,
-        )
-        (lunch,) = [item.location for item in plan.items if "lunch" in item.description]
-        return lunch
+        profile = Profile(name="Ann Lee", routine="12:00 lunch @cafe")
+        (lunch,) = made(stream_of(*seen), DAY + MORNING, profile=profile, world=WorldFacts(locations=places)).items
+        return lunch.location
 
     assert eats() == "a"
     assert eats(*(observation(f"Saw cup {n}.", 600 + n, location="c") for n in range(2))) == "a"
@@ -62,30 +62,21 @@ def test_an_hour_at_a_place_is_one_visit_however_much_was_seen_there() -> None:
 
 def test_an_appointment_that_a_memory_mentions_is_kept_at_its_time_and_place() -> None:
     stream = stream_of(message("I am planning a Valentine's Day party at 5 pm at Hobbs Cafe tomorrow.", 700))
-    case = case_of(KIND, stream, DAY + MORNING)
-    plan = made(stream, DAY + MORNING)
+    case = case_of(KIND, stream, DAY + MORNING, profile=STUDENT)
+    plan = made(stream, DAY + MORNING, profile=STUDENT)
     party = at(plan, DAY + 1020)
     assert "Valentine's Day party" in party.description
     assert (party.location, party.priority) == ("cafe", 5)
-    assert not any("dinner" in i.description for i in plan.items)
     assert KIND.heuristic(case)[1].numbers == (1,)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("begin", "lunch"), [(600, 720), (689, 720), (690, 630), (720, 660), (840, 780)], ids=lambda minute: f"{minute}"
-)
-def test_lunch_is_at_noon_or_an_hour_before_work_that_begins_about_then(begin: int, lunch: int) -> None:
-    hours = f"works from {begin // 60}:{begin % 60:02} to 20:00"
-    plan = made(stream_of(), MORNING, profile=Profile(name="Ada Smith", occupation="clerk", routine=f"Ada {hours}."))
-    (found,) = [item.minute for item in plan.items if "lunch" in item.description]
-    assert found == lunch
-
-
-def test_needs_come_first() -> None:
-    plan = made(stream_of(), MORNING, params={"status": {"hunger": fed(5), "energy": energy(10)}})
-    assert plan.items[0].minute == MORNING
-    assert plan.items[0].location == "cafe"
-    assert any("Rest at home" in i.description and i.priority == 5 for i in plan.items[:3])
+def test_needs_are_seen_to_first() -> None:
+    params = {"status": {"hunger": fed(5), "energy": energy(10)}}
+    plan = made(stream_of(), MORNING, profile=STUDENT, params=params)
+    assert [(i.minute, i.description, i.priority) for i in plan.items[:2]] == [
+        (MORNING, "See to it: energy 10 (0: exhausted)", 5),
+        (MORNING + 30, "See to it: hunger 5 (0: starving)", 5),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -131,56 +122,16 @@ def test_several_mentions_of_one_appointment_count_once() -> None:
     assert (found.number, found.location) == (2, "cafe")
 
 
-def test_routine_words() -> None:
-    routine = read_routine("Maria goes to bed around 2am, awakes up around 9am, eats dinner around 6pm.", "Maria")
-    assert (routine.wake, routine.bed, routine.dinner) == (540, 1440 + 120, 1080)
-    habits = read_routine("Takes a walk at 8 pm and watches TV from 9pm to 10pm").habits
-    assert habits == ((1200, "Takes a walk"), (1260, "watches TV"))
-    assert read_routine("") == read_routine("sleeps when tired")
-
-
-def test_other_scripts_are_understood_too() -> None:
-    routine = read_routine(
-        "Анна ложится спать около 23:00, просыпается в 6:30, работает с 9:00 до 17:30, ужинает в 20:00."
-    )
-    assert (routine.bed, routine.wake, routine.work, routine.dinner) == (1380, 390, (540, 1050), 1200)
+def test_an_appointment_in_another_script_is_understood_too() -> None:
     plan = made(stream_of(message("Завтра в 18:00 концерт в Hobbs Cafe, приходи!", 700)), DAY + MORNING)
     concert = at(plan, DAY + 1080)
     assert "концерт" in concert.description.lower()
     assert concert.location == "cafe"
 
 
-def test_working_hours_are_read_and_conditions_are_no_habits() -> None:
-    routine = read_routine(
-        "Ana wakes up around 5:30 AM, works at the mill from 7:00 AM to 3:30 PM and goes to bed at 10 PM."
-    )
-    assert (routine.wake, routine.work, routine.bed) == (330, (420, 930), 1320)
-    assert read_routine("She likes to hang out at the cafe if it's before 6pm.").habits == ()
-
-
-@pytest.mark.parametrize(
-    ("fields", "role", "work", "pursuit"),
-    [
-        ({"occupation": "baker", "work": "cafe"}, "baker", "cafe", ""),
-        ({"background": "Ana is a cafe owner of Hobbs Cafe who loves guests."}, "cafe owner of Hobbs Cafe", "cafe", ""),
-        ({"background": "Ana is a part time clerk."}, "part time clerk", "", ""),
-        (
-            {"currently": "Ana is also working on a book of poems that rhyme."},
-            "",
-            "",
-            "Spend time working on a book of poems",
-        ),
-        ({"currently": "Ana hopes to repaint the door."}, "", "", "Repaint the door"),
-        ({"currently": "Status: Ana is excited. She is saving for a boat."}, "", "", ""),
-    ],
-)
-def test_identity_is_read_from_words(fields: dict[str, str], role: str, work: str, pursuit: str) -> None:
-    profile = Profile(name="Ana", **fields)
-    assert (role_of(profile), work_of(profile, PLACES), pursuit_of(profile)) == (role, work, pursuit)
-
-
 def test_an_invitation_to_a_meal_takes_the_place_of_that_meal() -> None:
-    plan = made(stream_of(observation("Dinner with Maria is tomorrow at 8:30 PM.", 700)), DAY + MORNING)
+    seen = observation("Dinner with Maria is tomorrow at 8:30 PM.", 700)
+    plan = made(stream_of(seen), DAY + MORNING, profile=STUDENT)
     assert [i.minute for i in plan.items if "dinner" in i.description] == [DAY + 1230]
 
 
@@ -213,6 +164,9 @@ text = st.text(max_size=60) | st.sampled_from(
         "goes to bed around 11pm, awakes around 6am",
         "dinner at 5pm, walks at 6pm, reads at 7pm, swims at 6 am",
         "bed 3am",
+        "7:00 a @cafe",
+        "~19h30 b @a",
+        "22:00–06:00 watch",
     ]
 )
 place = st.builds(
@@ -225,7 +179,7 @@ left_over = st.fixed_dictionaries({"description": text, "location": st.none() | 
 @given(
     minute=st.integers(0, 3 * DAY),
     morning=st.integers(0, DAY - 1),
-    routine=text,
+    routine=text | st.lists(text, max_size=12).map(tuple),
     currently=text,
     occupation=text,
     home=st.sampled_from(["", "a", "nowhere"]),
@@ -235,10 +189,10 @@ left_over = st.fixed_dictionaries({"description": text, "location": st.none() | 
     rested=st.integers(0, 100),
 )
 @settings(max_examples=150, deadline=None)
-def test_any_agent_gets_items_in_order_and_five_to_eight_if_it_has_usual_days(
+def test_any_agent_gets_one_to_eight_items_in_order(
     minute: int,
     morning: int,
-    routine: str,
+    routine: str | tuple[str, ...],
     currently: str,
     occupation: str,
     home: str,
@@ -255,7 +209,7 @@ def test_any_agent_gets_items_in_order_and_five_to_eight_if_it_has_usual_days(
     effects = KIND.heuristic(case)
     assert effects == KIND.heuristic(case)
     (plan,) = appended(effects)
-    assert (5 if home or routine.strip() else 1) <= len(plan.items) <= 8
+    assert 1 <= len(plan.items) <= 8
     minutes = [item.minute or 0 for item in plan.items]
     assert minutes == sorted(minutes)
     assert minute <= minutes[0]

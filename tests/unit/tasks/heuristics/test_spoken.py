@@ -69,7 +69,9 @@ def test_a_plan_holds_one_language(language: str) -> None:
     profile, world, seen = _case_of(language)
     case = case_of(PLAN, stream_of(*seen), 420, world=world, profile=profile)
     (entry,) = appended(PLAN.heuristic(case))
-    assert 5 <= len(entry.items) <= 8
+    assert [item.description for item in entry.items][-1] == profile.currently.rstrip("。")
+    for text in OWNERS[language][2][:2]:
+        assert text.rstrip("。.") in entry.text, "what presses"
     assert not _ENGLISH.search(entry.text)
     assert profile.occupation in entry.text
     left = {"unfinished": [{"description": i.description, "location": i.location} for i in entry.items]}

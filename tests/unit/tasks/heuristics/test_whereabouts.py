@@ -1,12 +1,14 @@
-"""Where an agent eats and meets people: by who it is, what lies near, and where it goes anyway."""
+"""Where an agent does what its routine says: by who it is, what lies near, and where it goes anyway."""
 
 from __future__ import annotations
 
 import pytest
 
+from cogitate.memory.place_index import PlaceIndex
 from cogitate.memory.profile import Location, Profile
+from cogitate.memory.routines import read_routine
 from cogitate.tasks.heuristics import whereabouts
-from cogitate.tasks.heuristics.whereabouts import choose_place, eating_place, social_place
+from cogitate.tasks.heuristics.whereabouts import choose_place, place_of
 
 NAMES = [f"Person {n}" for n in range(60)]
 PLACES = tuple(
@@ -14,12 +16,12 @@ PLACES = tuple(
     for n in range(6)
     for kind in ("pub", "house")
 )
-PLACES_OF_TWO = tuple(Location(id=name, name=name, type="pub") for name in "ab")
+ORDER = {place.id: at for at, place in enumerate(PLACES)}
 
 
 def chosen(name: str, day: int = 0, near: str = "house0", **visits: int) -> str | None:
     pubs = [p.id for p in PLACES if p.type == "pub"]
-    return choose_place(name, pubs, PLACES, near=near, visits=visits, day=day)
+    return choose_place(name, pubs, ORDER, near=near, visits=visits, day=day)
 
 
 def test_people_differ_and_each_repeats() -> None:
@@ -43,25 +45,33 @@ def test_habit_draws_back() -> None:
     assert [chosen(name, pub3=5) for name in NAMES] == [chosen(name, pub3=500) for name in NAMES]
 
 
-def test_who_works_where_people_meet_meets_them_elsewhere() -> None:
+def goes(habit: str, profile: Profile, places: tuple[Location, ...] = PLACES, **visits: int) -> str | None:
+    (read,) = read_routine(habit)
+    return place_of(read, profile, PlaceIndex(places), visits=visits, day=0)
+
+
+def test_leisure_is_spent_elsewhere_than_at_work_if_it_can_be() -> None:
     keeper = Profile(name="Bo", home="house0", work="pub0")
-    assert social_place(keeper, PLACES, {"pub0": 99}, 0, "pub0") != "pub0"
-    assert social_place(keeper, PLACES[:1], {}, 0, "pub0") == "pub0", "there is no other"
+    assert goes("~18:00 company @pub", keeper, pub0=99) != "pub0"
+    assert goes("18:00 company @pub", keeper, pub0=99) == "pub0"
+    assert goes("~18:00 company @pub", keeper, PLACES[:1]) == "pub0", "there is no other"
 
 
-def test_who_knows_no_place_to_eat_eats_at_home() -> None:
-    assert eating_place(Profile(name="Bo", home="house0"), (), {}, 0, "") == "house0"
-    assert eating_place(Profile(name="Bo"), (), {}, 0, "") is None
-    assert social_place(Profile(name="Bo"), (), {}, 0, "") is None
-    assert choose_place("Bo", [], PLACES, near="", visits={}, day=0) is None
+def test_what_has_its_hour_is_done_near_work_and_leisure_is_spent_near_home() -> None:
+    people = [Profile(name=name, home="house0", work="house5") for name in NAMES]
+    assert [goes("12:00 lunch @pub", one) for one in people] == [chosen(name, near="house5") for name in NAMES]
+    assert [goes("~18:00 company @pub", one) for one in people] == [chosen(name, near="house0") for name in NAMES]
+    homeless = [Profile(name=name, work="house5") for name in NAMES]
+    assert [goes("~18:00 company @pub", one) for one in homeless] == [chosen(name, near="house5") for name in NAMES]
+    idle = [Profile(name=name, home="house0") for name in NAMES]
+    assert [goes("12:00 lunch @pub", one) for one in idle] == [chosen(name, near="house0") for name in NAMES]
 
 
-def test_people_meet_near_home_and_without_one_near_their_work() -> None:
-    here = [social_place(Profile(name=name, home="house0"), PLACES, {}, 0, "house5") for name in NAMES]
-    assert here == [chosen(name, near="house0") for name in NAMES]
-    homeless = [social_place(Profile(name=name), PLACES, {}, 0, "house5") for name in NAMES]
-    assert homeless == [chosen(name, near="house5") for name in NAMES]
-    assert homeless != here
+def test_who_has_no_home_or_work_goes_nowhere_in_particular() -> None:
+    assert goes("7:00 rise @home", Profile(name="Bo")) is None
+    assert goes("9:00 lift @Work", Profile(name="Bo")) is None
+    assert goes("9:00 think", Profile(name="Bo")) is None
+    assert choose_place("Bo", [], ORDER, near="", visits={}, day=0) is None
 
 
 @pytest.mark.parametrize(
@@ -93,11 +103,11 @@ def test_taste_mood_and_habit_weigh_as_they_always_have(
     """Plans that a run goes on with were made by these weights."""
     drawn = {("a",): taste, ("a", "3"): mood, ("b",): other_taste, ("b", "3"): other_mood}
     monkeypatch.setattr(whereabouts, "_of_seed", lambda name, *parts: drawn[parts])
-    assert choose_place("Bo", ["a", "b"], PLACES_OF_TWO, near="", visits={"a": visits}, day=3) == goes
+    assert choose_place("Bo", ["a", "b"], {"a": 0, "b": 1}, near="", visits={"a": visits}, day=3) == goes
 
 
 def test_a_place_at_the_other_end_of_the_world_counts_as_much_as_it_is_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    four = tuple(Location(id=name, name=name, type="pub") for name in "abcd")
+    four = {name: at for at, name in enumerate("abcd")}
     for taste, goes in ((0.72, "c"), (0.71, "a")):  # two of four places away: half of the way, which is 0.5
         drawn = {"a": taste, "b": 9.0, "c": 0.0, "d": 9.0}
         monkeypatch.setattr(whereabouts, "_of_seed", lambda name, place, day="", of=drawn: 0.0 if day else of[place])
@@ -126,49 +136,3 @@ def test_the_same_people_go_to_the_same_places_on_any_machine_and_in_any_version
 def test_any_name_has_its_places() -> None:
     assert chosen("Bo \ud800") in {place.id for place in PLACES}
     assert chosen("Bo", near="\ud800") in {place.id for place in PLACES}
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "eats", "meets"),
-    [
-        ("restaurant", "Luigi's", True, False),
-        ("", "RESTAURANT", True, False),
-        ("diner", "Joe's", True, False),
-        ("cafe", "Hobbs", True, True),
-        ("", "Café Luna", True, False),
-        ("school", "Canteen", True, False),
-        ("pub", "The Crown", True, True),
-        ("shop", "Bakery", True, False),
-        ("bar", "Rose", False, True),
-        ("plaza", "Centre", False, True),
-        ("", "Market Square", False, True),
-        ("Park", "Johnson", False, True),
-        ("library", "Oak Hill", False, False),
-        ("home", "Dorm", False, False),
-        ("", "", False, False),
-    ],
-)
-def test_what_a_place_is_called_says_whether_people_eat_or_meet_there(
-    kind: str, name: str, eats: bool, meets: bool
-) -> None:
-    """The host tags no place as social, so that names and types decide."""
-    place = (Location(id="here", name=name, type=kind),) if name else ()
-    bo = Profile(name="Bo", home="house0")
-    assert eating_place(bo, place, {}, 0, "") == ("here" if eats else "house0")
-    assert social_place(bo, place, {}, 0, "") == ("here" if meets else None)
-
-
-def test_people_meet_where_the_host_says_so_rather_than_where_a_name_says_it() -> None:
-    places = (Location(id="park", name="Johnson Park", type="park"), Location(id="mill", name="Mill", tags=("social",)))
-    assert {social_place(Profile(name=name), places, {}, 0, "") for name in NAMES} == {"mill"}
-
-
-def test_people_eat_near_their_work_and_without_one_near_home() -> None:
-    working = [eating_place(Profile(name=name, home="house0"), PLACES, {}, 0, "house5") for name in NAMES]
-    assert working == [chosen(name, near="house5") for name in NAMES]
-    at_home = [eating_place(Profile(name=name, home="house0"), PLACES, {}, 0, "") for name in NAMES]
-    assert at_home == [chosen(name, near="house0") for name in NAMES]
-    assert at_home != working
-    assert eating_place(Profile(name=NAMES[0]), PLACES, {"pub3": 5}, 2, "house5") == chosen(
-        NAMES[0], day=2, near="house5", pub3=5
-    )

@@ -34,7 +34,7 @@ def test_a_plan_is_written_as_an_entry_of_its_owner_for_the_day() -> None:
     plan = made(stream_of(), MORNING)
     assert (plan.importance, plan.source, plan.subjects, plan.minute) == (6, "internal", (KLAUS,), MORNING)
     assert plan.valid_until == DAY + MORNING
-    assert plan.text.startswith("Plan for day 1: 7:00 AM Get up")
+    assert plan.text.startswith("Plan for day 1: 7:00 AM Awake up")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from cogitate.memory.apply import apply
@@ -18,7 +19,7 @@ from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.plan import EVERY
-from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, stream_of
+from tests.unit.tasks.kind_cases import KLAUS, PROFILE, case_of, moment_of, stream_of
 from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
 
 
@@ -56,7 +57,8 @@ def test_an_agent_that_joins_during_the_day_plans_at_once() -> None:
 
 
 def test_who_joins_during_working_hours_works_on() -> None:
-    plan = made(stream_of(), 900)
+    profile = msgspec.structs.replace(PROFILE, routine="8:00–17:00 work @library; 22:00 rest")
+    plan = made(stream_of(), 900, profile=profile)
     assert (plan.items[0].minute, plan.items[0].location) == (900, "library")
     assert len({item.description for item in plan.items}) == len(plan.items)
 
@@ -99,7 +101,7 @@ def test_what_the_head_knows_goes_into_the_request() -> None:
         "Take up again: Errand 2",
         "Take up again: Errand 1",
     ]
-    assert any("Rest at home" in i.description for i in plan.items)
+    assert any(i.description == "See to it: energy 12 (0: exhausted)" for i in plan.items)
 
 
 def asks(stream: Stream, minutes: range, lead: int) -> list[tuple[int, Request]]:

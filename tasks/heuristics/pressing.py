@@ -1,0 +1,55 @@
+"""What presses: important observations of the last day that no plan has taken up and nothing later answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from cogitate.memory.appointments import appointments
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.text import stems
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.profile import Location
+
+IMPORTANT = 7  # the least importance of what presses: that of an event which changes a life
+MOST_PRESSING = 2  # of a plan
+LONGEST_QUOTE = 100  # characters of an observation in a plan
+_ALIKE = 0.6  # share of an observation's words that one about the same matter repeats
+_AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
+
+
+def find_pressing(
+    entries: Sequence[Entry], places: Sequence[Location], start: int, agreed: Collection[int]
+) -> list[Entry]:
+    """Return the observations that a plan is to see to, the most important first, of equal ones the newest.
+
+    Args:
+        start: game minute at which the plan begins.
+        agreed: numbers of the entries that promise or appoint something.
+    """
+    seen = [e for e in entries if e.type == "observation" and e.source == "perception" and e.minute > start - DAY]
+    found = [e for e in seen if e.importance >= IMPORTANT and e.number not in agreed]
+    if not found:
+        return []
+    planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
+    found = [
+        entry
+        for entry in found
+        if not any(text.endswith(quote(entry)) for text in planned)
+        and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
+        and not _is_answered(entry, seen)
+    ]
+    return sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))[:MOST_PRESSING]
+
+
+def quote(entry: Entry) -> str:
+    """Return an observation as a plan quotes it."""
+    return shorten(entry.text.rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+
+
+def _is_answered(entry: Entry, seen: Sequence[Entry]) -> bool:
+    """Return whether a later observation is about the same matter."""
+    words = set(stems(entry.text))
+    later = (e for e in seen if (e.minute, e.number) > (entry.minute, entry.number))
+    return any(len(words & set(stems(other.text))) >= _ALIKE * len(words) for other in later)

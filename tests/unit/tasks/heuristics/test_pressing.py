@@ -1,0 +1,87 @@
+"""What presses: important, lately observed, taken up by no plan and answered by nothing later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cogitate.memory.clock import DAY
+from cogitate.memory.effects import MarkAccessed
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.profile import Profile
+from cogitate.tasks.kind import WorldFacts
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, observation, stream_of
+from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
+
+OXYGEN = "Oxygen in module B fell below 18 percent."
+NOW = DAY + MORNING
+
+
+def seen_to(*entries: Entry, **given: Any) -> list[str]:
+    """What an agent of which nothing else is known sees to."""
+    given = {"profile": Profile(name="R7"), "world": WorldFacts()} | given
+    items = made(stream_of(*entries), NOW, **given).items
+    found = [item.description.partition(mark) for item in items for mark in (": ", "：") if mark in item.description]
+    return [what for opening, _, what in found if opening in ("See to it", "处理")]
+
+
+def seen(text: str, minute: int = NOW - 60, importance: int = 8, **fields: Any) -> Entry:
+    return observation(text, minute, importance=importance, location="", **fields)
+
+
+def test_the_most_important_observations_of_the_last_day_are_quoted() -> None:
+    assert seen_to(seen(OXYGEN)) == [OXYGEN.rstrip(".")]
+    assert seen_to(seen("A mouse ran by.", importance=6)) == []
+    assert seen_to(seen(OXYGEN, minute=NOW - DAY)) == []
+    assert seen_to(seen("The hull leaks.", importance=7), seen("Fire on deck 2!", importance=9), seen(OXYGEN)) == [
+        "Fire on deck 2",
+        OXYGEN.rstrip("."),
+    ]
+    long = seen_to(seen("The pump of the second loop " + "rattles and " * 20))
+    assert len(long[0]) <= 100
+
+
+def test_a_plan_marks_what_it_quotes_as_used() -> None:
+    effects = KIND.heuristic(case_of(KIND, stream_of(seen(OXYGEN)), NOW, profile=Profile(name="R7")))
+    assert [effect.numbers for effect in effects if isinstance(effect, MarkAccessed)] == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        seen("Oxygen in module B is back at 21 percent.", NOW - 30, importance=3),
+        seen("The oxygen of module B rose to 20 percent again.", NOW - 30, importance=3),
+    ],
+)
+def test_what_a_later_observation_answers_presses_no_more(later: Entry) -> None:
+    assert seen_to(seen(OXYGEN), later) == []
+
+
+def test_of_two_observations_of_one_matter_the_later_presses() -> None:
+    assert seen_to(seen(OXYGEN), seen("Oxygen in module B fell below 12 percent.", NOW - 30, importance=9)) == [
+        "Oxygen in module B fell below 12 percent"
+    ]
+    assert seen_to(seen("B舱氧气低于18%。"), seen("B舱氧气低于12%。", NOW - 30)) == ["B舱氧气低于12%"]
+
+
+def test_what_a_plan_has_taken_up_is_its_matter() -> None:
+    def planned(status: str) -> list[str]:
+        item = PlanItem(id="1-0", description=f"See to it: {OXYGEN.rstrip('.')}", minute=NOW - 50)
+        plan = Entry(type="plan", text="Plan.", minute=NOW - 55, valid_until=NOW, items=(item,))
+        left = [{"description": item.description}] if status == "pending" else []
+        return seen_to(seen(OXYGEN), plan, params={"unfinished": left})
+
+    assert planned("completed") == []
+    assert planned("pending") == [OXYGEN.rstrip(".")], "once"
+
+
+def test_talk_thoughts_appointments_and_promises_do_not_press() -> None:
+    assert seen_to(message(OXYGEN, NOW - 60, importance=9)) == []
+    assert (
+        seen_to(seen("Is the oxygen low?", source="dialogue"), seen("I fear for the oxygen.", source="internal")) == []
+    )
+    invited = seen("Maria Lopez invited me to a party at Hobbs Cafe on day 2 at 5:00 PM.", subjects=(MARIA,))
+    assert seen_to(invited, world=WORLD) == []
+    promised = seen("I promised Maria Lopez to mend the gate.", subjects=(KLAUS, MARIA))
+    assert seen_to(promised, world=WORLD) == []
