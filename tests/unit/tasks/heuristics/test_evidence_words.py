@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -31,7 +30,6 @@ def unfounded(recalled: Recalled) -> set[str]:
     source = set(stems(" ".join([*shown, *people]))) | PHRASES
     clock = set(words(" ".join(re.findall(r"\d+:\d+", insight.text))))
     return {word for word in stems(insight.text) if word not in source | clock | FUNCTION_WORDS}
-
 
 
 @pytest.mark.parametrize("day", WRITTEN_DAYS.values(), ids=WRITTEN_DAYS)
@@ -107,9 +105,7 @@ def _entries(draw: st.DrawFn) -> list[Entry]:
 @given(_entries(), st.integers(0, 8))
 def test_a_generated_day_is_told_in_the_words_of_its_evidence(entries: list[Entry], old: int) -> None:
     live = stream_of(*entries, owner=ADA).live()
-    recalled = Recalled(
-        owner=ADA, recent=live[old:], before=live[:old], names=NAMES, minute=1_450, repeats={}
-    )
+    recalled = Recalled(owner=ADA, recent=live[old:], before=live[:old], names=NAMES, minute=1_450, repeats={})
     assert not unfounded(recalled)
 
 
@@ -124,7 +120,5 @@ def test_a_day_of_the_town_is_told_in_the_words_of_its_evidence() -> None:
         recent = stream_of(*diary, owner=owner).live()
         assert recent
         places = {place.id: place.name for place in world.locations}
-        recalled = Recalled(
-            owner=owner, recent=recent, before=(), names=names | places, minute=1_210, repeats={}
-        )
+        recalled = Recalled(owner=owner, recent=recent, before=(), names=names | places, minute=1_210, repeats={})
         assert not unfounded(recalled)

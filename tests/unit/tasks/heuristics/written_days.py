@@ -1,4 +1,4 @@
-"""Days of other worlds, written by hand: a station, a council, and households that speak Chinese, Spanish and Arabic."""
+"""Days of other worlds, written by hand: a station, a council, households that speak Chinese, Spanish and Arabic."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def _seen(text: str, minute: int, importance: float, *subjects: str) -> Entry:
 
 def _said(speaker: str, hearer: str, text: str, minute: int, importance: float) -> Entry:
     subjects = (speaker, hearer)
-    return Entry(
-        type="message", text=text, minute=minute, importance=importance, subjects=subjects, source="dialogue"
-    )
+    return Entry(type="message", text=text, minute=minute, importance=importance, subjects=subjects, source="dialogue")
 
 
 _UNIT, _PILOT, _COOK = "agent:unit-7", "agent:vega", "agent:oda"
