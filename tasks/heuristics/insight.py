@@ -1,15 +1,16 @@
 """An insight without a model: what the last hours or days were about, with the entries that show it.
 
-It tells the sentence that is nearest to the centre of the period, quoted if it was said, and one typed finding: what
-became of a promise, what is coming, what was promised, what of the plan was done. Where there is none, it tells the
-sentence that is nearest to the centre of the rest. It claims nothing that no entry says, and tells nothing that the
-latest reflections told already.
+It tells the sentence that is nearest to the centre of the period and the one that is nearest to the centre of the rest,
+quoted if they were said, and one typed finding: what became of a promise, what is coming, what was promised, what of
+the plan was done. It claims nothing that no entry says, and tells nothing that the latest reflections told already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry, is_dialogue
@@ -24,6 +25,7 @@ from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.summaries.conversations import is_header, parse_line
 from cogitate.memory.summaries.statements import news_of
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
+from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.spoken import Phrases, quiet_reflections
 from cogitate.tasks.heuristics.themes import Sentence, most_central, word_weights
@@ -55,20 +57,24 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     promises = promises_of(english)
     over = {telling for promise in promises if promise.settled for telling in promise.tellings}
     sentences = list(_sentences(recalled, least, over))
-    weights = word_weights(sentences, recalled.repeats)
-    lead = next(_told(recalled, most_central(sentences, weights), fresh), None)
-    second: Finding | None = None
-    for finding in typed_findings(english, promises):
-        if lead and finding.text.endswith(lead.text):
-            lead = finding  # it says the same, with its hour
-        elif fresh(finding.text):
-            second = finding
+    earlier = [set(stems_of(e.text)) for e in recalled.before if e.type in ("observation", "message")]
+    weights = word_weights(sentences, recalled.repeats, earlier)
+    chosen: list[Finding] = []
+    shown: tuple[str, ...] = ()
+    for enough in (0, NOTABLE):
+        rest = [s for s in sentences if s.importance >= enough and not any(s.number in f.evidence for f in chosen)]
+        central = next(_told(recalled, most_central(rest, weights, shown), fresh), None)
+        if central is None:
             break
-    if lead and not second:
-        shown = frozenset(stems(lead.text))
-        rest = [s for s in sentences if s.importance >= NOTABLE and s.number not in lead.evidence]
-        second = next(_told(recalled, most_central(rest, weights, shown), fresh), None)
-    chosen = [finding for finding in (lead, second) if finding]
+        chosen.append(central)
+        shown = stems_of(central.text)
+    for finding in typed_findings(english, promises):
+        same = next((at for at, told in enumerate(chosen) if finding.text.endswith(told.text)), None)
+        if same is not None:
+            chosen[same] = finding  # it says the same, with its hour
+        elif fresh(finding.text):
+            chosen.append(finding)
+            break
     text = joined(f.text for f in chosen)
     return Insight(text or quiet(recalled.language), tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
 
@@ -90,13 +96,22 @@ def _what_is_english(recalled: Recalled) -> Recalled:
     return replace(recalled, recent=recent, before=before, plan=plan)
 
 
-def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> Iterator[Finding]:
-    """Yield the sentences that no reflection told, as they are told."""
+def _told(recalled: Recalled, sentences: Sequence[Sentence], fresh: _Fresh) -> Iterator[Finding]:
+    """Yield the sentences that no reflection told, as they are told: first those that stand alone and need no cut."""
     entries = {e.number: e for e in recalled.recent}
-    for sentence in sentences:
+    leaning: list[Sentence] = []
+    for first, sentence in chain(((True, s) for s in sentences), ((False, s) for s in leaning)):
+        if first and not _stands(sentence.text):
+            leaning.append(sentence)
+            continue
         text = tell(recalled, entries[sentence.number], sentence.text)
         if fresh(text, sentence.importance):
             yield Finding(text, (sentence.number,))
+
+
+def _stands(sentence: str) -> bool:
+    """Return whether a sentence can be told alone and in full."""
+    return len(sentence) <= MOST_QUOTED and not sentence.endswith(QUESTIONS) and not leans_on_others(sentence)
 
 
 def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]) -> Iterator[Sentence]:
@@ -111,19 +126,24 @@ def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         past = [said for number, said in over if number == entry.number] if over else []
         for sentence in _parts(recalled, entry, past):
-            words = frozenset(stems(sentence))
+            words = stems_of(sentence)
             if words and not is_header(sentence) and not (is_dialogue(entry) and is_small_talk(sentence, speakers)):
-                standing = not sentence.endswith(QUESTIONS) and not leans_on_others(sentence)
-                yield Sentence(sentence, words, entry.number, rating(entry), standing)
+                yield Sentence(sentence, words, entry.number, rating(entry))
 
 
-def _parts(recalled: Recalled, entry: Entry, past: Collection[str]) -> list[str]:
+def _parts(recalled: Recalled, entry: Entry, past: Collection[str]) -> Sequence[str]:
     """Return what may be told of an entry: all of it if it is short, else each sentence but those that are `past`."""
     line = parse_line(entry, recalled.names)
     text = line.text if line.speaker else news_of(entry)
-    if len(text) <= SHORT and entry.type != "summary" and not past:
+    if len(text) <= SHORT and entry.type == "observation" and not past:
         return [text.strip()]
     return [sentence for sentence in split_sentences(text) if sentence not in past]
+
+
+@lru_cache(maxsize=16_384)  # an owner's memories are read again by each reflection
+def stems_of(text: str) -> tuple[str, ...]:
+    """Return the stems of a text, each once, in alphabetical order."""
+    return tuple(sorted(set(stems(text))))
 
 
 class _Fresh:

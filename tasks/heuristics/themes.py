@@ -1,44 +1,53 @@
 """The sentences that tell most of what a period was about, of those that its entries hold.
 
-A word weighs by the entries that it stands in, each by the square of its importance: a rumour that fills a day weighs
-as much as a fire that is told once. The sentence whose words weigh most on the average is nearest to the centre of the
-period (the centroid of extractive summaries; Radev et al. 2004). What was told already weighs nothing the next time.
+A word weighs by the entries that it stands in, each by its importance, and by how many of all entries with that word
+are of the period: a rumour that fills a day weighs much, a habit of every day little. The sentence whose words weigh
+most, for the root of their number, is nearest to the centre of the period (the centroid of extractive summaries; Radev
+et al. 2004). What was told already weighs nothing the next time.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log1p, sqrt
 from typing import NamedTuple
 
 ORDINARY = 5.0  # importance that counts as one
-SHORT = 4  # words: what a sentence has in excess of its words, so that a word alone is no theme
 
 
 class Sentence(NamedTuple):
     """A sentence that may be told, and the number of its entry."""
 
     text: str
-    stems: frozenset[str]
+    stems: tuple[str, ...]  # each once, in alphabetical order
     number: int
     importance: float
-    standing: bool = True  # it can stand alone
 
 
-def word_weights(sentences: Sequence[Sentence], repeats: Mapping[int, int]) -> Mapping[str, float]:
-    """Return the weight of each stem."""
+def word_weights(
+    sentences: Sequence[Sentence], repeats: Mapping[int, int], earlier: Iterable[Collection[str]] = ()
+) -> Mapping[str, float]:
+    """Return the weight of each stem.
+
+    Args:
+        repeats: how often entries were observed again, by number.
+        earlier: stems of each entry of the time before, each once.
+    """
     heard: dict[int, set[str]] = {}
     importance: dict[int, float] = {}
     for sentence in sentences:
         heard.setdefault(sentence.number, set()).update(sentence.stems)
         importance[sentence.number] = sentence.importance
-    mass: Counter[str] = Counter()
+    mass: dict[str, float] = {}
     for number, found in heard.items():
-        weight = (importance[number] / ORDINARY) ** 2 * (1 + log1p(repeats.get(number, 0)))
+        weight = importance[number] / ORDINARY * (1 + log1p(repeats.get(number, 0)))
         for word in found:
-            mass[word] += weight  # type: ignore[assignment]
-    return {word: log1p(weight) for word, weight in mass.items()}
+            mass[word] = mass.get(word, 0.0) + weight
+    now, before = Counter(word for found in heard.values() for word in found), Counter[str]()
+    for words in earlier:
+        before.update(words)
+    return {word: log1p(weight * now[word] / (now[word] + before[word])) for word, weight in mass.items()}
 
 
 def most_central(
@@ -52,7 +61,7 @@ def most_central(
 
 def _centrality(sentence: Sentence, weights: Mapping[str, float], told: Collection[str]) -> float:
     weight = 0.0  # and no `sum`, which adds floats in another way since Python 3.12
-    for word in sorted(sentence.stems):
+    for word in sentence.stems:
         if word not in told:
             weight += weights.get(word, 0.0)
-    return weight / (len(sentence.stems) + SHORT) * sqrt(sentence.importance) * (1.0 if sentence.standing else 0.5)
+    return weight * sqrt(sentence.importance / len(sentence.stems))
