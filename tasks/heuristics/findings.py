@@ -1,6 +1,6 @@
-"""The typed findings of an insight: what became of a promise, what is coming, what was promised, what was planned.
+"""The typed findings of an insight: what became of a promise, what is coming, what was promised.
 
-Each rests on what an entry says in so many words, or on the status of a plan's item, and quotes it.
+Each rests on what an entry says in so many words, and quotes it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times
 from cogitate.memory.summaries.conversations import first_person, parse_line
-from cogitate.tasks.heuristics.day_plan import AGAIN
-from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
-from cogitate.tasks.heuristics.recalled import Finding, Recalled, ended, tell
+from cogitate.tasks.heuristics.promises import Promise, find_promises
+from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
+from cogitate.tasks.heuristics.themes import read
 
 AHEAD = 2 * DAY  # game minutes in which appointments are looked for
 _REFUSAL = re.compile(
@@ -29,8 +29,10 @@ _REFUSAL = re.compile(
 
 def promises_of(recalled: Recalled) -> list[Promise]:
     """Return the promises that the memories tell of."""
-    entries = {e.number: e for e in (*recalled.before, *recalled.recent)}
-    return find_promises(recalled.owner, list(entries.values()), recalled.names)
+    entries = [e for e in (*recalled.before, *recalled.recent) if read(e.text).is_english]
+    if not any(read(e.text).may_promise for e in entries):
+        return []
+    return find_promises(recalled.owner, entries, recalled.names)
 
 
 def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[Finding]:
@@ -46,15 +48,15 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
             open_ = not promise.settled and not _is_over(promise.said, recalled.minute)
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 yield Finding(tell(recalled, entries[promise.evidence[0]], promise.said), promise.evidence)
-    yield from _plan(recalled)
 
 
 def _coming(recalled: Recalled) -> Iterable[Finding]:
     """Yield what is to come within two days, the soonest first; what is over, or was declined, is not coming."""
-    told = {e.number: e for e in (*recalled.before, *recalled.recent) if e.type not in ("plan", "reflection")}
-    dated = [e for e in told.values() if find_times(e.text)]
+    events = [e for e in (*recalled.before, *recalled.recent) if e.type not in ("plan", "reflection")]
+    dated = [e for e in events if (reading := read(e.text)).has_time and reading.is_english]
     if not dated:
         return
+    told = {e.number: e for e in events}
     entries = [first_person(e, recalled.owner, recalled.names) for e in dated]
     declined = _declined(recalled, told.values())
     end = recalled.minute + AHEAD
@@ -81,21 +83,12 @@ def _declined(recalled: Recalled, entries: Iterable[Entry]) -> set[int]:
         if (
             is_dialogue(entry)
             and is_dialogue(answer)
-            and find_times(entry.text)
+            and read(entry.text).has_time
             and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
             and _REFUSAL.search(answer.text)
         ):
             found.add(entry.number)
     return found
-
-
-def _plan(recalled: Recalled) -> Iterable[Finding]:
-    """Yield what of the plan was done or given up, as its items say; what came of a promise, others say better."""
-    for item in sorted(recalled.plan, key=lambda item: item.done):
-        deed = item.description.removeprefix(AGAIN)
-        if deed.startswith(KEEP) or item.usual:
-            continue
-        yield Finding(ended(f"I {'did what' if item.done else 'gave up what'} I had planned: {deed}"), ())
 
 
 def _day(minute: int, now: int) -> str:

@@ -31,6 +31,7 @@ _TOLD = re.compile(
     rf"\b(?P<giver>I|{_NAME}|[Tt]he \w{{1,40}}) (?:had |has |have )?promise[sd] "
     rf"(?:(?P<taker>me|{_NAME}) )?to (?P<deed>[^.!?;]{{3,160}})"
 )
+_PROMISING = re.compile(r"promis|swear|vow", re.I)  # stands in whatever `_VOW` and `_TOLD` find
 _KEPT = re.compile(
     r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\bmade good on\b|"
     r"\bas (?:I |you |he |she |they )?(?:had )?promised\b",
@@ -84,6 +85,11 @@ class Promise:
         return f'"{shorten(self.said, MOST_QUOTED)}"{day}'
 
 
+def may_promise(text: str) -> bool:
+    """Return whether a text may give a promise, or tell of one."""
+    return _PROMISING.search(text) is not None
+
+
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
     """Return the promises that an owner's memories tell of, whoever gave them, by the time of their making.
 
@@ -113,6 +119,8 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
 
 def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
+    if not may_promise(entry.text):
+        return
     line = parse_line(entry, names)
     for sentence in split_sentences(line.text):
         if sentence.endswith("?"):

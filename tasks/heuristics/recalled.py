@@ -33,15 +33,6 @@ _DOERS = re.compile(r"(?P<who>(?:(?!discussing\b)[\w'’,]+ ){1,12})(?=discussin
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanOutcome:
-    """An item of a plan that is over: what it was, and whether it was done."""
-
-    description: str
-    done: bool
-    usual: bool = False  # it stands in other plans too
-
-
-@dataclass(frozen=True, kw_only=True)
 class Recalled:
     """The source of an insight: entries since the last reflection, by importance, and those before."""
 
@@ -52,7 +43,6 @@ class Recalled:
     minute: int  # game time of the reflection
     repeats: Mapping[int, int]  # how often entries were observed again, by number
     places: Sequence[Location] = ()
-    plan: Sequence[PlanOutcome] = ()
     delay: int = 0  # game minutes until the owner has it
     language: str = ENGLISH  # in which the owner thinks
 

@@ -1,67 +1,104 @@
 """The sentences that tell most of what a period was about, of those that its entries hold.
 
-A word weighs by the entries that it stands in, each by its importance, and by how many of all entries with that word
-are of the period: a rumour that fills a day weighs much, a habit of every day little. The sentence whose words weigh
-most, for the root of their number, is nearest to the centre of the period (the centroid of extractive summaries; Radev
-et al. 2004). What was told already weighs nothing the next time.
+A word weighs by the sentences that it stands in, each by the importance of its entry, and by how many of all sentences
+with that word are of the period: a rumour that fills a day weighs much, a habit of every day little. The sentence whose
+words weigh most, for the root of their number, is nearest to the centre of the period (the centroid of extractive
+summaries; Radev et al. 2004). Words that were told count half for the next (maximal marginal relevance; Carbonell and
+Goldstein 1998).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from math import log1p, sqrt
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
+from itertools import chain
+from math import fsum, log1p, sqrt
 from typing import NamedTuple
 
+from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.text import normal, stems
+from cogitate.memory.language.times import find_times
+from cogitate.memory.summaries.conversations import is_header
+from cogitate.tasks.heuristics.promises import may_promise
+
 ORDINARY = 5.0  # importance that counts as one
+SHORT = 160  # characters: an observation that is told in one piece
+_ANYBODY = Speakers(())
+
+
+class Part(NamedTuple):
+    """A sentence, or a short text in one piece, with its stems."""
+
+    text: str
+    stems: frozenset[str]
+    courteous: bool  # mere courtesy, whoever says it
+
+
+class Reading(NamedTuple):
+    """What a text holds that a reflection asks for."""
+
+    key: str  # that exact repeats share
+    parts: tuple[Part, ...]
+    is_english: bool
+    has_time: bool
+    may_promise: bool
 
 
 class Sentence(NamedTuple):
-    """A sentence that may be told, and the number of its entry."""
+    """A part of an entry that may be told."""
 
-    text: str
-    stems: tuple[str, ...]  # each once, in alphabetical order
-    number: int
+    part: Part
+    number: int  # of the entry
     importance: float
 
 
+@lru_cache(maxsize=32_768)  # some 50 MB; an owner's memories are read again by each reflection
+def read(text: str, whole: bool = False) -> Reading:
+    """Return what a text holds; its parts are its sentences, or all of it where it is short and told as a `whole`."""
+    sentences = [text.strip()] if whole and len(text) <= SHORT else split_sentences(text)
+    parts = (
+        Part(sentence, found, is_small_talk(sentence, _ANYBODY))
+        for sentence in sentences
+        if (found := frozenset(stems(sentence))) and not is_header(sentence)
+    )
+    return Reading(normal(text), tuple(parts), is_english(text), bool(find_times(text)), may_promise(text))
+
+
 def word_weights(
-    sentences: Sequence[Sentence], repeats: Mapping[int, int], earlier: Iterable[Collection[str]] = ()
+    sentences: Sequence[Sentence], repeats: Mapping[int, int], earlier: Iterable[str] = ()
 ) -> Mapping[str, float]:
     """Return the weight of each stem.
 
     Args:
         repeats: how often entries were observed again, by number.
-        earlier: stems of each entry of the time before, each once.
+        earlier: the texts of the time before.
     """
-    heard: dict[int, set[str]] = {}
-    importance: dict[int, float] = {}
-    for sentence in sentences:
-        heard.setdefault(sentence.number, set()).update(sentence.stems)
-        importance[sentence.number] = sentence.importance
     mass: dict[str, float] = {}
-    for number, found in heard.items():
-        weight = importance[number] / ORDINARY * (1 + log1p(repeats.get(number, 0)))
-        for word in found:
+    for sentence in sentences:
+        weight = sentence.importance / ORDINARY * (1 + log1p(repeats.get(sentence.number, 0)))
+        for word in sentence.part.stems:
             mass[word] = mass.get(word, 0.0) + weight
-    now, before = Counter(word for found in heard.values() for word in found), Counter[str]()
-    for words in earlier:
-        before.update(words)
+    now = Counter(chain.from_iterable(s.part.stems for s in sentences))
+    before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
+    if not before:
+        return {word: log1p(weight) for word, weight in mass.items()}
     return {word: log1p(weight * now[word] / (now[word] + before[word])) for word, weight in mass.items()}
 
 
 def most_central(
-    sentences: Sequence[Sentence], weights: Mapping[str, float], told: Collection[str] = ()
+    sentences: Sequence[Sentence], weights: Mapping[str, float], told: Set[str] = frozenset()
 ) -> list[Sentence]:
-    """Return the sentences, the nearest to the centre first; words in `told` count for nothing."""
-    scored = [(_centrality(s, weights, told), s.importance, -at, s) for at, s in enumerate(sentences)]
-    scored.sort(key=lambda one: one[:3], reverse=True)
-    return [one[3] for one in scored if one[0] > 0]
+    """Return the sentences, the nearest to the centre first; words in `told` count half."""
+    return sorted(sentences, key=lambda s: _centrality(s, weights, told), reverse=True)
 
 
-def _centrality(sentence: Sentence, weights: Mapping[str, float], told: Collection[str]) -> float:
-    weight = 0.0  # and no `sum`, which adds floats in another way since Python 3.12
-    for word in sentence.stems:
-        if word not in told:
-            weight += weights.get(word, 0.0)
-    return weight * sqrt(sentence.importance / len(sentence.stems))
+def _centrality(sentence: Sentence, weights: Mapping[str, float], told: Set[str]) -> float:
+    found = sentence.part.stems
+    weight = fsum(map(weights.__getitem__, found))  # exact, and so the same in any order
+    if told and (again := found & told):
+        weight -= fsum(map(weights.__getitem__, again)) / 2
+    return weight * sqrt(sentence.importance / len(found))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.tasks.heuristics.insight import NOTABLE, QUIET, Insight, find_insight
-from cogitate.tasks.heuristics.promises import KEEP, MOST_QUOTED
-from cogitate.tasks.heuristics.recalled import PlanOutcome, Recalled
+from cogitate.tasks.heuristics.promises import MOST_QUOTED
+from cogitate.tasks.heuristics.recalled import Recalled
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
 
@@ -22,7 +22,6 @@ def noticed(
     before: Sequence[Entry] = (),
     repeats: Mapping[int, int] | None = None,
     minute: int = 1200,
-    plan: Sequence[PlanOutcome] = (),
     least: int = 2,
 ) -> Insight:
     by_importance = sorted(stream_of(*recent).live(), key=lambda e: (-e.importance, e.number))
@@ -34,7 +33,6 @@ def noticed(
         minute=minute,
         repeats=repeats or {},
         places=PLACES,
-        plan=plan,
     )
     return find_insight(recalled, least)
 
@@ -194,15 +192,6 @@ def test_what_is_coming_is_told_with_its_hour_and_its_source() -> None:
     assert "For day 2" not in told(noticed(party, declined, storm))
     undated = observation("Isabella Rodriguez is preparing her dinner for 6 pm.", 700, importance=3)
     assert told(noticed(undated, storm, minute=1150)) == "The storm took the roof."
-
-
-def test_a_plan_is_told_by_the_status_of_its_items() -> None:
-    storm = observation("The storm took the roof.", 950, importance=9)
-    painted = PlanOutcome(description="Paint the door", done=True)
-    usual = PlanOutcome(description="Have lunch", done=True, usual=True)
-    promise = PlanOutcome(description=f"{KEEP}Ann: sing", done=True)
-    assert told(noticed(storm, plan=[usual, promise, painted])).endswith("I did what I had planned: Paint the door.")
-    assert told(noticed(storm, plan=[usual, promise])) == "The storm took the roof."
 
 
 def test_nothing_is_told_again_that_a_reflection_told() -> None:
