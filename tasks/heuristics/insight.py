@@ -1,9 +1,8 @@
 """An insight without a model: what the last hours or days were about, with the entries that show it.
 
-It tells the sentence that is nearest to the centre of the period, what stands out by its importance or else the one
-that is nearest to the centre of the rest, and one typed finding (what became of a promise, what is coming, what was
-promised) or else one more sentence. What was said is quoted. It claims nothing that no entry says, and tells nothing
-that the latest reflections told already.
+It tells the sentence that is nearest to the centre of the period, what stands out by its importance, what is nearest to
+the centre of the rest, and one typed finding: what became of a promise, what is coming, what was promised. What was
+said is quoted. It claims nothing that no entry says, and tells nothing that the latest reflections told already.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ QUIET = "It's been a quiet period. Nothing particularly notable has happened."  
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
 NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
 EVIDENCE = 20  # entries at most (streams design)
-MOST_TOLD = 3  # sentences
+MOST_CENTRAL = 3  # sentences beside the typed finding
 READ_AGAIN = 4  # reflections of which nothing is told again
 GRAVE = 7  # importance from which a sentence with one new word, such as another place or name, is told
 _ALIKE = 0.6  # share of the words of two that both have
@@ -50,7 +49,7 @@ class Insight(NamedTuple):
 
 
 def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
-    """Return what the recent entries show, in one to three sentences; a quiet period if they show nothing.
+    """Return what the recent entries show, in one to four sentences; a quiet period if they show nothing.
 
     Args:
         least: the importance from which an entry may be told.
@@ -61,29 +60,21 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     sentences = _sentences(recalled, least, over)
     earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
     weights = word_weights(sentences, recalled.repeats, earlier)
-    chosen: list[Finding] = []
-
-    def choose(candidates: Iterable[Sentence]) -> bool:
-        new = [s for s in candidates if not any(s.number in finding.evidence for finding in chosen)]
-        told = frozenset(stems(" ".join(finding.text for finding in chosen)))
-        found = list(_told(recalled, most_central(new, weights, told), fresh))
-        chosen.extend(found)
-        return bool(found)
-
     notable = [s for s in sentences if s.importance >= NOTABLE]
-    choose(sentences)
-    choose(_outstanding(recalled.recent, notable))
-    while len(chosen) < MOST_TOLD - 1 and choose(notable):
-        pass
+    chosen: list[Finding] = []
+    for candidates in (sentences, _outstanding(recalled.recent, notable), notable, notable):
+        if len(chosen) == MOST_CENTRAL:
+            break
+        rest = [s for s in candidates if not any(s.number in finding.evidence for finding in chosen)]
+        told = frozenset(stems(" ".join(finding.text for finding in chosen)))
+        chosen.extend(_told(recalled, most_central(rest, weights, told), fresh))
     for finding in typed_findings(recalled, promises):
-        same = next((at for at, told in enumerate(chosen) if finding.text.endswith(told.text)), None)
+        same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:
             chosen[same] = finding  # it says the same, with its hour
         elif fresh(finding.text):
             chosen.append(finding)
             break
-    while len(chosen) < MOST_TOLD and choose(notable):
-        pass
     text = joined(f.text for f in chosen)
     return Insight(text or quiet(recalled.language), tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
 
