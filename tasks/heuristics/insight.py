@@ -7,7 +7,7 @@ said is quoted. It claims nothing that no entry says, and tells nothing that the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from math import sqrt
 from typing import NamedTuple
@@ -28,16 +28,15 @@ from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.spoken import Phrases, quiet_reflections
-from cogitate.tasks.heuristics.themes import Sentence, most_central, read, word_weights
+from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, centrality, most_central, read, word_weights
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
-TRIVIAL = 1  # importance of what is not worth telling however often it happens
 NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
 EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
 READ_AGAIN = 4  # reflections of which nothing is told again
 GRAVE = 7  # importance from which a sentence with one new word, such as another place or name, is told
-_ALIKE = 0.6  # share of the words of two that both have
+_ALIKE = 0.6  # share of the words of a sentence that another has
 _OUTSTANDING = 2.0  # standard deviations of importance above the mean of a period
 
 
@@ -62,17 +61,23 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     weights = word_weights(sentences, recalled.repeats, earlier)
     notable = [s for s in sentences if s.importance >= NOTABLE]
     chosen: list[Finding] = []
+    told: frozenset[str] = frozenset()
+    least_central = 0.0
     for candidates in (sentences, _outstanding(recalled.recent, notable), notable, notable):
         if len(chosen) == MOST_CENTRAL:
             break
-        rest = [s for s in candidates if not any(s.number in finding.evidence for finding in chosen)]
-        told = frozenset(stems(" ".join(finding.text for finding in chosen)))
-        chosen.extend(_told(recalled, most_central(rest, weights, told), fresh))
+        ranked = most_central(candidates, weights, told, least_central)
+        found = next(_told(recalled, ranked, fresh), None)
+        if found is not None:
+            sentence, text = found
+            chosen.append(Finding(text, (sentence.number,)))
+            told |= sentence.part.stems
+            least_central = least_central or centrality(sentence, weights) / 2
     for finding in typed_findings(recalled, promises):
         same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:
             chosen[same] = finding  # it says the same, with its hour
-        elif fresh(finding.text):
+        elif fresh(finding.text, frozenset(stems(finding.text))):
             chosen.append(finding)
             break
     text = joined(f.text for f in chosen)
@@ -100,8 +105,8 @@ def _outstanding(recent: Sequence[Entry], sentences: Iterable[Sentence]) -> list
     return [s for s in sentences if s.importance == most] if most >= max(GRAVE, mean + _OUTSTANDING * deviation) else []
 
 
-def _told(recalled: Recalled, sentences: Sequence[Sentence], fresh: _Fresh) -> Iterable[Finding]:
-    """Return the first sentence that no reflection told, as it is told; one that stands alone, if there is one."""
+def _told(recalled: Recalled, sentences: Sequence[Sentence], fresh: _Fresh) -> Iterator[tuple[Sentence, str]]:
+    """Yield the sentences that were not told yet, each as it is told: first those that stand alone."""
     entries = {e.number: e for e in recalled.recent}
     for stands_alone in (True, False):
         for sentence in sentences:
@@ -109,9 +114,8 @@ def _told(recalled: Recalled, sentences: Sequence[Sentence], fresh: _Fresh) -> I
             if _stands(said) != stands_alone or _is_courteous(recalled, entry, said):
                 continue
             text = tell(recalled, entry, said)
-            if fresh(text, sentence.importance):
-                return [Finding(text, (sentence.number,))]
-    return []
+            if fresh(text, sentence.part.stems, sentence.importance):
+                yield sentence, text
 
 
 @lru_cache(maxsize=32_768)
@@ -165,17 +169,18 @@ class _Fresh:
     def __init__(self, recalled: Recalled) -> None:
         told = [read(e.text).parts for e in recalled.before if e.type == "reflection"]
         self._ever = {normal(part.text) for parts in told for part in parts}
-        self._told = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
+        self._told: list[Set[str]] = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
 
-    def __call__(self, text: str, importance: float = 0.0) -> bool:
-        words = frozenset(stems(text))
-        if not words or all(normal(sentence) in self._ever for sentence in split_sentences(text)):
+    def __call__(self, text: str, words: Set[str], importance: float = 0.0) -> bool:
+        """Return whether a text is not told yet, and take it as told.
+
+        Args:
+            words: the stems of what it tells.
+        """
+        alike = 1.0 if importance >= GRAVE else _ALIKE
+        if all(normal(sentence) in self._ever for sentence in split_sentences(text)):
             return False
-        if importance >= GRAVE:
-            sentences = [set(stems(sentence)) for sentence in split_sentences(text)]
-            if all(any(sentence <= other for other in self._told) for sentence in sentences):
-                return False
-        elif any(len(words & other) >= _ALIKE * len(words | other) for other in self._told):
+        if any(len(words & other) >= alike * len(words) for other in self._told):
             return False
         self._told.append(words)
         return True

@@ -1,10 +1,10 @@
 """The sentences that tell most of what a period was about, of those that its entries hold.
 
-A word weighs by the sentences that it stands in, each by the importance of its entry, and by how many of all sentences
-with that word are of the period: a rumour that fills a day weighs much, a habit of every day little. The sentence whose
-words weigh most, for the root of their number, is nearest to the centre of the period (the centroid of extractive
-summaries; Radev et al. 2004). Words that were told count half for the next (maximal marginal relevance; Carbonell and
-Goldstein 1998).
+A word weighs by the sentences that it stands in, each by its importance, and by how many of all sentences with that
+word are of the period: a rumour that fills a day weighs much, a habit of every day little. The sentence whose words
+weigh most, for the root of their number, is nearest to the centre of the period (the centroid of extractive summaries;
+Radev et al. 2004). Words that were told count half for the next (maximal marginal relevance; Carbonell and Goldstein
+1998).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain
 from math import fsum, log1p, sqrt
+from operator import itemgetter
 from typing import NamedTuple
 
 from cogitate.memory.language.courtesies import is_small_talk
@@ -25,8 +26,9 @@ from cogitate.memory.language.times import find_times
 from cogitate.memory.summaries.conversations import is_header
 from cogitate.tasks.heuristics.promises import may_promise
 
-ORDINARY = 5.0  # importance that counts as one
+TRIVIAL = 1  # importance of what is not worth telling however often it happens
 SHORT = 160  # characters: an observation that is told in one piece
+_ONE = 4.0  # importance above the trivial that counts as one sentence
 _ANYBODY = Speakers(())
 
 
@@ -79,24 +81,24 @@ def word_weights(
     """
     mass: dict[str, float] = {}
     for sentence in sentences:
-        weight = sentence.importance / ORDINARY * (1 + log1p(repeats.get(sentence.number, 0)))
+        weight = (sentence.importance - TRIVIAL) * (1 + log1p(repeats.get(sentence.number, 0)))
         for word in sentence.part.stems:
             mass[word] = mass.get(word, 0.0) + weight
     now = Counter(chain.from_iterable(s.part.stems for s in sentences))
     before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
-    if not before:
-        return {word: log1p(weight) for word, weight in mass.items()}
-    return {word: log1p(weight * now[word] / (now[word] + before[word])) for word, weight in mass.items()}
+    return {word: log1p(weight / _ONE * now[word] / (now[word] + before[word])) for word, weight in mass.items()}
 
 
 def most_central(
-    sentences: Sequence[Sentence], weights: Mapping[str, float], told: Set[str] = frozenset()
+    sentences: Iterable[Sentence], weights: Mapping[str, float], told: Set[str] = frozenset(), least: float = 0.0
 ) -> list[Sentence]:
-    """Return the sentences, the nearest to the centre first; words in `told` count half."""
-    return sorted(sentences, key=lambda s: _centrality(s, weights, told), reverse=True)
+    """Return the sentences of at least some centrality, the nearest to the centre first; words in `told` count half."""
+    scored = [(centrality(s, weights, told), s) for s in sentences]
+    return [s for score, s in sorted(scored, key=itemgetter(0), reverse=True) if score >= least]
 
 
-def _centrality(sentence: Sentence, weights: Mapping[str, float], told: Set[str]) -> float:
+def centrality(sentence: Sentence, weights: Mapping[str, float], told: Set[str] = frozenset()) -> float:
+    """Return how near a sentence is to the centre of the period."""
     found = sentence.part.stems
     weight = fsum(map(weights.__getitem__, found))  # exact, and so the same in any order
     if told and (again := found & told):
