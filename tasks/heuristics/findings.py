@@ -30,8 +30,6 @@ _REFUSAL = re.compile(
 def promises_of(recalled: Recalled) -> list[Promise]:
     """Return the promises that the memories tell of."""
     entries = [e for e in (*recalled.before, *recalled.recent) if read(e.text).is_english]
-    if not any(read(e.text).may_promise for e in entries):
-        return []
     return find_promises(recalled.owner, entries, recalled.names)
 
 

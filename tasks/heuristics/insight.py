@@ -139,23 +139,32 @@ def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]
     past: dict[int, list[str]] = {}
     for number, said in over:
         past.setdefault(number, []).append(said)
+    names = frozenset(recalled.names.values())
     found: list[Sentence] = []
     for entry in sorted(recalled.recent, key=lambda e: (e.minute, e.number)):
         importance = rating(entry)
         if importance < least or (known and read(entry.text).key in known):
             continue
         spoken, without = is_dialogue(entry), past.get(entry.number, ())
-        reading = read(_said(recalled, entry), entry.type == "observation" and not without)
+        reading = read(_said(recalled, entry, names), entry.type == "observation" and not without)
         for part in reading.parts:
             if not (spoken and part.courteous) and part.text not in without:
                 found.append(Sentence(part, entry.number, importance))
     return found
 
 
-def _said(recalled: Recalled, entry: Entry) -> str:
-    """Return the text of an entry without the name of who speaks, or the label of an event, before it."""
-    if not is_of_event(entry) and ":" not in entry.text[: MAX_SPEAKER + 1]:
-        return entry.text  # as most are
+def _said(recalled: Recalled, entry: Entry, known: Set[str]) -> str:
+    """Return the text of an entry without the name of who speaks, or the label of an event, before it.
+
+    Args:
+        known: display names.
+    """
+    if not is_of_event(entry):  # as most are
+        head, colon, said = entry.text.partition(":")
+        if not colon or len(head) > MAX_SPEAKER:
+            return entry.text
+        if head in known and said[:1].isspace() and said.strip() and is_dialogue(entry):
+            return said.lstrip()
     line = parse_line(entry, recalled.names)
     return line.text if line.speaker else news_of(entry)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from cogitate.memory.clock import day_number
 from cogitate.memory.entry import Entry
@@ -85,9 +87,18 @@ class Promise:
         return f'"{shorten(self.said, MOST_QUOTED)}"{day}'
 
 
-def may_promise(text: str) -> bool:
-    """Return whether a text may give a promise, or tell of one."""
-    return _PROMISING.search(text) is not None
+class _Hint(NamedTuple):
+    """What shows at a glance whether a text has to do with promises."""
+
+    may_promise: bool
+    is_outcome: bool
+    stems: frozenset[str]
+
+
+@lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan and reflection
+def _hint(text: str) -> _Hint:
+    is_outcome = bool(_KEPT.search(text) or _BROKEN.search(text))
+    return _Hint(_PROMISING.search(text) is not None, is_outcome, frozenset(stems(text)))
 
 
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
@@ -95,7 +106,9 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
     A promise that is given or told of again is the same promise.
     """
-    ids = {resolve_name(s, names): s for e in entries for s in e.subjects} | {resolve_name(owner, names): owner}
+    if not any(_hint(e.text).may_promise for e in entries):
+        return []
+    ids = {resolve_name(s, names): s for s in (*dict.fromkeys(s for e in entries for s in e.subjects), owner)}
     found: list[Promise] = []
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         if entry.type in ("plan", "reflection"):
@@ -119,7 +132,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
 
 def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
-    if not may_promise(entry.text):
+    if not _hint(entry.text).may_promise:
         return
     line = parse_line(entry, names)
     for sentence in split_sentences(line.text):
@@ -164,8 +177,9 @@ def _given(
 
 def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise]) -> None:
     """Note what an entry says of a promise made before it: in so many words, or with an account of the deed."""
+    hint = _hint(entry.text)
     open_ = [at for at, promise in enumerate(found) if not promise.settled]
-    if not open_:
+    if not hint.is_outcome and not any(_are_alike(_words_of(found[at].deed), hint.stems) for at in open_):
         return
     told = parse_line(entry, names)
     sentences = split_sentences(told.text)
@@ -218,5 +232,14 @@ def _does(giver: str, by_giver: bool, before: str) -> bool:
 
 
 def _alike(deed: str, text: str) -> bool:
-    wanted = set(stems(_WHEN.sub("", anchor_days(deed, 0))))
-    return bool(wanted) and len(wanted & set(stems(text))) >= _ALIKE * len(wanted)
+    return _are_alike(_words_of(deed), frozenset(stems(text)))
+
+
+def _are_alike(wanted: frozenset[str], said: frozenset[str]) -> bool:
+    return bool(wanted) and len(wanted & said) >= _ALIKE * len(wanted)
+
+
+@lru_cache(maxsize=4_096)
+def _words_of(deed: str) -> frozenset[str]:
+    """Return the stems of a deed without those of the day on which it is due."""
+    return frozenset(stems(_WHEN.sub("", anchor_days(deed, 0))))

@@ -24,7 +24,6 @@ from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.language.times import find_times
 from cogitate.memory.summaries.conversations import is_header
-from cogitate.tasks.heuristics.promises import may_promise
 
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
 SHORT = 160  # characters: an observation that is told in one piece
@@ -47,7 +46,6 @@ class Reading(NamedTuple):
     parts: tuple[Part, ...]
     is_english: bool
     has_time: bool
-    may_promise: bool
 
 
 class Sentence(NamedTuple):
@@ -67,7 +65,7 @@ def read(text: str, whole: bool = False) -> Reading:
         for sentence in sentences
         if (found := frozenset(stems(sentence))) and not is_header(sentence)
     )
-    return Reading(normal(text), tuple(parts), is_english(text), bool(find_times(text)), may_promise(text))
+    return Reading(normal(text), tuple(parts), is_english(text), bool(find_times(text)))
 
 
 def word_weights(
