@@ -39,7 +39,7 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
     recent = {e.number for e in recalled.recent}
     for promise in promises:
         if promise.settled_by and promise.evidence[-1] in recent:
-            yield Finding(tell(recalled, entries[promise.evidence[-1]], promise.settled_by), promise.evidence)
+            yield Finding(tell(recalled, entries[promise.evidence[-1]], promise.settled_by), promise.evidence, True)
     yield from _coming(recalled)
     for mine in (True, False):
         for promise in promises:

@@ -77,7 +77,7 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
         same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:
             chosen[same] = finding  # it says the same, with its hour
-        elif fresh(finding.text, frozenset(stems(finding.text))):
+        elif fresh(finding.text, frozenset() if finding.is_outcome else frozenset(stems(finding.text))):
             chosen.append(finding)
             break
     text = joined(f.text for f in chosen)
@@ -184,12 +184,12 @@ class _Fresh:
         """Return whether a text is not told yet, and take it as told.
 
         Args:
-            words: the stems of what it tells.
+            words: the stems of what it tells; without them, only the same text is the same.
         """
-        alike = 1.0 if importance >= GRAVE else _ALIKE
         if all(normal(sentence) in self._ever for sentence in split_sentences(text)):
             return False
-        if any(len(words & other) >= alike * len(words) for other in self._told):
+        alike = 1.0 if importance >= GRAVE else _ALIKE
+        if words and any(len(words & other) >= alike * len(words) for other in self._told):
             return False
         self._told.append(words)
         return True

@@ -14,7 +14,7 @@ from cogitate.memory.language.grammar import is_past, past_of
 from cogitate.memory.language.own_view import with_subject
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import stem, stems
-from cogitate.memory.language.times import anchor_days
+from cogitate.memory.language.times import anchor_days, find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
@@ -241,5 +241,8 @@ def _are_alike(wanted: frozenset[str], said: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _words_of(deed: str) -> frozenset[str]:
-    """Return the stems of a deed without those of the day on which it is due."""
-    return frozenset(stems(_WHEN.sub("", anchor_days(deed, 0))))
+    """Return the stems of a deed without those of the day and the hour at which it is due."""
+    undated = _WHEN.sub("", anchor_days(deed, 0))
+    for time in reversed(find_times(undated)):
+        undated = undated[: time.start] + undated[time.end :]
+    return frozenset(stems(undated))

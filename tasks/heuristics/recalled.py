@@ -61,6 +61,7 @@ class Finding(NamedTuple):
 
     text: str
     evidence: tuple[int, ...]
+    is_outcome: bool = False  # of a promise: it has the words of the promise
 
 
 def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:

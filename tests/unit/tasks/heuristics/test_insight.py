@@ -126,6 +126,17 @@ def test_what_became_of_a_promise_is_told_in_the_words_that_say_so() -> None:
     )
 
 
+def test_the_outcome_of_a_promise_is_told_after_a_reflection_that_told_the_promise() -> None:
+    given = message("I promise to patch the window tomorrow at 9 am.", 100, importance=6)
+    earlier = Entry(type="reflection", text=told(noticed(given)), minute=1_000)
+    before = [*stream_of(given).live(), earlier]
+    patched = observation("Maria Lopez patched the window.", 2_000, importance=6)
+    storm = observation("The storm took the roof.", 2_100, importance=9)
+    entries = stream_of(given, patched, storm).live()[1:]
+    recalled = Recalled(owner=KLAUS, recent=entries, before=before, names=WORLD.names, minute=2_400, repeats={})
+    assert "Maria Lopez patched the window." in find_insight(recalled).text
+
+
 MILL = observation("The mill burnt down.", 700, importance=5)
 TOLL = observation("The toll was raised.", 720, importance=5)
 
@@ -136,6 +147,7 @@ TOLL = observation("The toll was raised.", 720, importance=5)
         ("mend the bridge", "Ada mended the bridge."),
         ("mend the bridge by Friday", "Ada did not mend the bridge."),
         ("mend the bridge on day 2", "Ada and Bo mended the bridge together."),
+        ("mend the bridge tomorrow at 9 am", "Ada mended the bridge."),
         ("mend the bridge", "Ada forgot to mend the bridge."),
         ("bring the salt", "Ada brought the salt."),
         ("build a wall", "At noon Ada quietly built a wall."),
