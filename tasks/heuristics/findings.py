@@ -61,16 +61,19 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
     for item in appointments(entries, recalled.places, recalled.minute + recalled.delay + 1, end):
         entry = told[item.number]
         spoken = parse_line(entry, recalled.names).text
-        said = next((s for s in split_sentences(spoken) if find_times(s) and not s.endswith("?")), "")
+        said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute)
         is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
         if said and is_dated and item.number not in declined:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
             quote = tell(recalled, entry, said)
-            told_so = f"day {day_number(item.minute)}" in quote and any(
-                time.minute == item.minute % DAY for time in find_times(quote)
-            )
+            told_so = f"day {day_number(item.minute)}" in quote and _names_hour(quote, item.minute)
             yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
+
+
+def _names_hour(text: str, minute: int) -> bool:
+    """Return whether a text names the hour of a game time."""
+    return any(time.minute == minute % DAY for time in find_times(text))
 
 
 def _declined(recalled: Recalled, entries: Iterable[Entry]) -> set[int]:

@@ -36,7 +36,7 @@ EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
 READ_AGAIN = 4  # reflections of which nothing is told again
 GRAVE = 7  # importance from which a sentence with one new word, such as another place or name, is told
-_ALIKE = 0.6  # share of the words of a sentence that another has
+_ALIKE = 0.8  # share of the words of the shorter of two sentences that both have
 _OUTSTANDING = 2.0  # standard deviations of importance above the mean of a period
 
 
@@ -188,8 +188,14 @@ class _Fresh:
         """
         if all(normal(sentence) in self._ever for sentence in split_sentences(text)):
             return False
-        alike = 1.0 if importance >= GRAVE else _ALIKE
-        if words and any(len(words & other) >= alike * len(words) for other in self._told):
+        if words and any(_are_alike(words, other, importance) for other in self._told):
             return False
         self._told.append(words)
         return True
+
+
+def _are_alike(words: Set[str], other: Set[str], importance: float) -> bool:
+    """Return whether one of two sentences has most words of the other; of what is grave, all words of the first."""
+    if importance >= GRAVE:
+        return words <= other
+    return len(words & other) >= _ALIKE * min(len(words), len(other)) > 0

@@ -84,7 +84,7 @@ def word_weights(
             mass[word] = mass.get(word, 0.0) + weight
     now = Counter(chain.from_iterable(s.part.stems for s in sentences))
     before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
-    return {word: log1p(weight / _ONE * now[word] / (now[word] + before[word])) for word, weight in mass.items()}
+    return {word: log1p(weight / _ONE * sqrt(now[word] / (now[word] + before[word]))) for word, weight in mass.items()}
 
 
 def most_central(

@@ -249,9 +249,10 @@ def test_every_word_of_an_insight_stands_in_its_evidence(entries: list[Entry]) -
         ("Alarm: hull breach in the Medbay!", 9, True),
         ("Alarm: hull breach in the Lab 2!", 7, True),
         ("Alarm: hull breaches in the Lab!", 9, False),
-        ("Alarm: hull breach in the Medbay!", 5, False),
+        ("Alarm: wide hull breach in the Lab!", 9, True),
+        ("Alarm: wide hull breach in the Lab!", 5, False),
     ],
-    ids=["another place", "a number", "the same words", "not grave"],
+    ids=["another place", "a number", "the same words", "one more word", "not grave"],
 )
 def test_what_is_grave_is_told_though_something_like_it_happened_elsewhere(
     text: str, importance: int, is_told: bool
