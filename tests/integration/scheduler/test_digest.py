@@ -20,7 +20,7 @@ from tests.integration.command import cogitate, command, summary, tick_of
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "ce2e37e67c1a8ea246c7a484a87a42e9"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "2ff776271317420be9192efbb13a73a7"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 
