@@ -62,17 +62,18 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     notable = [s for s in sentences if s.importance >= NOTABLE]
     chosen: list[Finding] = []
     told: frozenset[str] = frozenset()
-    least_central = 0.0
-    for candidates in (sentences, _outstanding(recalled.recent, notable), notable, notable):
+    half = 0.0  # of the centrality of the first
+    outstanding = _outstanding(recalled.recent, notable)
+    for candidates in (sentences, outstanding, notable, notable):
         if len(chosen) == MOST_CENTRAL:
             break
-        ranked = most_central(candidates, weights, told, least_central)
+        ranked = most_central(candidates, weights, told, 0.0 if candidates is outstanding else half)
         found = next(_told(recalled, ranked, fresh), None)
         if found is not None:
             sentence, text = found
             chosen.append(Finding(text, (sentence.number,)))
             told |= sentence.part.stems
-            least_central = least_central or centrality(sentence, weights) / 2
+            half = half or centrality(sentence, weights) / 2
     for finding in typed_findings(recalled, promises):
         same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:

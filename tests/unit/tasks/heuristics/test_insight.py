@@ -94,6 +94,39 @@ def test_what_matters_most_is_told_before_what_matters_less() -> None:
     )
 
 
+def test_what_stands_out_is_told_beside_a_rumour_that_fills_the_day() -> None:
+    rumour = [message(f"The ferry sank near the mill in year {n}.", 600 + n, importance=4) for n in range(20)]
+    text = told(noticed(*rumour, observation("Wolves broke into the barn.", 700, importance=9)))
+    assert text.index("ferry") < text.index("Wolves")
+
+
+def test_what_several_say_is_told_once_and_an_event_beside_its_invitation() -> None:
+    word = "A feast will be held at the mill today."
+    heard = [message(word, 600, importance=6), message(word, 610, importance=6, speaker=KLAUS, hearer=ISABELLA)]
+    begun = observation("The feast at the mill has begun with Maria Lopez, Ann and a band.", 700, importance=6)
+    text = told(noticed(*heard, begun))
+    assert text.count("will be held") == 1
+    assert "has begun" in text
+
+
+def test_what_was_heard_on_earlier_days_too_weighs_less_than_what_is_new() -> None:
+    old = [message(f"Fish costs {n} coins at the harbour.", n, importance=5) for n in range(30, 60)]
+    live = stream_of(
+        *old,
+        *(message(f"Fish costs {n} coins at the harbour.", 1_500 + n, importance=5) for n in (7, 8)),
+        message("Smugglers dug a tunnel below the tower.", 1_600, importance=5),
+    ).live()
+    recalled = Recalled(owner=KLAUS, recent=live[30:], before=live[:30], names=WORLD.names, minute=2_000, repeats={})
+    assert "tunnel" in find_insight(recalled).text.partition('." ')[0]
+
+
+def test_an_appointment_is_told_in_the_sentence_that_names_its_hour() -> None:
+    text = "Klaus Mueller talked with Maria Lopez on day 1, 10:00 AM. There is a concert at the plaza today at 8 pm."
+    seen = observation(text, 700, importance=3)
+    storm = observation("The storm took the roof.", 950, importance=9)
+    assert "talked with" not in told(noticed(seen, storm))
+
+
 def test_a_courtesy_is_no_theme() -> None:
     assert noticed(message("Thank you so much!", 5, importance=8)) == (QUIET, ())
 
