@@ -12,9 +12,8 @@ How often an entry was repeated is not part of what a job reads, since it change
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, takewhile, zip_longest
+from itertools import islice, takewhile
 from typing import Annotated, Any
 
 import msgspec
@@ -22,10 +21,10 @@ from pydantic import BaseModel
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import Append, Effect, SetCounter, Tell
-from cogitate.memory.entry import Entry, PlanItem, is_dialogue
+from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.text import normal, words
+from cogitate.memory.language.text import words
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.repeats import REPEATED
 from cogitate.memory.routing.routing import stage_of
@@ -36,7 +35,7 @@ from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.insight import NOTABLE, find_insight, is_quiet
-from cogitate.tasks.heuristics.recalled import PlanOutcome, Recalled
+from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.heuristics.spoken import spoken_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
@@ -169,7 +168,6 @@ class Reflect(Kind):
             minute=result_minute(case.job),
             repeats=_repeats(case),
             places=case.world.locations,
-            plan=_outcomes(case),
             delay=delay_of(case),
             language=_language(case),
         )
@@ -318,8 +316,6 @@ def _params(moment: Moment, since: int) -> dict[str, Any]:
         repeats = {e.number: stream.marks[e.number].repeats for e in newer if e.number in stream.marks}
         most = sorted((-times, number) for number, times in repeats.items() if times)[:MOST_REPEATED]
         params["repeats"] = {str(number): -times for times, number in sorted(most, key=lambda pair: pair[1])}
-    if ended := _ended_items(moment):
-        params["plan"] = ended
     return params
 
 
@@ -339,41 +335,6 @@ def _earlier(case: Case) -> list[Entry]:
     replaced = replaced_entry(case.job)
     written = [e for e in case.entries if e.type == "reflection" and not is_quiet(e.text) and e.number != replaced]
     return written[-EARLIER:]
-
-
-def _ended_items(moment: Moment) -> dict[str, bool]:
-    """Return the items of the latest plan that ended since the last reflection, by id: whether they were done."""
-    plan, last = moment.stream.latest("plan"), moment.stream.head.counters.get(MINUTE, -1)
-    if plan is None or moment.minute - plan.valid_until >= DAY:
-        return {}
-    items = moment.stream.plan_items(plan)
-    return {
-        item.id: item.status == "completed"
-        for item, following in zip_longest(items, items[1:])
-        if item.status in ("completed", "cancelled") and last < _end_of(following, plan.valid_until) <= moment.minute
-    }
-
-
-def _end_of(following: PlanItem | None, valid_until: int) -> int:
-    """Return the game time at which an item of a plan makes room for the one that follows it."""
-    return valid_until if following is None else following.minute or 0
-
-
-def _outcomes(case: Case) -> list[PlanOutcome]:
-    """Return what came of the plan since the last reflection."""
-    named = case.job.params.get("plan", {})
-    if not isinstance(named, dict) or not named:
-        return []
-    plans = [e for e in case.entries if e.type == "plan"]
-    seen = Counter(normal(i.description) for plan in plans for i in plan.items)
-    return [
-        PlanOutcome(
-            description=i.description, done=bool(named[i.id]), usual=len(plans) < 2 or seen[normal(i.description)] > 1
-        )
-        for plan in plans
-        for i in plan.items
-        if i.id in named
-    ]
 
 
 def _repeats(case: Case) -> dict[int, int]:

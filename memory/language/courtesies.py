@@ -25,13 +25,14 @@ _FORMULA = re.compile(
     r"|you (?:will not|won't) believe (?:it|this|what happened)"
     r"|(?:i have|i've got) a favou?r to ask(?: (?:of )?you)?"
     r"|(?:hello,? )?(?:my name is|i am|i'm|this is|call me) you"
-    r"|(?:oh,? )?i (?:can (?:only |well )?imagine|see|know|understand|hope so|think so|suppose so|completely forgot|"
-    r"forgot|don't mind|do not mind)|(?:better late than never|never mind)"
+    r"|(?:oh(?: no)?,? )?i (?:can (?:only |well )?imagine|see|know|understand|hope so|think so|suppose so|"
+    r"completely forgot|forgot|don't mind|do not mind)|(?:better late than never|never mind)"
     r"|i (?:will not|won't) keep you|so (?:am|was|do|did|have|had|can|will|would) i)"
     r"(?: (?:at last|again|too|all|both|here|now|soon|then|home|any longer|today|this (?:morning|evening)|on day \d+))*"
     r"[\s.!?…]*",
     re.IGNORECASE,
 )
+_ADDRESSED = re.compile(r", you(?=[.!?…]*$)")
 _EMPTY_WORDS = frozenset(
     words(
         "hey hi hello bye goodbye wow oh yeah yes yep ok okay thanks thank thx congrats congratulations awesome "
@@ -54,7 +55,7 @@ def is_small_talk(sentence: str, speakers: Speakers) -> bool:
     """Return whether a sentence is mere courtesy: a formula, or only names, function words and polite words."""
     formula = sentence.replace("’", "'")
     for name in speakers.perhaps_in(formula):
-        formula = formula.replace(name, "you")
-    if _FORMULA.fullmatch(formula.strip()):
+        formula = formula.replace(name, "you").replace(name.partition(" ")[0], "you")
+    if _FORMULA.fullmatch(_ADDRESSED.sub("", formula.strip())):
         return True
     return all(w in FUNCTION_WORDS or w in _EMPTY_WORDS or speakers.is_part_of_name(w) for w in words(sentence))

@@ -15,7 +15,7 @@ from cogitate.memory.language.sentences import split_sentences
 #: Past forms that are not passive participles.
 _ONLY_PAST = word_set(
     "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang arrived came "
-    "sat waited walked talked slept"
+    "sat waited walked talked slept met"
 )
 _OPENS_OBJECT = word_set(
     "a an the my his her their our your its this that these those some every each no all both another "

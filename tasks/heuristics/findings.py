@@ -1,6 +1,6 @@
-"""The typed findings of an insight: what became of a promise, what is coming, what was promised, what was planned.
+"""The typed findings of an insight: what became of a promise, what is coming, what was promised.
 
-Each rests on what an entry says in so many words, or on the status of a plan's item, and quotes it.
+Each rests on what an entry says in so many words, and quotes it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times
 from cogitate.memory.summaries.conversations import first_person, parse_line
-from cogitate.tasks.heuristics.day_plan import AGAIN
-from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
-from cogitate.tasks.heuristics.recalled import Finding, Recalled, ended, tell
+from cogitate.tasks.heuristics.promises import Promise, find_promises
+from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
+from cogitate.tasks.heuristics.themes import read
 
 AHEAD = 2 * DAY  # game minutes in which appointments are looked for
 _REFUSAL = re.compile(
@@ -29,8 +29,8 @@ _REFUSAL = re.compile(
 
 def promises_of(recalled: Recalled) -> list[Promise]:
     """Return the promises that the memories tell of."""
-    entries = {e.number: e for e in (*recalled.before, *recalled.recent)}
-    return find_promises(recalled.owner, list(entries.values()), recalled.names)
+    entries = [e for e in (*recalled.before, *recalled.recent) if read(e.text).is_english]
+    return find_promises(recalled.owner, entries, recalled.names)
 
 
 def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[Finding]:
@@ -39,36 +39,41 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
     recent = {e.number for e in recalled.recent}
     for promise in promises:
         if promise.settled_by and promise.evidence[-1] in recent:
-            yield Finding(tell(recalled, entries[promise.evidence[-1]], promise.settled_by), promise.evidence)
+            yield Finding(tell(recalled, entries[promise.evidence[-1]], promise.settled_by), promise.evidence, True)
     yield from _coming(recalled)
     for mine in (True, False):
         for promise in promises:
             open_ = not promise.settled and not _is_over(promise.said, recalled.minute)
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 yield Finding(tell(recalled, entries[promise.evidence[0]], promise.said), promise.evidence)
-    yield from _plan(recalled)
 
 
 def _coming(recalled: Recalled) -> Iterable[Finding]:
     """Yield what is to come within two days, the soonest first; what is over, or was declined, is not coming."""
-    told = {e.number: e for e in (*recalled.before, *recalled.recent) if e.type not in ("plan", "reflection")}
-    dated = [e for e in told.values() if find_times(e.text)]
+    events = [e for e in (*recalled.before, *recalled.recent) if e.type not in ("plan", "reflection")]
+    dated = [e for e in events if (reading := read(e.text)).has_time and reading.is_english]
     if not dated:
         return
+    told = {e.number: e for e in events}
     entries = [first_person(e, recalled.owner, recalled.names) for e in dated]
     declined = _declined(recalled, told.values())
     end = recalled.minute + AHEAD
     for item in appointments(entries, recalled.places, recalled.minute + recalled.delay + 1, end):
         entry = told[item.number]
         spoken = parse_line(entry, recalled.names).text
-        said = next((s for s in split_sentences(spoken) if find_times(s) and not s.endswith("?")), "")
+        said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute)
         is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
         if said and is_dated and item.number not in declined:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
             quote = tell(recalled, entry, said)
-            told_so = date(item.minute) in quote and any(time.minute == item.minute % DAY for time in find_times(quote))
+            told_so = date(item.minute) in quote and _names_hour(quote, item.minute)
             yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
+
+
+def _names_hour(text: str, minute: int) -> bool:
+    """Return whether a text names the hour of a game time."""
+    return any(time.minute == minute % DAY for time in find_times(text))
 
 
 def _declined(recalled: Recalled, entries: Iterable[Entry]) -> set[int]:
@@ -79,21 +84,12 @@ def _declined(recalled: Recalled, entries: Iterable[Entry]) -> set[int]:
         if (
             is_dialogue(entry)
             and is_dialogue(answer)
-            and find_times(entry.text)
+            and read(entry.text).has_time
             and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
             and _REFUSAL.search(answer.text)
         ):
             found.add(entry.number)
     return found
-
-
-def _plan(recalled: Recalled) -> Iterable[Finding]:
-    """Yield what of the plan was done or given up, as its items say; what came of a promise, others say better."""
-    for item in sorted(recalled.plan, key=lambda item: item.done):
-        deed = item.description.removeprefix(AGAIN)
-        if deed.startswith(KEEP) or item.usual:
-            continue
-        yield Finding(ended(f"I {'did what' if item.done else 'gave up what'} I had planned: {deed}"), ())
 
 
 def _day(minute: int, now: int) -> str:

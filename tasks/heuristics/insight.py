@@ -1,41 +1,43 @@
 """An insight without a model: what the last hours or days were about, with the entries that show it.
 
-It tells the sentence that is nearest to the centre of the period, quoted if it was said, and one typed finding: what
-became of a promise, what is coming, what was promised, what of the plan was done. Where there is none, it tells the
-sentence that is nearest to the centre of the rest. It claims nothing that no entry says, and tells nothing that the
-latest reflections told already.
+It tells the sentence that is nearest to the centre of the period, what stands out by its importance, what is nearest to
+the centre of the rest, and one typed finding: what became of a promise, what is coming, what was promised. What was
+said is quoted. It claims nothing that no entry says, and tells nothing that the latest reflections told already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from functools import lru_cache
+from math import sqrt
 from typing import NamedTuple
 
-from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.entry import Entry, is_dialogue, is_of_event
 from cogitate.memory.language.courtesies import is_small_talk
 from cogitate.memory.language.endings import QUESTIONS, joined
-from cogitate.memory.language.languages import ENGLISH, is_english
+from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.references import leans_on_others
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.retrieval.scoring import rating
-from cogitate.memory.summaries.conversations import is_header, parse_line
+from cogitate.memory.summaries.conversations import parse_line
 from cogitate.memory.summaries.statements import news_of
+from cogitate.memory.summaries.units import MAX_SPEAKER
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
+from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.spoken import Phrases, quiet_reflections
-from cogitate.tasks.heuristics.themes import Sentence, most_central, word_weights
+from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, centrality, most_central, read, word_weights
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
-TRIVIAL = 1  # importance of what is not worth telling however often it happens
 NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
 EVIDENCE = 20  # entries at most (streams design)
-SHORT = 160  # characters: a memory that is told in one piece
+MOST_CENTRAL = 3  # sentences beside the typed finding
 READ_AGAIN = 4  # reflections of which nothing is told again
 GRAVE = 7  # importance from which a sentence with one new word, such as another place or name, is told
-_ALIKE = 0.6  # share of the words of two that both have
+_ALIKE = 0.8  # share of the words of the shorter of two sentences that both have
+_OUTSTANDING = 2.0  # standard deviations of importance above the mean of a period
 
 
 class Insight(NamedTuple):
@@ -46,29 +48,39 @@ class Insight(NamedTuple):
 
 
 def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
-    """Return what the recent entries show, in one or two sentences; a quiet period if they show nothing.
+    """Return what the recent entries show, in one to four sentences; a quiet period if they show nothing.
 
     Args:
         least: the importance from which an entry may be told.
     """
-    fresh, english = _Fresh(recalled), _what_is_english(recalled)
-    promises = promises_of(english)
+    fresh = _Fresh(recalled)
+    promises = promises_of(recalled)
     over = {telling for promise in promises if promise.settled for telling in promise.tellings}
-    sentences = list(_sentences(recalled, least, over))
-    weights = word_weights(sentences, recalled.repeats)
-    lead = next(_told(recalled, most_central(sentences, weights), fresh), None)
-    second: Finding | None = None
-    for finding in typed_findings(english, promises):
-        if lead and finding.text.endswith(lead.text):
-            lead = finding  # it says the same, with its hour
-        elif fresh(finding.text):
-            second = finding
+    sentences = _sentences(recalled, least, over)
+    earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
+    weights = word_weights(sentences, recalled.repeats, earlier)
+    notable = [s for s in sentences if s.importance >= NOTABLE]
+    chosen: list[Finding] = []
+    told: frozenset[str] = frozenset()
+    half = 0.0  # of the centrality of the first
+    outstanding = _outstanding(recalled.recent, notable)
+    for candidates in (sentences, outstanding, notable, notable):
+        if len(chosen) == MOST_CENTRAL:
             break
-    if lead and not second:
-        shown = frozenset(stems(lead.text))
-        rest = [s for s in sentences if s.importance >= NOTABLE and s.number not in lead.evidence]
-        second = next(_told(recalled, most_central(rest, weights, shown), fresh), None)
-    chosen = [finding for finding in (lead, second) if finding]
+        ranked = most_central(candidates, weights, told, 0.0 if candidates is outstanding else half)
+        found = next(_told(recalled, ranked, fresh), None)
+        if found is not None:
+            sentence, text = found
+            chosen.append(Finding(text, (sentence.number,)))
+            told |= sentence.part.stems
+            half = half or centrality(sentence, weights) / 2
+    for finding in typed_findings(recalled, promises):
+        same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
+        if same is not None:
+            chosen[same] = finding  # it says the same, with its hour
+        elif fresh(finding.text, frozenset() if finding.is_outcome else frozenset(stems(finding.text))):
+            chosen.append(finding)
+            break
     text = joined(f.text for f in chosen)
     return Insight(text or quiet(recalled.language), tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
 
@@ -83,47 +95,79 @@ def is_quiet(text: str) -> bool:
     return text == QUIET or text in quiet_reflections()
 
 
-def _what_is_english(recalled: Recalled) -> Recalled:
-    """Return the part of what is remembered to which rules for English apply."""
-    recent, before = ([e for e in entries if is_english(e.text)] for entries in (recalled.recent, recalled.before))
-    plan = [item for item in recalled.plan if is_english(item.description)]
-    return replace(recalled, recent=recent, before=before, plan=plan)
+def _outstanding(recent: Sequence[Entry], sentences: Iterable[Sentence]) -> list[Sentence]:
+    """Return the sentences of the most important entries, if these stand out from the period."""
+    ratings = [rating(e) for e in recent]
+    if not ratings:
+        return []
+    mean = sum(ratings) / len(ratings)
+    deviation = sqrt(sum(value * value for value in ratings) / len(ratings) - mean * mean)
+    most = max(ratings)
+    return [s for s in sentences if s.importance == most] if most >= max(GRAVE, mean + _OUTSTANDING * deviation) else []
 
 
-def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> Iterator[Finding]:
-    """Yield the sentences that no reflection told, as they are told."""
+def _told(recalled: Recalled, sentences: Sequence[Sentence], fresh: _Fresh) -> Iterator[tuple[Sentence, str]]:
+    """Yield the sentences that were not told yet, each as it is told: first those that stand alone."""
     entries = {e.number: e for e in recalled.recent}
-    for sentence in sentences:
-        text = tell(recalled, entries[sentence.number], sentence.text)
-        if fresh(text, sentence.importance):
-            yield Finding(text, (sentence.number,))
+    for stands_alone in (True, False):
+        for sentence in sentences:
+            entry, said = entries[sentence.number], sentence.part.text
+            if _stands(said) != stands_alone or _is_courteous(recalled, entry, said):
+                continue
+            text = tell(recalled, entry, said)
+            if fresh(text, sentence.part.stems, sentence.importance):
+                yield sentence, text
 
 
-def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]) -> Iterator[Sentence]:
-    """Yield the sentences of the recent entries that may be told, in order of time.
+@lru_cache(maxsize=32_768)
+def _stands(sentence: str) -> bool:
+    """Return whether a sentence can be told alone and in full."""
+    return len(sentence) <= MOST_QUOTED and not sentence.endswith(QUESTIONS) and not leans_on_others(sentence)
+
+
+def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
+    """Return whether a sentence is mere courtesy to those who are named with it."""
+    return is_dialogue(entry) and is_small_talk(said, Speakers(recalled.of(s) for s in entry.subjects))
+
+
+def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]) -> list[Sentence]:
+    """Return the sentences of the recent entries that may be told, in order of time.
 
     Args:
         over: entries' numbers, each with a sentence of it that gives a promise of which a later entry says more.
     """
-    known = {normal(e.text) for e in recalled.before}
-    entries = [e for e in recalled.recent if rating(e) >= least and normal(e.text) not in known]
-    speakers = Speakers(recalled.of(s) for e in entries for s in e.subjects)
-    for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
-        past = [said for number, said in over if number == entry.number] if over else []
-        for sentence in _parts(recalled, entry, past):
-            words = frozenset(stems(sentence))
-            if words and not is_header(sentence) and not (is_dialogue(entry) and is_small_talk(sentence, speakers)):
-                standing = not sentence.endswith(QUESTIONS) and not leans_on_others(sentence)
-                yield Sentence(sentence, words, entry.number, rating(entry), standing)
+    known = {read(e.text).key for e in recalled.before}
+    past: dict[int, list[str]] = {}
+    for number, said in over:
+        past.setdefault(number, []).append(said)
+    names = frozenset(recalled.names.values())
+    found: list[Sentence] = []
+    for entry in sorted(recalled.recent, key=lambda e: (e.minute, e.number)):
+        importance = rating(entry)
+        if importance < least or (known and read(entry.text).key in known):
+            continue
+        spoken, without = is_dialogue(entry), past.get(entry.number, ())
+        reading = read(_said(recalled, entry, names), entry.type == "observation" and not without)
+        for part in reading.parts:
+            if not (spoken and part.courteous) and part.text not in without:
+                found.append(Sentence(part, entry.number, importance))
+    return found
 
 
-def _parts(recalled: Recalled, entry: Entry, past: Collection[str]) -> list[str]:
-    """Return what may be told of an entry: all of it if it is short, else each sentence but those that are `past`."""
+def _said(recalled: Recalled, entry: Entry, known: Set[str]) -> str:
+    """Return the text of an entry without the name of who speaks, or the label of an event, before it.
+
+    Args:
+        known: display names.
+    """
+    if not is_of_event(entry):  # as most are
+        head, colon, said = entry.text.partition(":")
+        if not colon or len(head) > MAX_SPEAKER:
+            return entry.text
+        if head in known and said[:1].isspace() and said.strip() and is_dialogue(entry):
+            return said.lstrip()
     line = parse_line(entry, recalled.names)
-    text = line.text if line.speaker else news_of(entry)
-    if len(text) <= SHORT and entry.type != "summary" and not past:
-        return [text.strip()]
-    return [sentence for sentence in split_sentences(text) if sentence not in past]
+    return line.text if line.speaker else news_of(entry)
 
 
 class _Fresh:
@@ -133,19 +177,26 @@ class _Fresh:
     """
 
     def __init__(self, recalled: Recalled) -> None:
-        told = [split_sentences(e.text) for e in recalled.before if e.type == "reflection"]
-        self._ever = {normal(sentence) for sentences in told for sentence in sentences}
-        self._told = [set(stems(sentence)) for sentences in told[-READ_AGAIN:] for sentence in sentences]
+        told = [read(e.text).parts for e in recalled.before if e.type == "reflection"]
+        self._ever = {normal(part.text) for parts in told for part in parts}
+        self._told: list[Set[str]] = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
 
-    def __call__(self, text: str, importance: float = 0.0) -> bool:
-        words = set(stems(text))
-        if not words or all(normal(sentence) in self._ever for sentence in split_sentences(text)):
+    def __call__(self, text: str, words: Set[str], importance: float = 0.0) -> bool:
+        """Return whether a text is not told yet, and take it as told.
+
+        Args:
+            words: the stems of what it tells; without them, only the same text is the same.
+        """
+        if all(normal(sentence) in self._ever for sentence in split_sentences(text)):
             return False
-        if importance >= GRAVE:
-            sentences = [set(stems(sentence)) for sentence in split_sentences(text)]
-            if all(any(sentence <= other for other in self._told) for sentence in sentences):
-                return False
-        elif any(len(words & other) >= _ALIKE * len(words | other) for other in self._told):
+        if words and any(_are_alike(words, other, importance) for other in self._told):
             return False
         self._told.append(words)
         return True
+
+
+def _are_alike(words: Set[str], other: Set[str], importance: float) -> bool:
+    """Return whether one of two sentences has most words of the other; of what is grave, all words of the first."""
+    if importance >= GRAVE:
+        return words <= other
+    return len(words & other) >= _ALIKE * min(len(words), len(other)) > 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from cogitate.memory.clock import date
 from cogitate.memory.entry import Entry
@@ -12,7 +14,7 @@ from cogitate.memory.language.grammar import is_past, past_of
 from cogitate.memory.language.own_view import with_subject
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import stem, stems
-from cogitate.memory.language.times import anchor_days
+from cogitate.memory.language.times import anchor_days, find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
@@ -31,6 +33,7 @@ _TOLD = re.compile(
     rf"\b(?P<giver>I|{_NAME}|[Tt]he \w{{1,40}}) (?:had |has |have )?promise[sd] "
     rf"(?:(?P<taker>me|{_NAME}) )?to (?P<deed>[^.!?;]{{3,160}})"
 )
+_PROMISING = re.compile(r"promis|swear|vow", re.I)  # stands in whatever `_VOW` and `_TOLD` find
 _KEPT = re.compile(
     r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\bmade good on\b|"
     r"\bas (?:I |you |he |she |they )?(?:had )?promised\b",
@@ -84,12 +87,28 @@ class Promise:
         return f'"{shorten(self.said, MOST_QUOTED)}"{day}'
 
 
+class _Hint(NamedTuple):
+    """What shows at a glance whether a text has to do with promises."""
+
+    may_promise: bool
+    is_outcome: bool
+    stems: frozenset[str]
+
+
+@lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan and reflection
+def _hint(text: str) -> _Hint:
+    is_outcome = bool(_KEPT.search(text) or _BROKEN.search(text))
+    return _Hint(_PROMISING.search(text) is not None, is_outcome, frozenset(stems(text)))
+
+
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
     """Return the promises that an owner's memories tell of, whoever gave them, by the time of their making.
 
     A promise that is given or told of again is the same promise.
     """
-    ids = {resolve_name(s, names): s for e in entries for s in e.subjects} | {resolve_name(owner, names): owner}
+    if not any(_hint(e.text).may_promise for e in entries):
+        return []
+    ids = {resolve_name(s, names): s for s in (*dict.fromkeys(s for e in entries for s in e.subjects), owner)}
     found: list[Promise] = []
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         if entry.type in ("plan", "reflection"):
@@ -113,6 +132,8 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
 
 def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
+    if not _hint(entry.text).may_promise:
+        return
     line = parse_line(entry, names)
     for sentence in split_sentences(line.text):
         if sentence.endswith("?"):
@@ -156,8 +177,9 @@ def _given(
 
 def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise]) -> None:
     """Note what an entry says of a promise made before it: in so many words, or with an account of the deed."""
+    hint = _hint(entry.text)
     open_ = [at for at, promise in enumerate(found) if not promise.settled]
-    if not open_:
+    if not hint.is_outcome and not any(_are_alike(_words_of(found[at].deed), hint.stems) for at in open_):
         return
     told = parse_line(entry, names)
     sentences = split_sentences(told.text)
@@ -210,5 +232,17 @@ def _does(giver: str, by_giver: bool, before: str) -> bool:
 
 
 def _alike(deed: str, text: str) -> bool:
-    wanted = set(stems(_WHEN.sub("", anchor_days(deed, 0))))
-    return bool(wanted) and len(wanted & set(stems(text))) >= _ALIKE * len(wanted)
+    return _are_alike(_words_of(deed), frozenset(stems(text)))
+
+
+def _are_alike(wanted: frozenset[str], said: frozenset[str]) -> bool:
+    return bool(wanted) and len(wanted & said) >= _ALIKE * len(wanted)
+
+
+@lru_cache(maxsize=4_096)
+def _words_of(deed: str) -> frozenset[str]:
+    """Return the stems of a deed without those of the day and the hour at which it is due."""
+    undated = _WHEN.sub("", anchor_days(deed, 0))
+    for time in reversed(find_times(undated)):
+        undated = undated[: time.start] + undated[time.end :]
+    return frozenset(stems(undated))

@@ -22,20 +22,14 @@ from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 
+_ACTIVITY = re.compile(r"\w+ing\b")
 _DOING = re.compile(r"^I am (?=\w+ing\b)")  # when it was observed, not now
 #: Recorded agents note what they talk about with who talks about it: "Ada is conversing about Ada and Bo are …".
-_TALKS = re.compile(
-    r"^[\w'’ ]{1,60} (?:is|are) conversing about (?=This is a conversation\b|[\w'’ ]{1,60} (?:is|are) conversing )"
+_TALK = re.compile(
+    r"(?P<who>[\w'’ ]{1,60}) (?:is|are) conversing about (?:conversing about )?(?P<gist>\w.*)", re.DOTALL
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanOutcome:
-    """An item of a plan that is over: what it was, and whether it was done."""
-
-    description: str
-    done: bool
-    usual: bool = False  # it stands in other plans too
+_WHOLE = re.compile(r"This is a conversation\b|The conversation\b|[\w'’ ]{1,60} (?:is|are) conversing ")
+_DOERS = re.compile(r"(?P<who>(?:(?!discussing\b)[\w'’,]+ ){1,12})(?=discussing\b)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +43,6 @@ class Recalled:
     minute: int  # game time of the reflection
     repeats: Mapping[int, int]  # how often entries were observed again, by number
     places: Sequence[Location] = ()
-    plan: Sequence[PlanOutcome] = ()
     delay: int = 0  # game minutes until the owner has it
     language: str = ENGLISH  # in which the owner thinks
 
@@ -68,15 +61,16 @@ class Finding(NamedTuple):
 
     text: str
     evidence: tuple[int, ...]
+    is_outcome: bool = False  # of a promise: it has the words of the promise
 
 
 def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     """Return a sentence of an entry as its owner tells it: what was said as a quote, all else as it was noted."""
     line = parse_line(entry, recalled.names)
     if not line.speaker:
-        sentence = _TALKS.sub("", sentence)
+        sentence = _retold_talk(recalled, sentence)
         noted = in_own_words(sentence, recalled.name, recalled.names.values())
-        noted = _DOING.sub("I was ", noted) if noted != sentence else noted
+        noted = _DOING.sub("I was ", noted) if noted != sentence else _of_others(recalled, noted)
         return ended(anchor_days(noted, entry.minute))
     said = shorten(sentence, MOST_QUOTED).replace('"', "'")
     day = ""
@@ -88,6 +82,33 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     speaker, verb = ("I" if mine else line.speaker), "asked" if sentence.endswith(QUESTIONS) else "told"
     listener = "" if len(others) != 1 else "me" if others[0] == recalled.owner else recalled.of(others[0])
     return f'{speaker} {f"{verb} {listener}" if listener else "asked" if verb == "asked" else "said"}{day}: "{said}"'
+
+
+def _of_others(recalled: Recalled, noted: str) -> str:
+    """Return what another was seen doing as it is told later: "Ada is baking" as "Ada was baking"."""
+    who, _, doing = noted.partition(" is ")
+    is_activity = _ACTIVITY.match(doing) is not None and who in recalled.names.values()
+    return f"{who} was {doing}" if is_activity else noted
+
+
+def _retold_talk(recalled: Recalled, text: str) -> str:
+    """Return a note of what a talk was about as a sentence: "Ada and Bo discussing goats" with its verb.
+
+    Who is noted to talk is told only where the note itself has no subject.
+    """
+    found = _TALK.fullmatch(text) if " conversing about " in text else None
+    if found is None:
+        return text
+    gist, who = found["gist"], found["who"]
+    if _WHOLE.match(gist):
+        return gist
+    doers = _DOERS.match(gist)
+    if doers:
+        named = doers["who"].replace(",", "").split()
+        known = {word for name in recalled.names.values() for word in name.split()}
+        if known.issuperset(word for word in named if word != "and"):
+            return f"{doers['who']}{'were' if 'and' in named else 'was'} {gist[doers.end() :]}"
+    return f"{'I' if who == recalled.name else who} talked about {gist}"
 
 
 def ended(text: str) -> str:

@@ -1,58 +1,104 @@
 """The sentences that tell most of what a period was about, of those that its entries hold.
 
-A word weighs by the entries that it stands in, each by the square of its importance: a rumour that fills a day weighs
-as much as a fire that is told once. The sentence whose words weigh most on the average is nearest to the centre of the
-period (the centroid of extractive summaries; Radev et al. 2004). What was told already weighs nothing the next time.
+A word weighs by the sentences that it stands in, each by its importance, and by how many of all sentences with that
+word are of the period: a rumour that fills a day weighs much, a habit of every day little. The sentence whose words
+weigh most, for the root of their number, is nearest to the centre of the period (the centroid of extractive summaries;
+Radev et al. 2004). Words that were told count half for the next (maximal marginal relevance; Carbonell and Goldstein
+1998).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from math import log1p, sqrt
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
+from itertools import chain
+from math import fsum, log1p, sqrt
+from operator import itemgetter
 from typing import NamedTuple
 
-ORDINARY = 5.0  # importance that counts as one
-SHORT = 4  # words: what a sentence has in excess of its words, so that a word alone is no theme
+from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.text import normal, stems
+from cogitate.memory.language.times import find_times
+from cogitate.memory.summaries.conversations import is_header
+
+TRIVIAL = 1  # importance of what is not worth telling however often it happens
+SHORT = 160  # characters: an observation that is told in one piece
+_ONE = 4.0  # importance above the trivial that counts as one sentence
+_ANYBODY = Speakers(())
 
 
-class Sentence(NamedTuple):
-    """A sentence that may be told, and the number of its entry."""
+class Part(NamedTuple):
+    """A sentence, or a short text in one piece, with its stems."""
 
     text: str
     stems: frozenset[str]
-    number: int
+    courteous: bool  # mere courtesy, whoever says it
+
+
+class Reading(NamedTuple):
+    """What a text holds that a reflection asks for."""
+
+    key: str  # that exact repeats share
+    parts: tuple[Part, ...]
+    is_english: bool
+    has_time: bool
+
+
+class Sentence(NamedTuple):
+    """A part of an entry that may be told."""
+
+    part: Part
+    number: int  # of the entry
     importance: float
-    standing: bool = True  # it can stand alone
 
 
-def word_weights(sentences: Sequence[Sentence], repeats: Mapping[int, int]) -> Mapping[str, float]:
-    """Return the weight of each stem."""
-    heard: dict[int, set[str]] = {}
-    importance: dict[int, float] = {}
+@lru_cache(maxsize=32_768)  # some 50 MB; an owner's memories are read again by each reflection
+def read(text: str, whole: bool = False) -> Reading:
+    """Return what a text holds; its parts are its sentences, or all of it where it is short and told as a `whole`."""
+    sentences = [text.strip()] if whole and len(text) <= SHORT else split_sentences(text)
+    parts = (
+        Part(sentence, found, is_small_talk(sentence, _ANYBODY))
+        for sentence in sentences
+        if (found := frozenset(stems(sentence))) and not is_header(sentence)
+    )
+    return Reading(normal(text), tuple(parts), is_english(text), bool(find_times(text)))
+
+
+def word_weights(
+    sentences: Sequence[Sentence], repeats: Mapping[int, int], earlier: Iterable[str] = ()
+) -> Mapping[str, float]:
+    """Return the weight of each stem.
+
+    Args:
+        repeats: how often entries were observed again, by number.
+        earlier: the texts of the time before.
+    """
+    mass: dict[str, float] = {}
     for sentence in sentences:
-        heard.setdefault(sentence.number, set()).update(sentence.stems)
-        importance[sentence.number] = sentence.importance
-    mass: Counter[str] = Counter()
-    for number, found in heard.items():
-        weight = (importance[number] / ORDINARY) ** 2 * (1 + log1p(repeats.get(number, 0)))
-        for word in found:
-            mass[word] += weight  # type: ignore[assignment]
-    return {word: log1p(weight) for word, weight in mass.items()}
+        weight = (sentence.importance - TRIVIAL) * (1 + log1p(repeats.get(sentence.number, 0)))
+        for word in sentence.part.stems:
+            mass[word] = mass.get(word, 0.0) + weight
+    now = Counter(chain.from_iterable(s.part.stems for s in sentences))
+    before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
+    return {word: log1p(weight / _ONE * sqrt(now[word] / (now[word] + before[word]))) for word, weight in mass.items()}
 
 
 def most_central(
-    sentences: Sequence[Sentence], weights: Mapping[str, float], told: Collection[str] = ()
+    sentences: Iterable[Sentence], weights: Mapping[str, float], told: Set[str] = frozenset(), least: float = 0.0
 ) -> list[Sentence]:
-    """Return the sentences, the nearest to the centre first; words in `told` count for nothing."""
-    scored = [(_centrality(s, weights, told), s.importance, -at, s) for at, s in enumerate(sentences)]
-    scored.sort(key=lambda one: one[:3], reverse=True)
-    return [one[3] for one in scored if one[0] > 0]
+    """Return the sentences of at least some centrality, the nearest to the centre first; words in `told` count half."""
+    scored = [(centrality(s, weights, told), s) for s in sentences]
+    return [s for score, s in sorted(scored, key=itemgetter(0), reverse=True) if score >= least]
 
 
-def _centrality(sentence: Sentence, weights: Mapping[str, float], told: Collection[str]) -> float:
-    weight = 0.0  # and no `sum`, which adds floats in another way since Python 3.12
-    for word in sorted(sentence.stems):
-        if word not in told:
-            weight += weights.get(word, 0.0)
-    return weight / (len(sentence.stems) + SHORT) * sqrt(sentence.importance) * (1.0 if sentence.standing else 0.5)
+def centrality(sentence: Sentence, weights: Mapping[str, float], told: Set[str] = frozenset()) -> float:
+    """Return how near a sentence is to the centre of the period."""
+    found = sentence.part.stems
+    weight = fsum(map(weights.__getitem__, found))  # exact, and so the same in any order
+    if told and (again := found & told):
+        weight -= fsum(map(weights.__getitem__, again)) / 2
+    return weight * sqrt(sentence.importance / len(found))

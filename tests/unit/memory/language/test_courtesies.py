@@ -29,6 +29,10 @@ from cogitate.memory.language.speakers import Speakers
         ("I do not think we have talked before the queen.", False),
         ("I had better tell the others.", True),
         ("I had better tell the queen.", False),
+        ("Pleased to meet you, Melanie.", True),
+        ("I have a favour to ask, Ann.", True),
+        ("Oh no, I forgot.", True),
+        ("I have a favour to ask of the queen.", False),
     ],
 )
 def test_small_talk_is_a_formula_or_has_only_polite_words_and_names(said: str, empty: bool) -> None:

@@ -60,7 +60,7 @@ from cogitate.tasks.heuristics.day_plan import build
 from cogitate.tasks.heuristics.identity import pursuit_of
 from cogitate.tasks.heuristics.insight import find_insight
 from cogitate.tasks.heuristics.promises import find_promises
-from cogitate.tasks.heuristics.recalled import PlanOutcome, Recalled
+from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.kind import Case, Kind, Prompt, WorldFacts
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.recount import Recount
@@ -184,7 +184,6 @@ def _noticed(text: str) -> Any:
         minute=900,
         repeats={},
         places=PLACES,
-        plan=[PlanOutcome(description=text, done=False)],
     )
     return find_insight(recalled)
 

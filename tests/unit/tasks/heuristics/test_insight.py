@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.tasks.heuristics.insight import NOTABLE, QUIET, Insight, find_insight
-from cogitate.tasks.heuristics.promises import KEEP, MOST_QUOTED
-from cogitate.tasks.heuristics.recalled import PlanOutcome, Recalled
+from cogitate.tasks.heuristics.promises import MOST_QUOTED
+from cogitate.tasks.heuristics.recalled import Recalled
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
 
@@ -22,7 +22,6 @@ def noticed(
     before: Sequence[Entry] = (),
     repeats: Mapping[int, int] | None = None,
     minute: int = 1200,
-    plan: Sequence[PlanOutcome] = (),
     least: int = 2,
 ) -> Insight:
     by_importance = sorted(stream_of(*recent).live(), key=lambda e: (-e.importance, e.number))
@@ -34,7 +33,6 @@ def noticed(
         minute=minute,
         repeats=repeats or {},
         places=PLACES,
-        plan=plan,
     )
     return find_insight(recalled, least)
 
@@ -96,6 +94,39 @@ def test_what_matters_most_is_told_before_what_matters_less() -> None:
     )
 
 
+def test_what_stands_out_is_told_beside_a_rumour_that_fills_the_day() -> None:
+    rumour = [message(f"The ferry sank near the mill in year {n}.", 600 + n, importance=4) for n in range(20)]
+    text = told(noticed(*rumour, observation("Wolves broke into the barn.", 700, importance=9)))
+    assert text.index("ferry") < text.index("Wolves")
+
+
+def test_what_several_say_is_told_once_and_an_event_beside_its_invitation() -> None:
+    word = "A feast will be held at the mill today."
+    heard = [message(word, 600, importance=6), message(word, 610, importance=6, speaker=KLAUS, hearer=ISABELLA)]
+    begun = observation("The feast at the mill has begun with Maria Lopez, Ann and a band.", 700, importance=6)
+    text = told(noticed(*heard, begun))
+    assert text.count("will be held") == 1
+    assert "has begun" in text
+
+
+def test_what_was_heard_on_earlier_days_too_weighs_less_than_what_is_new() -> None:
+    old = [message(f"Fish costs {n} coins at the harbour.", n, importance=5) for n in range(30, 60)]
+    live = stream_of(
+        *old,
+        *(message(f"Fish costs {n} coins at the harbour.", 1_500 + n, importance=5) for n in (7, 8)),
+        message("Smugglers dug a tunnel below the tower.", 1_600, importance=5),
+    ).live()
+    recalled = Recalled(owner=KLAUS, recent=live[30:], before=live[:30], names=WORLD.names, minute=2_000, repeats={})
+    assert "tunnel" in find_insight(recalled).text.partition('." ')[0]
+
+
+def test_an_appointment_is_told_in_the_sentence_that_names_its_hour() -> None:
+    text = "Klaus Mueller talked with Maria Lopez on day 1, 10:00 AM. There is a concert at the plaza today at 8 pm."
+    seen = observation(text, 700, importance=3)
+    storm = observation("The storm took the roof.", 950, importance=9)
+    assert "talked with" not in told(noticed(seen, storm))
+
+
 def test_a_courtesy_is_no_theme() -> None:
     assert noticed(message("Thank you so much!", 5, importance=8)) == (QUIET, ())
 
@@ -128,6 +159,17 @@ def test_what_became_of_a_promise_is_told_in_the_words_that_say_so() -> None:
     )
 
 
+def test_the_outcome_of_a_promise_is_told_after_a_reflection_that_told_the_promise() -> None:
+    given = message("I promise to patch the window tomorrow at 9 am.", 100, importance=6)
+    earlier = Entry(type="reflection", text=told(noticed(given)), minute=1_000)
+    before = [*stream_of(given).live(), earlier]
+    patched = observation("Maria Lopez patched the window.", 2_000, importance=6)
+    storm = observation("The storm took the roof.", 2_100, importance=9)
+    entries = stream_of(given, patched, storm).live()[1:]
+    recalled = Recalled(owner=KLAUS, recent=entries, before=before, names=WORLD.names, minute=2_400, repeats={})
+    assert "Maria Lopez patched the window." in find_insight(recalled).text
+
+
 MILL = observation("The mill burnt down.", 700, importance=5)
 TOLL = observation("The toll was raised.", 720, importance=5)
 
@@ -138,6 +180,7 @@ TOLL = observation("The toll was raised.", 720, importance=5)
         ("mend the bridge", "Ada mended the bridge."),
         ("mend the bridge by Friday", "Ada did not mend the bridge."),
         ("mend the bridge on day 2", "Ada and Bo mended the bridge together."),
+        ("mend the bridge tomorrow at 9 am", "Ada mended the bridge."),
         ("mend the bridge", "Ada forgot to mend the bridge."),
         ("bring the salt", "Ada brought the salt."),
         ("build a wall", "At noon Ada quietly built a wall."),
@@ -196,15 +239,6 @@ def test_what_is_coming_is_told_with_its_hour_and_its_source() -> None:
     assert told(noticed(undated, storm, minute=1150)) == "The storm took the roof."
 
 
-def test_a_plan_is_told_by_the_status_of_its_items() -> None:
-    storm = observation("The storm took the roof.", 950, importance=9)
-    painted = PlanOutcome(description="Paint the door", done=True)
-    usual = PlanOutcome(description="Have lunch", done=True, usual=True)
-    promise = PlanOutcome(description=f"{KEEP}Ann: sing", done=True)
-    assert told(noticed(storm, plan=[usual, promise, painted])).endswith("I did what I had planned: Paint the door.")
-    assert told(noticed(storm, plan=[usual, promise])) == "The storm took the roof."
-
-
 def test_nothing_is_told_again_that_a_reflection_told() -> None:
     storm = observation("The storm took the roof.", 950, importance=9)
     coin = observation("A trader gave me a coin.", 960, importance=4)
@@ -248,9 +282,10 @@ def test_every_word_of_an_insight_stands_in_its_evidence(entries: list[Entry]) -
         ("Alarm: hull breach in the Medbay!", 9, True),
         ("Alarm: hull breach in the Lab 2!", 7, True),
         ("Alarm: hull breaches in the Lab!", 9, False),
-        ("Alarm: hull breach in the Medbay!", 5, False),
+        ("Alarm: wide hull breach in the Lab!", 9, True),
+        ("Alarm: wide hull breach in the Lab!", 5, False),
     ],
-    ids=["another place", "a number", "the same words", "not grave"],
+    ids=["another place", "a number", "the same words", "one more word", "not grave"],
 )
 def test_what_is_grave_is_told_though_something_like_it_happened_elsewhere(
     text: str, importance: int, is_told: bool

@@ -10,7 +10,7 @@ import pytest
 
 from cogitate.memory.apply import apply
 from cogitate.memory.effects import MarkAccessed, SetCounter, Tell
-from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.entry import Entry
 from cogitate.memory.limits import Cause, MemoryLimits
 from cogitate.memory.routing.repeats import count_repeat
 from cogitate.memory.stream import Stream
@@ -167,42 +167,6 @@ def test_it_heeds_what_is_observed_once_the_interval_is_over_or_if_importance_co
     stream.head.counters["reflect.minute"] = 400
     assert KIND.heeds(observation("Tea.", minute), stream, reflecting(trigger, 30), minute) is heeds
     assert KIND.heeds(observation("Tea.", minute), stream_of(), reflecting(trigger, 30), minute)
-
-
-def test_what_of_the_plan_ended_since_the_last_reflection_is_told_to_the_end_of_the_plan() -> None:
-    items = tuple(
-        PlanItem(id=f"1-{i}", description=f"Do {i}.", minute=minute, status=status)
-        for i, (minute, status) in enumerate(
-            [(400, "completed"), (500, "completed"), (600, "cancelled"), (700, "pending"), (800, "completed")]
-        )
-    )
-    stream = stream_of(
-        Entry(type="plan", text="Plan.", minute=360, items=items, valid_until=900), observation("x", 401)
-    )
-
-    def ended(minute: int, last: int | None = None) -> object:
-        if last is not None:
-            stream.head.counters["reflect.minute"] = last
-        moment = moment_of(stream, minute, world=reflecting("importance", 1))
-        return next(iter(KIND.due(moment))).params.get("plan")
-
-    assert ended(499) is None
-    assert ended(500) == {"1-0": True}, "the next item begins"
-    assert ended(899) == {"1-0": True, "1-1": True, "1-2": False}
-    assert ended(900) == {"1-0": True, "1-1": True, "1-2": False, "1-4": True}
-    assert ended(900, last=499) == ended(900)
-    assert ended(900, last=500) == {"1-1": True, "1-2": False, "1-4": True}
-    assert ended(900 + 1_439) == ended(900)
-    assert ended(900 + 1_440) is None, "it is of the day before"
-
-
-def test_an_item_without_a_time_ends_the_one_before_it_at_once() -> None:
-    items = tuple(
-        PlanItem(id=f"1-{i}", description="Do.", minute=m, status="completed") for i, m in enumerate((9, None))
-    )
-    stream = stream_of(Entry(type="plan", text="Plan.", minute=0, items=items, valid_until=900), observation("x", 1))
-    (request,) = KIND.due(moment_of(stream, 0, world=reflecting("importance", 1)))
-    assert request.params["plan"] == {"1-0": True}
 
 
 def test_the_prompt_shows_the_latest_reflections_and_neither_quiet_ones_nor_the_one_that_it_replaces() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Append, Effect
-from cogitate.memory.entry import Entry, Marks, PlanItem
+from cogitate.memory.entry import Entry, Marks
 from cogitate.memory.routing.repeats import count_repeat
 from cogitate.prompts.answers import ReflectionAnswer
 from cogitate.prompts.render import Templates
@@ -90,38 +90,6 @@ def test_a_request_names_what_was_repeated_and_not_what_was_only_read() -> None:
 def counted(effects: tuple[Effect, ...]) -> dict[str, int]:
     found = [msgspec.to_builtins(effect) for effect in effects]
     return {effect["name"]: effect["value"] for effect in found if effect["type"] == "counter"}
-
-
-DOOR, CAT = "Repaint the front door", "Feed the cat"
-
-
-def plan_of(*described: str, minute: int) -> Entry:
-    items = tuple(PlanItem(id=f"{minute}-{n}", description=text, minute=minute) for n, text in enumerate(described))
-    return Entry(type="plan", text="Plan.", minute=minute, items=items, valid_until=minute + DAY)
-
-
-@pytest.mark.parametrize(
-    ("earlier", "ended", "told"),
-    [
-        ([CAT], {"360-0": True}, "I did what I had planned: Repaint the front door."),
-        ([CAT], {"360-0": False}, "I gave up what I had planned: Repaint the front door."),
-        ([DOOR], {"360-0": True}, None),  # as on other days
-        ([DOOR], {"360-0": False}, None),
-        (None, {"360-0": True}, None),  # nobody knows what is usual
-        ([CAT], {}, None),
-        ([CAT], {"359-0": True}, None),
-        ([CAT], ["360-0"], None),
-        ([CAT], None, None),
-    ],
-)
-def test_what_came_of_a_plan_is_told_but_for_what_is_done_as_on_other_days(
-    earlier: list[str] | None, ended: Any, told: str | None
-) -> None:
-    before = [] if earlier is None else [plan_of(*earlier, minute=60)]
-    seen = [observation(f"Read page {n}.", 400 + n, importance=1) for n in range(3)]
-    stream = stream_of(*before, plan_of(DOOR, minute=360), *seen)
-    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200, params={"plan": ended})))
-    assert told in entry.text if told else "door" not in entry.text
 
 
 @pytest.mark.parametrize(("begins", "coming"), [(1_210, False), (1_211, True)])
