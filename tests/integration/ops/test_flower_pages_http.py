@@ -70,7 +70,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
             "--limit-tokens",
             1_000_000,
             data_dir=started.data_dir,
-            COGITATE_MINUTES_PER_TICK="10",
+            COGITATE_SECONDS_PER_TICK="600",
             COGITATE_BASE_URL=endpoint.url,
             OPENAI_API_KEY="any",
             COGITATE_INPUT_PRICE="150000",

@@ -32,7 +32,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[st
             100_000,
             "-v",
             data_dir=data_dir,
-            COGITATE_MINUTES_PER_TICK="10",
+            COGITATE_SECONDS_PER_TICK="600",
             COGITATE_LOG="json",
             COGITATE_MODEL=MODEL,
             COGITATE_BASE_URL=endpoint.url,

@@ -42,7 +42,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--run",
             "town",
             data_dir=folder,
-            COGITATE_MINUTES_PER_TICK="10",
+            COGITATE_SECONDS_PER_TICK="600",
             COGITATE_LIMITS='{"tick.run.jobs": 1}',
         )
     return folder
@@ -94,7 +94,7 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
 
 
 def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
-    found = summary("estimate", "--agents", 10, data_dir=lived, COGITATE_MINUTES_PER_TICK="10")
+    found = summary("estimate", "--agents", 10, data_dir=lived, COGITATE_SECONDS_PER_TICK="600")
     origins = {row["kind"]: row["origin"] for row in found["first"]}
     assert (found["agents"], origins["plan"], origins["act"]) == (10, "settings", "town")
     limits = '{"tick.run.jobs": 16}'

@@ -24,7 +24,7 @@ from tests.repository import ROOT
 LOGIN = "me:secret"
 SECRETS = {f"{role}_password": f"{role}s" for role in ("host", "worker", "observer", "operator")}
 SECRETS |= {"flower_basic_auth": LOGIN, "openai_api_key": ""}
-GIVEN = {"AGENTS": "3", "COGITATE_MINUTES_PER_TICK": "2"}
+GIVEN = {"AGENTS": "3", "COGITATE_SECONDS_PER_TICK": "120"}
 
 pytestmark = pytest.mark.system
 
@@ -50,7 +50,7 @@ def test_compose_takes_the_file_and_hands_on_what_an_operator_sets() -> None:
     services = yaml.safe_load(done.stdout)["services"]
     for name in ("host", "worker"):
         environment = services[name]["environment"]
-        assert environment["COGITATE_MINUTES_PER_TICK"] == "2"
+        assert environment["COGITATE_SECONDS_PER_TICK"] == "120"
         assert environment["COGITATE_REAL_DAY_USD"] is None, "the default"
 
 
