@@ -20,7 +20,7 @@ from tests.integration.command import cogitate, command, summary, tick_of
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "2ff776271317420be9192efbb13a73a7"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "9d317e96a5037557569d33ca19167020"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 
