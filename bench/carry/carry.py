@@ -20,6 +20,7 @@ from bench.carry.questions import Asked, Question
 from bench.quality.locomo import ADVERSARIAL, entries_of
 from bench.quality.recordings import RecordedConversation, load_conversations, read_conversations
 from bench.table import Row, Table
+from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.candidates import Matching
 from cogitate.memory.retrieval.measures import relevance
 from cogitate.memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
@@ -48,7 +49,6 @@ def variants() -> list[Variant]:
         Variant("profile dialogue", DIALOGUE),
         *(Variant(f"… without {part.name}", _without(part.name)) for part in parts),
         Variant("… without themes", replace(DIALOGUE, matching=replace(DIALOGUE.matching, themes=0.0))),
-        Variant("… without near words", replace(DIALOGUE, matching=replace(DIALOGUE.matching, near=0.0))),
         Variant("… without rarity", replace(DIALOGUE, matching=replace(DIALOGUE.matching, rarity=False))),
         Variant("… with diversity 0.1", replace(DIALOGUE, diversity=0.1)),
         Variant("… with diversity 0.2", replace(DIALOGUE, diversity=0.2)),
@@ -84,13 +84,15 @@ def tables(data: Path | None) -> Iterator[Table]:
 
 
 def recalls(memories: Iterable[Asked], profile: RetrievalProfile) -> list[tuple[Question, float]]:
-    """Return each question with the share of its evidence that is among the first results."""
+    """Return each question with the share of its evidence that is among the first results, or whose words are."""
     found: list[tuple[Question, float]] = []
     for memory in memories:
+        text_of = {entry.number: normal(entry.text) for entry in memory.entries}
         for question in memory.questions:
             query = Query(minute=memory.now, text=question.text, limit=DEPTH)
-            numbers = {one.entry.number for one in retrieve(memory.entries, query, profile)}
-            found.append((question, len(numbers & question.evidence) / len(question.evidence)))
+            texts = {text_of[one.entry.number] for one in retrieve(memory.entries, query, profile)}
+            shown = sum(text_of[number] in texts for number in question.evidence)
+            found.append((question, shown / len(question.evidence)))
     return found
 
 

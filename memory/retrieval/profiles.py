@@ -31,7 +31,6 @@ MEASURES: Mapping[str, Callable[[Candidates], list[float]]] = MappingProxyType(
         "support": measures.support,
         "recency": measures.scaled_recency,
         "similarity": measures.similarity,
-        "word_vectors": measures.word_vectors,
         "keyword_overlap": measures.keyword_overlap,
         "plain_importance": measures.plain_importance,
         "half_life_recency": measures.half_life_recency,
@@ -42,6 +41,8 @@ MEASURES: Mapping[str, Callable[[Candidates], list[float]]] = MappingProxyType(
         "information": dialogue.information,
     }
 )
+
+_BY_MATCH = frozenset(one.name for one in DEFAULT.components if one.by_match)
 
 
 def check_choice(what: str, value: object) -> ProfileChoice:
@@ -79,7 +80,7 @@ def profile_of(choice: ProfileChoice) -> RetrievalProfile:
     """Return the profile of a choice that `check_choice` has returned."""
     if isinstance(choice, str):
         return PROFILES[choice]
-    components = tuple(Component(name, weight, MEASURES[name]) for name, weight in choice.items())
+    components = tuple(Component(name, weight, MEASURES[name], name in _BY_MATCH) for name, weight in choice.items())
     return RetrievalProfile(name=CUSTOM, components=components, matching=DEFAULT.matching)
 
 

@@ -1,9 +1,10 @@
 """Retrieval (streams design, task 6): the entries that matter most for a query, with an exact account of why.
 
 A profile is a list of components: a name, a weight and a measure. An entry's score is the sum of weight × value over
-the components, in their order. `SPEC` is the streams design's formula; `DEFAULT` and `DIALOGUE` are what measures best
-on recorded streams and on long conversations (`python -m bench quality`). Raw Jaccard values are tiny and recency
-drowns them, so the components of these two are scaled before they are weighed.
+the components, in their order. `SPEC` is the streams design's formula; `DEFAULT` is for every kind of memory: recorded
+streams, talk of two or of many, and worlds that mix them (`python -m bench quality`, `carry`). Raw values of relevance
+are tiny and recency drowns them. So `DEFAULT` scales relevance, and what does not depend on the words of the query
+counts in full only where they match.
 
 Pure: nothing is marked as accessed here, that is an effect. The order is total (score, then the newer number), so it
 never depends on the order in which entries are given.
@@ -12,7 +13,7 @@ never depends on the order in which entries are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.text import normal, stems
@@ -24,11 +25,16 @@ __all__ = ["DEFAULT", "DIALOGUE", "SPEC", "Component", "Query", "RetrievalProfil
 
 @dataclass(frozen=True)
 class Component:
-    """One part of a score: its name, its weight and the measure that gives a finite value per candidate."""
+    """One part of a score: its name, its weight and the measure that gives a finite value per candidate.
+
+    `by_match`: the value counts in full only where the entry or lines around it match the query, as far as the profile
+    weighs that (`matched`).
+    """
 
     name: str
     weight: float
     measure: Callable[[Candidates], list[float]]
+    by_match: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,33 +87,30 @@ SPEC = RetrievalProfile(
     distinct=False,
 )
 
+#: The weights of most parts may be half as large again or half as large without a difference.
 DEFAULT = RetrievalProfile(
     name="default",
     components=(
         Component("relevance", 1.0, measures.relevance),
-        Component("importance", 0.25, measures.scaled_importance),
-        Component("support", 0.1, measures.support),
-        Component("recency", 0.05, measures.scaled_recency),
-        Component("similarity", 0.4, measures.similarity),
-    ),
-    matching=Matching(themes=0.25, near=0.1),
-)
-
-DIALOGUE = RetrievalProfile(
-    name="dialogue",
-    components=(
-        Component("relevance", 1.0, measures.relevance_to_best),
-        Component("neighbours", 0.8, dialogue.neighbours),
+        Component("neighbours", 1.0, dialogue.neighbours),
         Component("scene", 0.5, dialogue.scene),
-        Component("speaker", 0.5, dialogue.speaker),
-        Component("statement", 0.15, dialogue.statement),
-        Component("information", 0.5, dialogue.information),
-        Component("word_vectors", 0.5, measures.word_vectors),
+        Component("speaker", 0.5, dialogue.speaker, by_match=True),
+        Component("statement", 0.15, dialogue.statement, by_match=True),
+        Component("information", 0.5, dialogue.information, by_match=True),
+        Component("importance", 0.25, measures.scaled_importance, by_match=True),
+        Component("recency", 0.05, measures.scaled_recency, by_match=True),
+        Component("support", 0.1, measures.support),
         Component("similarity", 0.8, measures.similarity),
     ),
-    matching=Matching(fields=("text", "subjects", "keywords", "tags"), themes=0.25, near=0.1, rarity=True),
-    distinct=False,
+    matching=Matching(fields=("text", "speaker", "keywords", "tags"), themes=0.25, rarity=True),
 )
+
+#: The same, for a host that wants to see what was said twice.
+DIALOGUE = replace(DEFAULT, name="dialogue", distinct=False)
+
+#: The components that tell how far an entry, or the lines around it, match the words of the query.
+MATCHING = (measures.relevance, dialogue.neighbours)
+UNMATCHED = 0.1  # what a component `by_match` counts where nothing matches
 
 
 def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile = DEFAULT) -> list[Scored]:
@@ -117,10 +120,16 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
     """
     candidates = Candidates(entries, query, profile.matching)
     columns = [component.measure(candidates) for component in profile.components]
-    weights = [component.weight for component in profile.components]
+    matched = _matched(profile.components, columns)
     scores = [0.0] * len(candidates.entries)
-    for weight, column in zip(weights, columns, strict=True):
-        scores = [score + weight * value for score, value in zip(scores, column, strict=True)]
+    for component, column in zip(profile.components, columns, strict=True):
+        weight = component.weight
+        if component.by_match and matched:
+            scores = [
+                score + weight * (share * value) for score, share, value in zip(scores, matched, column, strict=True)
+            ]
+        elif any(column):
+            scores = [score + weight * value for score, value in zip(scores, column, strict=True)]
     # From the newest on, and equals stay in that order.
     ranked = sorted(range(len(scores) - 1, -1, -1), key=scores.__getitem__, reverse=True)
     if profile.distinct:
@@ -132,11 +141,26 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
             candidates.entries[i],
             scores[i],
             tuple(
-                ScorePart(c.name, c.weight, column[i]) for c, column in zip(profile.components, columns, strict=True)
+                ScorePart(c.name, c.weight, matched[i] * column[i] if c.by_match and matched else column[i])
+                for c, column in zip(profile.components, columns, strict=True)
             ),
         )
         for i in ranked[: max(0, query.limit)]
     ]
+
+
+def _matched(components: Sequence[Component], columns: Sequence[list[float]]) -> list[float]:
+    """Return how much components `by_match` count for each candidate; nothing where all count in full.
+
+    They do where nothing matches, or the profile does not weigh it: then relevance decides nothing.
+    """
+    matching = [
+        column
+        for component, column in zip(components, columns, strict=True)
+        if component.weight and component.measure in MATCHING and any(column)
+    ]
+    sums = matching[0] if len(matching) == 1 else map(sum, zip(*matching, strict=True))
+    return [UNMATCHED + (1 - UNMATCHED) * value if value < 1.0 else 1.0 for value in sums]
 
 
 def _diverse(ranked: list[int], scores: list[float], candidates: Candidates, diversity: float) -> list[int]:

@@ -91,7 +91,7 @@ def test_each_part_of_the_profile_is_left_out_once() -> None:
     assert whole.profile == DIALOGUE
     left_out = [variant.label.removeprefix("… without ") for variant in others if "without" in variant.label]
     parts = [part.name for part in DIALOGUE.components if part.name != "similarity"]
-    assert left_out == [*parts, "themes", "near words", "rarity"]
+    assert left_out == [*parts, "themes", "rarity"]
 
 
 def test_every_question_about_a_talk_names_lines_that_exist() -> None:
