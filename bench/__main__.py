@@ -101,7 +101,7 @@ def main() -> int:
     commands.add_parser(
         "window", help="what the token window keeps of twelve stories: names, objectives, relations, inventory"
     )
-    carried = commands.add_parser("carry", help="what each part of the dialogue profile is worth on domains apart")
+    carried = commands.add_parser("carry", help="what each part of the default profile is worth on domains apart")
     carried.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     commands.add_parser("week", help="reflections and summaries of a week of the town, sampled by a fixed seed")
     for name in WITH_JSON:

@@ -1,9 +1,9 @@
-"""`python -m bench carry`: what each part of the dialogue profile is worth on each domain.
+"""`python -m bench carry`: what each part of the default profile is worth on each domain.
 
-A domain is a kind of memory that others do not resemble: recorded conversations, chats as people type them, friends who
-catch up in full sentences, a town that lives, a story that is told. A part is kept only if domains beside the one that
-it was chosen on gain by it. On recorded streams, which hold no talk, the measure is the profile `default` (`python -m
-bench quality`).
+A domain is a kind of memory that others do not resemble: recorded conversations, meetings and games of many, chats as
+people type them, friends who catch up in full sentences, a town that lives, a story that is told. A part is kept only
+if domains beside the one that it was chosen on gain by it. `python -m bench quality` measures recorded streams, which
+hold no talk.
 
 The talks in `talks/` were written for this measurement by language models that knew nothing of the product. One half
 was looked at while the profile was changed; the held-out half only counts.
@@ -11,11 +11,14 @@ was looked at while the profile was changed; the held-out half only counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import stdev
 
 from bench.carry import story_questions, town_questions
+from bench.carry.many_speakers import games, meetings
 from bench.carry.questions import Asked, Question
 from bench.quality.locomo import ADVERSARIAL, entries_of
 from bench.quality.recordings import RecordedConversation, load_conversations, read_conversations
@@ -23,7 +26,7 @@ from bench.table import Row, Table
 from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.candidates import Matching
 from cogitate.memory.retrieval.measures import relevance
-from cogitate.memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
+from cogitate.memory.retrieval.retrieval import DEFAULT, Component, Query, RetrievalProfile, retrieve
 
 DEPTH = 10
 TOWN_SEEDS, TOWN_AGENTS, TOWN_DAYS = (11, 12), 12, 6
@@ -41,25 +44,30 @@ class Variant:
 
 
 def variants() -> list[Variant]:
-    """Return plain BM25, the dialogue profile, that without each of its parts, and ways to cover several facts."""
-    fields = Matching(fields=DIALOGUE.matching.fields)
-    parts = [part for part in DIALOGUE.components if part.name != "similarity"]
+    """Return plain BM25, the default profile, and that without each of its parts."""
+    parts = [part for part in DEFAULT.components if part.name != "similarity"]
     return [
-        Variant("BM25, fields", replace(BM25, matching=fields)),
-        Variant("profile dialogue", DIALOGUE),
+        Variant("BM25", BM25),
+        Variant("BM25, fields", replace(BM25, matching=Matching(fields=DEFAULT.matching.fields))),
+        Variant("profile default", DEFAULT),
         *(Variant(f"… without {part.name}", _without(part.name)) for part in parts),
-        Variant("… without themes", replace(DIALOGUE, matching=replace(DIALOGUE.matching, themes=0.0))),
-        Variant("… without rarity", replace(DIALOGUE, matching=replace(DIALOGUE.matching, rarity=False))),
-        Variant("… with diversity 0.1", replace(DIALOGUE, diversity=0.1)),
-        Variant("… with diversity 0.2", replace(DIALOGUE, diversity=0.2)),
+        Variant("… without themes", replace(DEFAULT, matching=replace(DEFAULT.matching, themes=0.0))),
+        Variant("… without rarity", replace(DEFAULT, matching=replace(DEFAULT.matching, rarity=False))),
     ]
 
 
 def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
-    """Yield each domain with its memories; recorded conversations only if there are any of them."""
-    recorded = [] if data is None else _asked(load_conversations(data))
-    if recorded:
-        yield "conversations", recorded
+    """Yield each domain with its memories; recorded ones only if there are any of them."""
+    if data is not None:
+        yield from (
+            (name, found)
+            for name, found in (
+                ("conversations", _asked(load_conversations(data))),
+                ("meetings", meetings(data)),
+                ("games", games(data)),
+            )
+            if found
+        )
     for name in ("chats", "catch-ups"):
         folder = TALKS / name.replace("-", "_")
         yield name, _asked(read_conversations(folder / "development"))
@@ -71,14 +79,23 @@ def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
 def tables(data: Path | None) -> Iterator[Table]:
     """Yield the recall of each variant by domain, the same of questions of several facts, and by kind of question."""
     asked = dict(domains(data))
-    rows: list[Row] = []
-    several: list[Row] = []
-    for variant in variants():
-        found = [recalls(memories, variant.profile) for memories in asked.values()]
-        rows.append(Row(variant.label, tuple(_mean(share for _, share in one) for one in found)))
-        several.append(Row(variant.label, tuple(_mean(s for q, s in one if len(q.evidence) > 1) for one in found)))
+    found = {
+        variant.label: [recalls(memories, variant.profile) for memories in asked.values()] for variant in variants()
+    }
+    rows = [Row(label, tuple(_mean(share for _, share in one) for one in by)) for label, by in found.items()]
+    several = [
+        Row(label, tuple(_mean(s for q, s in one if len(q.evidence) > 1) for one in by)) for label, by in found.items()
+    ]
     yield Table(f"Evidence among the first {DEPTH}, by domain", tuple(asked), tuple(rows), _counts(asked))
     yield Table("… of questions with several pieces of evidence", tuple(asked), tuple(several), "")
+    plain, fields, ours, *_ = found.values()
+    for label, other in (("BM25", plain), ("BM25, fields", fields)):
+        gains = [
+            [share - before for (_, share), (_, before) in zip(one, two, strict=True)]
+            for one, two in zip(ours, other, strict=True)
+        ]
+        figures = (Row("gain", tuple(map(_mean, gains))), Row("its standard error", tuple(map(_standard_error, gains))))
+        yield Table(f"What the default profile gains on {label}", tuple(asked), figures)
     for name, memories in asked.items():
         yield _by_kind(name, memories)
 
@@ -97,7 +114,7 @@ def recalls(memories: Iterable[Asked], profile: RetrievalProfile) -> list[tuple[
 
 
 def _by_kind(name: str, memories: Sequence[Asked]) -> Table:
-    plain, ours = recalls(memories, BM25), recalls(memories, DIALOGUE)
+    plain, ours = recalls(memories, BM25), recalls(memories, DEFAULT)
     kinds = dict.fromkeys(question.kind for question, _ in ours)
     rows = [
         Row(
@@ -110,11 +127,11 @@ def _by_kind(name: str, memories: Sequence[Asked]) -> Table:
         )
         for kind in kinds
     ]
-    return Table(f"By kind of question: {name}", ("questions", "BM25", "profile dialogue"), tuple(rows))
+    return Table(f"By kind of question: {name}", ("questions", "BM25", "profile default"), tuple(rows))
 
 
 def _without(name: str) -> RetrievalProfile:
-    return replace(DIALOGUE, components=tuple(part for part in DIALOGUE.components if part.name != name))
+    return replace(DEFAULT, components=tuple(part for part in DEFAULT.components if part.name != name))
 
 
 def _asked(conversations: Iterable[RecordedConversation]) -> list[Asked]:
@@ -134,6 +151,10 @@ def _asked(conversations: Iterable[RecordedConversation]) -> list[Asked]:
 def _counts(asked: dict[str, list[Asked]]) -> str:
     counts = {name: sum(len(one.questions) for one in memories) for name, memories in asked.items()}
     return "Questions: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + "."
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
 def _mean(values: Iterable[float]) -> float:
