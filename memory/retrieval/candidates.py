@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from operator import lt
 from typing import Literal
 
-from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.entry import Entry, EntryType, is_dialogue, is_of_event
+from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.meanings.concepts import is_theme
 from cogitate.memory.language.meanings.frequency import rarity
 from cogitate.memory.language.text import extract_keywords, normal, normalized, words
 from cogitate.memory.retrieval.scoring import bm25, rating
 from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms
 
+BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before
+AFTER = 0.3  # of the line after
+ANSWER = 0.5  # further share of the line before, if it asks: its answer often repeats none of its words
+UNMATCHED = 0.1  # how much a line counts where neither it nor a line around it matches
 _LONGEST_NAME = 60  # characters of a line that may be the name of its speaker
 
 Field = Literal["text", "speaker", "keywords", "tags"]
@@ -102,6 +107,47 @@ class Candidates:
         return list(map(len, self._terms))
 
     @cached_property
+    def scenes(self) -> Collection[Sequence[int]]:
+        """Return the places of the candidates of each scene, in order of number."""
+        scenes: dict[str, list[int]] = {}
+        for place, entry in enumerate(self.entries):
+            if entry.source_id and not is_of_event(entry):
+                scenes.setdefault(entry.source_id, []).append(place)
+        return scenes.values()
+
+    @cached_property
+    def neighbours(self) -> list[float]:
+        """Return what the relevance of the lines around each line of its scene lends to it; may exceed 1."""
+        values = [0.0] * len(self.entries)
+        for lines in self.scenes:
+            for at, place in enumerate(lines):
+                own = self.relevance[place]
+                if not own:
+                    continue
+                for line, share in zip(lines[at + 1 :], BEFORE, strict=False):
+                    values[line] += share * own
+                if at + 1 < len(lines) and asks(self.entries[place]):
+                    values[lines[at + 1]] += ANSWER * own
+                if at:
+                    values[lines[at - 1]] += AFTER * own
+        return values
+
+    @cached_property
+    def matched(self) -> list[float]:
+        """Return how far each entry, or the lines around it, match the query, from `UNMATCHED` to 1.
+
+        All count 1 where nothing matches: then relevance decides nothing.
+        """
+        least = UNMATCHED if any(self.relevance) else 1.0
+        around = zip(self.relevance, self.neighbours, strict=True)
+        return [least + (1 - least) * min(1.0, own + lent) for own, lent in around]
+
+    @cached_property
+    def talk(self) -> list[bool]:
+        """Return which entries are lines of talk or events."""
+        return [bool(entry.source_id) or is_dialogue(entry) for entry in self.entries]
+
+    @cached_property
     def keywords(self) -> list[str]:
         """Return the query's terms, or else the keywords of its text (streams design)."""
         return list(self.query.terms) or extract_keywords(self.query.text)
@@ -168,6 +214,11 @@ def _with_speaker(text: str, subjects: tuple[str, ...]) -> str:
     """Return a line with the name of who says it, unless it begins with that."""
     name = speaker_of(subjects, text)
     return text if plain_words(text[:_LONGEST_NAME])[: len(name)] == name else f"{text} {' '.join(name)}"
+
+
+def asks(entry: Entry) -> bool:
+    """Return whether the line ends with a question mark (of any script)."""
+    return entry.text.rstrip().endswith(QUESTIONS)
 
 
 def order(entry: Entry) -> tuple[int, int, str]:

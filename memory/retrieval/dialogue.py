@@ -3,46 +3,33 @@
 A scene is what shares a `source_id` (a conversation, a session); an entry without one stands alone, and so does an
 event, whose `source_id` is the group that it belongs to: a vote means the same without the vote before it. The speaker
 of an entry is the subject whose name begins its text ("Ann Lee: Good morning"), otherwise its first subject.
+
+Who speaks, and whether and how much a line tells, counts in full only where its words, or those of the lines around it,
+match the query: a remark that names three people is not answered by whatever they say. What is no talk has no speaker
+and tells all it can.
 """
 
 from __future__ import annotations
 
 from itertools import chain
 
-from cogitate.memory.entry import Entry, is_of_event
-from cogitate.memory.language.endings import QUESTIONS
-from cogitate.memory.retrieval.candidates import Candidates, display_name, plain_words, speaker_of
+from cogitate.memory.retrieval.candidates import Candidates, asks, display_name, plain_words, speaker_of
 
-BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before
-AFTER = 0.3  # of the line after
-ANSWER = 0.5  # further share of the line before, if it asks: its answer often repeats none of its words
 SCENE_BEST = 3  # a scene is as relevant as the mean of its best lines
 
 
 def neighbours(candidates: Candidates) -> list[float]:
-    """Return the relevance of the lines around each line of its scene, by `BEFORE`, `AFTER`, `ANSWER`; may exceed 1."""
-    values = [0.0] * len(candidates.entries)
-    for lines in _scenes(candidates).values():
-        for place, index in enumerate(lines):
-            own = candidates.relevance[index]
-            if not own:
-                continue
-            for line, share in zip(lines[place + 1 :], BEFORE, strict=False):
-                values[line] += share * own
-            if place + 1 < len(lines) and asks(candidates.entries[index]):
-                values[lines[place + 1]] += ANSWER * own
-            if place:
-                values[lines[place - 1]] += AFTER * own
-    return values
+    """Return the relevance of the lines around each line of its scene (see `Candidates.neighbours`)."""
+    return candidates.neighbours
 
 
 def scene(candidates: Candidates) -> list[float]:
     """Return the relevance of the scene of each line: the mean of its best lines."""
     values = [0.0] * len(candidates.entries)
-    for lines in _scenes(candidates).values():
-        best = sorted((candidates.relevance[i] for i in lines), reverse=True)[:SCENE_BEST]
-        for index in lines:
-            values[index] = sum(best) / SCENE_BEST
+    for lines in candidates.scenes:
+        best = sorted((candidates.relevance[place] for place in lines), reverse=True)[:SCENE_BEST]
+        for place in lines:
+            values[place] = sum(best) / SCENE_BEST
     return values
 
 
@@ -52,18 +39,19 @@ def speaker(candidates: Candidates) -> list[float]:
     subjects = set(chain.from_iterable([entry.subjects for entry in candidates.entries]))
     known = {subject for subject in subjects if not asked.isdisjoint(plain_words(display_name(subject)))}
     lines = {
-        index: name
-        for index, entry in enumerate(candidates.entries)
-        if known and not known.isdisjoint(entry.subjects)
+        place: name
+        for place, entry in enumerate(candidates.entries)
+        if known and candidates.talk[place] and not known.isdisjoint(entry.subjects)
         if not asked.isdisjoint(name := speaker_of(entry.subjects, entry.text))
     }
     share = 1 / max(1, len(set(lines.values())))
-    return [share if index in lines else 0.0 for index in range(len(candidates.entries))]
+    return [share * counts if place in lines else 0.0 for place, counts in enumerate(candidates.matched)]
 
 
 def statement(candidates: Candidates) -> list[float]:
-    """Return 1 for lines that do not end as a question: a question carries no answer."""
-    return [0.0 if e.text.rstrip().endswith(QUESTIONS) else 1.0 for e in candidates.entries]
+    """Return 1 for what does not end as a question: a question carries no answer."""
+    lines = zip(candidates.matched, candidates.entries, strict=True)
+    return [0.0 if asks(entry) else counts for counts, entry in lines]
 
 
 def information(candidates: Candidates) -> list[float]:
@@ -73,18 +61,7 @@ def information(candidates: Candidates) -> list[float]:
     """
     lengths = candidates.lengths
     full = sorted(lengths)[len(lengths) * 3 // 4] if lengths else 0
-    return [length / full if length < full else 1.0 for length in lengths] if full else [0.0] * len(lengths)
-
-
-def asks(entry: Entry) -> bool:
-    """Return whether the line ends with a question mark (of any script)."""
-    return entry.text.rstrip().endswith(QUESTIONS)
-
-
-def _scenes(candidates: Candidates) -> dict[str, list[int]]:
-    """Return the indices of the candidates of each scene, in order of number."""
-    scenes: dict[str, list[int]] = {}
-    for index, entry in enumerate(candidates.entries):
-        if entry.source_id and not is_of_event(entry):
-            scenes.setdefault(entry.source_id, []).append(index)
-    return scenes
+    return [
+        counts * length / full if talk and length < full else counts
+        for counts, talk, length in zip(candidates.matched, candidates.talk, lengths, strict=True)
+    ]

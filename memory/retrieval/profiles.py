@@ -42,8 +42,6 @@ MEASURES: Mapping[str, Callable[[Candidates], list[float]]] = MappingProxyType(
     }
 )
 
-_BY_MATCH = frozenset(one.name for one in DEFAULT.components if one.by_match)
-
 
 def check_choice(what: str, value: object) -> ProfileChoice:
     """Return the choice of a profile; a table is a copy, in the order of `MEASURES`.
@@ -80,7 +78,7 @@ def profile_of(choice: ProfileChoice) -> RetrievalProfile:
     """Return the profile of a choice that `check_choice` has returned."""
     if isinstance(choice, str):
         return PROFILES[choice]
-    components = tuple(Component(name, weight, MEASURES[name], name in _BY_MATCH) for name, weight in choice.items())
+    components = tuple(Component(name, weight, MEASURES[name]) for name, weight in choice.items())
     return RetrievalProfile(name=CUSTOM, components=components, matching=DEFAULT.matching)
 
 

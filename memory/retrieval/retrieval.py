@@ -3,8 +3,7 @@
 A profile is a list of components: a name, a weight and a measure. An entry's score is the sum of weight × value over
 the components, in their order. `SPEC` is the streams design's formula; `DEFAULT` is for every kind of memory: recorded
 streams, talk of two or of many, and worlds that mix them (`python -m bench quality`, `carry`). Raw values of relevance
-are tiny and recency drowns them. So `DEFAULT` scales relevance, and what does not depend on the words of the query
-counts in full only where they match.
+are tiny and recency drowns them, so `DEFAULT` scales relevance. Parts for talk count for lines of talk alone.
 
 Pure: nothing is marked as accessed here, that is an effect. The order is total (score, then the newer number), so it
 never depends on the order in which entries are given.
@@ -25,16 +24,11 @@ __all__ = ["DEFAULT", "DIALOGUE", "SPEC", "Component", "Query", "RetrievalProfil
 
 @dataclass(frozen=True)
 class Component:
-    """One part of a score: its name, its weight and the measure that gives a finite value per candidate.
-
-    `by_match`: the value counts in full only where the entry or lines around it match the query, as far as the profile
-    weighs that (`matched`).
-    """
+    """One part of a score: its name, its weight and the measure that gives a finite value per candidate."""
 
     name: str
     weight: float
     measure: Callable[[Candidates], list[float]]
-    by_match: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +88,12 @@ DEFAULT = RetrievalProfile(
         Component("relevance", 1.0, measures.relevance),
         Component("neighbours", 1.0, dialogue.neighbours),
         Component("scene", 0.5, dialogue.scene),
-        Component("speaker", 0.5, dialogue.speaker, by_match=True),
-        Component("statement", 0.15, dialogue.statement, by_match=True),
-        Component("information", 0.5, dialogue.information, by_match=True),
-        Component("importance", 0.25, measures.scaled_importance, by_match=True),
-        Component("recency", 0.05, measures.scaled_recency, by_match=True),
-        Component("support", 0.1, measures.support),
+        Component("speaker", 0.5, dialogue.speaker),
+        Component("statement", 0.15, dialogue.statement),
+        Component("information", 0.5, dialogue.information),
+        Component("importance", 0.4, measures.scaled_importance),
+        Component("support", 0.2, measures.support),
+        Component("recency", 0.05, measures.scaled_recency),
         Component("similarity", 0.8, measures.similarity),
     ),
     matching=Matching(fields=("text", "speaker", "keywords", "tags"), themes=0.25, rarity=True),
@@ -107,10 +101,6 @@ DEFAULT = RetrievalProfile(
 
 #: The same, for a host that wants to see what was said twice.
 DIALOGUE = replace(DEFAULT, name="dialogue", distinct=False)
-
-#: The components that tell how far an entry, or the lines around it, match the words of the query.
-MATCHING = (measures.relevance, dialogue.neighbours)
-UNMATCHED = 0.1  # what a component `by_match` counts where nothing matches
 
 
 def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile = DEFAULT) -> list[Scored]:
@@ -120,15 +110,10 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
     """
     candidates = Candidates(entries, query, profile.matching)
     columns = [component.measure(candidates) for component in profile.components]
-    matched = _matched(profile.components, columns)
     scores = [0.0] * len(candidates.entries)
     for component, column in zip(profile.components, columns, strict=True):
-        weight = component.weight
-        if component.by_match and matched:
-            scores = [
-                score + weight * (share * value) for score, share, value in zip(scores, matched, column, strict=True)
-            ]
-        elif any(column):
+        if any(column):
+            weight = component.weight
             scores = [score + weight * value for score, value in zip(scores, column, strict=True)]
     # From the newest on, and equals stay in that order.
     ranked = sorted(range(len(scores) - 1, -1, -1), key=scores.__getitem__, reverse=True)
@@ -141,26 +126,11 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
             candidates.entries[i],
             scores[i],
             tuple(
-                ScorePart(c.name, c.weight, matched[i] * column[i] if c.by_match and matched else column[i])
-                for c, column in zip(profile.components, columns, strict=True)
+                ScorePart(c.name, c.weight, column[i]) for c, column in zip(profile.components, columns, strict=True)
             ),
         )
         for i in ranked[: max(0, query.limit)]
     ]
-
-
-def _matched(components: Sequence[Component], columns: Sequence[list[float]]) -> list[float]:
-    """Return how much components `by_match` count for each candidate; nothing where all count in full.
-
-    They do where nothing matches, or the profile does not weigh it: then relevance decides nothing.
-    """
-    matching = [
-        column
-        for component, column in zip(components, columns, strict=True)
-        if component.weight and component.measure in MATCHING and any(column)
-    ]
-    sums = matching[0] if len(matching) == 1 else map(sum, zip(*matching, strict=True))
-    return [UNMATCHED + (1 - UNMATCHED) * value if value < 1.0 else 1.0 for value in sums]
 
 
 def _diverse(ranked: list[int], scores: list[float], candidates: Candidates, diversity: float) -> list[int]:

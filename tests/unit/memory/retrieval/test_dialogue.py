@@ -59,19 +59,27 @@ def test_a_line_with_few_words_says_little() -> None:
         ("bob", "We met Carl at the market and bought a lamp"),
     )
     profile = RetrievalProfile(name="information", components=(Component("information", 1.0, information),))
-    told = {s.entry.number: s.score for s in retrieve(entries, Query(minute=0, text="the pier"), profile)}
+    told = {s.entry.number: s.score for s in retrieve(entries, Query(minute=0, text="xyzzy"), profile)}
     assert told[1] == told[4] == 1 > told[2] > told[3] == 0
 
 
-def test_what_tells_nothing_of_the_words_counts_in_full_only_where_they_match() -> None:
+def test_a_statement_counts_in_full_only_where_it_or_a_line_around_it_matches() -> None:
     entries = [
         *talk(("ann", "The museum is closed on Mondays"), ("bob", "It opens again at nine")),
         *talk(("ann", "My dog sleeps all day long"), scene="two", first=3),
     ]
-    found = {s.entry.number: s for s in retrieve(entries, Query(minute=0, text="the museum"))}
+    found = {s.entry.number: s for s in retrieve(entries, Query(minute=0, text="the museum"), DIALOGUE)}
     assert part(found[1], "statement") == 1
     assert part(found[2], "statement") == pytest.approx(0.1 + 0.9 * 0.5), "half of the line before is lent"
     assert part(found[3], "statement") == pytest.approx(0.1)
+
+
+def test_what_is_no_talk_tells_all_it_can_and_has_no_speaker() -> None:
+    lines = talk(("ann", "Ann met Bea at the pier and ate herring with her"), ("ann", "Ann waits"))
+    seen = [memory(number, line.text, subjects=line.subjects) for number, line in enumerate(lines, start=3)]
+    found = {s.entry.number: s for s in retrieve([*lines, *seen], Query(minute=0, text="Ann"), DIALOGUE)}
+    assert part(found[2], "information") < part(found[4], "information") == 1
+    assert part(found[2], "speaker") > part(found[4], "speaker") == 0
 
 
 def test_a_frequent_word_of_the_query_counts_less_than_a_rare_one() -> None:
@@ -85,7 +93,7 @@ def test_a_frequent_word_of_the_query_counts_less_than_a_rare_one() -> None:
 
 def speakers(entries: list[Entry], text: str) -> dict[int, float]:
     found = retrieve(entries, Query(minute=0, text=text), SPEAKER)
-    return {s.entry.number: part(s, "speaker") for s in found}
+    return {s.entry.number: round(part(s, "speaker"), 1) for s in found}
 
 
 def test_the_speakers_whom_a_query_names_share_the_favour() -> None:
@@ -98,12 +106,12 @@ def test_the_speakers_whom_a_query_names_share_the_favour() -> None:
 def test_the_speaker_is_the_subject_whose_name_begins_the_line() -> None:
     both = ("agent:bjorn-holm", "agent:klara-nova")
     entries = [
-        memory(1, "Klára Nová: I like tea", type="message", subjects=both),
-        memory(2, "Björn Holm: I like tea", type="message", subjects=both),
-        memory(3, "I like tea", type="message", subjects=both),
+        memory(1, "Klára Nová: Good", type="message", subjects=both),
+        memory(2, "Björn Holm: Good", type="message", subjects=both),
+        memory(3, "Good", type="message", subjects=both),
     ]
-    assert speakers(entries, "Does Klara like tea?") == {1: 1, 2: 0, 3: 0}
-    assert speakers(entries, "Does Björn like tea?") == {1: 0, 2: 1, 3: 1}
+    assert speakers(entries, "Does KLARA like tea?") == {1: 1, 2: 0, 3: 0}
+    assert speakers(entries, "Does Bjorn like tea?") == {1: 0, 2: 1, 3: 1}
 
 
 @pytest.mark.parametrize(("letters", "known"), [(60, True), (61, False)])
