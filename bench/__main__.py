@@ -101,11 +101,7 @@ def main() -> int:
     commands.add_parser(
         "window", help="what the token window keeps of twelve stories: names, objectives, relations, inventory"
     )
-    nearness = commands.add_parser("near-words", help="build the table of words with similar meanings")
-    nearness.add_argument("--vectors", type=Path, required=True, help="glove.6B.50d.txt")
-    vectors = commands.add_parser("word-vectors", help="build the table of word vectors")
-    vectors.add_argument("--vectors", type=Path, required=True, help="glove.6B.100d.txt")
-    carried = commands.add_parser("carry", help="effect of each part of the dialogue profile, on separate domains")
+    carried = commands.add_parser("carry", help="effect of each part of the default profile, on separate domains")
     carried.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     commands.add_parser("week", help="reflections and summaries of a week in the town, sampled with a fixed seed")
     for name in WITH_JSON:
@@ -214,16 +210,6 @@ def main() -> int:
         stories = window_stories.read_stories()
         for half in window_stories.HALVES:
             print(window_stories.table(half, stories), end="\n\n")
-        return 0
-    if arguments.command == "near-words":
-        from bench.quality import near_words
-
-        print(*near_words.lines(arguments.vectors), sep="\n")
-        return 0
-    if arguments.command == "word-vectors":
-        from bench.quality import word_vectors
-
-        print(*word_vectors.lines(arguments.vectors), sep="\n")
         return 0
     if arguments.command == "carry":
         from bench.carry import carry

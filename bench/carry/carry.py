@@ -1,8 +1,8 @@
-"""`python -m bench carry`: the contribution of each part of the dialogue profile on each domain.
+"""`python -m bench carry`: the contribution of each part of the default profile on each domain.
 
-A domain is a distinct type of memory: recorded conversations, informal chats, friends who catch up in full sentences, a
-simulated town, a story. A part is kept only if it also helps on domains other than the one for which it was chosen.
-Recorded streams, which contain no talk, are measured with the profile `default` (`python -m bench quality`).
+A domain is a distinct type of memory: recorded conversations, meetings and games of many speakers, informal chats,
+friends who catch up in full sentences, a simulated town, a story. A part is kept only if it also helps on domains other
+than the one for which it was chosen. `python -m bench quality` measures recorded streams, which contain no talk.
 
 The talks in `talks/` were written for this measurement by language models that knew nothing of the product. One half
 was used while the profile was tuned; the other half is held out.
@@ -10,18 +10,22 @@ was used while the profile was tuned; the other half is held out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import stdev
 
 from bench.carry import story_questions, town_questions
+from bench.carry.many_speakers import games, meetings
 from bench.carry.questions import Asked, Question
 from bench.quality.locomo import ADVERSARIAL, entries_of
 from bench.quality.recordings import RecordedConversation, load_conversations, read_conversations
 from bench.table import Row, Table
+from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.candidates import Matching
 from cogitate.memory.retrieval.measures import relevance
-from cogitate.memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
+from cogitate.memory.retrieval.retrieval import DEFAULT, Component, Query, RetrievalProfile, retrieve
 
 DEPTH = 10
 TOWN_SEEDS, TOWN_AGENTS, TOWN_DAYS = (11, 12), 12, 6
@@ -39,26 +43,30 @@ class Variant:
 
 
 def variants() -> list[Variant]:
-    """Return plain BM25, the dialogue profile, the profile without each of its parts, and variants with diversity."""
-    fields = Matching(fields=DIALOGUE.matching.fields)
-    parts = [part for part in DIALOGUE.components if part.name != "similarity"]
+    """Return plain BM25, the default profile, and the profile without each of its parts."""
+    parts = [part for part in DEFAULT.components if part.name != "similarity"]
     return [
-        Variant("BM25, fields", replace(BM25, matching=fields)),
-        Variant("profile dialogue", DIALOGUE),
+        Variant("BM25", BM25),
+        Variant("BM25, fields", replace(BM25, matching=Matching(fields=DEFAULT.matching.fields))),
+        Variant("profile default", DEFAULT),
         *(Variant(f"… without {part.name}", _without(part.name)) for part in parts),
-        Variant("… without themes", replace(DIALOGUE, matching=replace(DIALOGUE.matching, themes=0.0))),
-        Variant("… without near words", replace(DIALOGUE, matching=replace(DIALOGUE.matching, near=0.0))),
-        Variant("… without rarity", replace(DIALOGUE, matching=replace(DIALOGUE.matching, rarity=False))),
-        Variant("… with diversity 0.1", replace(DIALOGUE, diversity=0.1)),
-        Variant("… with diversity 0.2", replace(DIALOGUE, diversity=0.2)),
+        Variant("… without themes", replace(DEFAULT, matching=replace(DEFAULT.matching, themes=0.0))),
+        Variant("… without rarity", replace(DEFAULT, matching=replace(DEFAULT.matching, rarity=False))),
     ]
 
 
 def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
-    """Yield each domain with its memories; recorded conversations only if available."""
-    recorded = [] if data is None else _asked(load_conversations(data))
-    if recorded:
-        yield "conversations", recorded
+    """Yield each domain with its memories; recorded ones only if available."""
+    if data is not None:
+        yield from (
+            (name, found)
+            for name, found in (
+                ("conversations", _asked(load_conversations(data))),
+                ("meetings", meetings(data)),
+                ("games", games(data)),
+            )
+            if found
+        )
     for name in ("chats", "catch-ups"):
         folder = TALKS / name.replace("-", "_")
         yield name, _asked(read_conversations(folder / "development"))
@@ -70,31 +78,42 @@ def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
 def tables(data: Path | None) -> Iterator[Table]:
     """Yield tables of recall: by domain, by domain for questions with several facts, and by kind of question."""
     asked = dict(domains(data))
-    rows: list[Row] = []
-    several: list[Row] = []
-    for variant in variants():
-        found = [recalls(memories, variant.profile) for memories in asked.values()]
-        rows.append(Row(variant.label, tuple(_mean(share for _, share in one) for one in found)))
-        several.append(Row(variant.label, tuple(_mean(s for q, s in one if len(q.evidence) > 1) for one in found)))
+    found = {
+        variant.label: [recalls(memories, variant.profile) for memories in asked.values()] for variant in variants()
+    }
+    rows = [Row(label, tuple(_mean(share for _, share in one) for one in by)) for label, by in found.items()]
+    several = [
+        Row(label, tuple(_mean(s for q, s in one if len(q.evidence) > 1) for one in by)) for label, by in found.items()
+    ]
     yield Table(f"Evidence among the first {DEPTH}, by domain", tuple(asked), tuple(rows), _counts(asked))
     yield Table("… of questions with several pieces of evidence", tuple(asked), tuple(several), "")
+    plain, fields, ours, *_ = found.values()
+    for label, other in (("BM25", plain), ("BM25, fields", fields)):
+        gains = [
+            [share - before for (_, share), (_, before) in zip(one, two, strict=True)]
+            for one, two in zip(ours, other, strict=True)
+        ]
+        figures = (Row("gain", tuple(map(_mean, gains))), Row("its standard error", tuple(map(_standard_error, gains))))
+        yield Table(f"What the default profile gains on {label}", tuple(asked), figures)
     for name, memories in asked.items():
         yield _by_kind(name, memories)
 
 
 def recalls(memories: Iterable[Asked], profile: RetrievalProfile) -> list[tuple[Question, float]]:
-    """Return each question with the share of its evidence among the first results."""
+    """Return each question with the share of its evidence among the first results, by number or by text."""
     found: list[tuple[Question, float]] = []
     for memory in memories:
+        text_of = {entry.number: normal(entry.text) for entry in memory.entries}
         for question in memory.questions:
             query = Query(minute=memory.now, text=question.text, limit=DEPTH)
-            numbers = {one.entry.number for one in retrieve(memory.entries, query, profile)}
-            found.append((question, len(numbers & question.evidence) / len(question.evidence)))
+            texts = {text_of[one.entry.number] for one in retrieve(memory.entries, query, profile)}
+            shown = sum(text_of[number] in texts for number in question.evidence)
+            found.append((question, shown / len(question.evidence)))
     return found
 
 
 def _by_kind(name: str, memories: Sequence[Asked]) -> Table:
-    plain, ours = recalls(memories, BM25), recalls(memories, DIALOGUE)
+    plain, ours = recalls(memories, BM25), recalls(memories, DEFAULT)
     kinds = dict.fromkeys(question.kind for question, _ in ours)
     rows = [
         Row(
@@ -107,11 +126,11 @@ def _by_kind(name: str, memories: Sequence[Asked]) -> Table:
         )
         for kind in kinds
     ]
-    return Table(f"By kind of question: {name}", ("questions", "BM25", "profile dialogue"), tuple(rows))
+    return Table(f"By kind of question: {name}", ("questions", "BM25", "profile default"), tuple(rows))
 
 
 def _without(name: str) -> RetrievalProfile:
-    return replace(DIALOGUE, components=tuple(part for part in DIALOGUE.components if part.name != name))
+    return replace(DEFAULT, components=tuple(part for part in DEFAULT.components if part.name != name))
 
 
 def _asked(conversations: Iterable[RecordedConversation]) -> list[Asked]:
@@ -131,6 +150,10 @@ def _asked(conversations: Iterable[RecordedConversation]) -> list[Asked]:
 def _counts(asked: dict[str, list[Asked]]) -> str:
     counts = {name: sum(len(one.questions) for one in memories) for name, memories in asked.items()}
     return "Questions: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + "."
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
 def _mean(values: Iterable[float]) -> float:

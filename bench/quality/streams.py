@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.quality.recordings import Agent, RecordedMemory, Run, load_runs
 from bench.table import Row, Table
 from cogitate.memory.entry import Entry
-from cogitate.memory.retrieval.measures import keyword_overlap, relevance_to_best, scaled_importance, scaled_recency
+from cogitate.memory.retrieval.measures import keyword_overlap, relevance, scaled_importance, scaled_recency
 from cogitate.memory.retrieval.retrieval import DEFAULT, SPEC, Component, Query, RetrievalProfile, retrieve
 
 FEWEST = 31  # candidates
@@ -27,7 +27,7 @@ _OVERLAP = RetrievalProfile(name="overlap", components=(Component("relevance", 1
 _BM25 = RetrievalProfile(
     name="bm25",
     components=(
-        Component("relevance", 1.0, relevance_to_best),
+        Component("relevance", 1.0, relevance),
         Component("importance", 0.5, scaled_importance),
         Component("recency", 0.1, scaled_recency),
     ),

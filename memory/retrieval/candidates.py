@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import lt
 from typing import Literal
 
-from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.entry import Entry, EntryType, is_dialogue, is_of_event
+from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.meanings.concepts import is_theme
-from cogitate.memory.language.meanings.near_words import near_words
-from cogitate.memory.language.meanings.word_vectors import cosine, mean_vector, rarity
-from cogitate.memory.language.text import extract_keywords, normal, stem, stems
+from cogitate.memory.language.meanings.frequency import rarity
+from cogitate.memory.language.text import extract_keywords, normal, normalized, words
 from cogitate.memory.retrieval.scoring import bm25, rating
-from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, VECTORS
+from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms
 
-_CAPITALIZED = re.compile(r"\b[A-Z][A-Za-z]*")
+BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before
+AFTER = 0.3  # of the line after
+ANSWER = 0.5  # further share of the line before, if it asks: its answer often repeats none of its words
+UNMATCHED = 0.1  # how much a line counts where neither it nor a line around it matches
+_LONGEST_NAME = 60  # characters of a line that may be the name of its speaker
 
-Field = Literal["text", "subjects", "keywords", "tags"]
+Field = Literal["text", "speaker", "keywords", "tags"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,17 +62,15 @@ class Matching:
     """Rules of matching words.
 
     Attributes:
-        fields: the parts of an entry that are searched.
+        fields: the parts of an entry that are searched. `speaker` is the name of who says a line that does not begin
+            with it.
         themes: the weight of a theme that an entry shares with the query; a shared word weighs 1 (`meanings.concepts`).
-        near: how often an entry counts as holding a word of the query when it only has one that is near in meaning
-            (`meanings.near_words`).
         rarity: whether a word of the query counts the less, the more frequent it is in English: a memory is too small
-            to tell that "thing" or "happen" asks for nothing (`meanings.word_vectors`).
+            to tell that "thing" or "happen" asks for nothing (`meanings.frequency`).
     """
 
     fields: tuple[Field, ...] = ("text",)
     themes: float = 0.0
-    near: float = 0.0
     rarity: bool = False
 
 
@@ -85,36 +87,65 @@ class Candidates:
 
     @cached_property
     def relevance(self) -> list[float]:
-        """Return each entry's match with the query's words: its BM25 over that of an entry of mean length with all
-        words of the query. About 0 to 1; 0 without a word in common.
+        """Return each entry's match with the query's words: its BM25, scaled so that the best match is 1.
 
-        So a query whose best match is weak leaves more to the other measures, unlike scaling by the best match. An
-        entry's text counts once in the statistics however often it was observed, or frequent observations would make
-        their own words worthless.
+        An entry's text counts once in the statistics however often it was observed, or frequent observations would
+        make their own words worthless.
         """
-        setting = self.matching
-        counts_of = (THEMED_TERMS if setting.themes > 0 else TERMS).of
-        asked = counts_of(self._asked)
-        terms = {term: count * self._weight(term) for term, count in asked.items()}
-        near = _near(self._asked, asked) if setting.near > 0 else {}
-        different = list(dict.fromkeys(self.documents))
-        scores = bm25([counts_of(document) for document in different], terms, near, setting.near)
-        by_document = dict(zip(different, scores, strict=True))
+        terms = {term: count * self._weight(term) for term, count in self._terms_of(self._asked).items()}
+        different = dict(zip(self.documents, self._terms, strict=True))
+        scores = bm25(list(different.values()), terms)
+        best = max(scores, default=0.0) or 1.0
+        if len(different) == len(self.documents):
+            return [score / best for score in scores]
+        by_document = {document: score / best for document, score in zip(different, scores, strict=True)}
         return [by_document[document] for document in self.documents]
 
     @cached_property
-    def relevance_to_best(self) -> list[float]:
-        """Return the relevance of each entry, scaled so that the best match is 1."""
-        best = max(self.relevance, default=0.0) or 1.0
-        return [value / best for value in self.relevance]
+    def lengths(self) -> list[int]:
+        """Return how many different terms are searched in each entry."""
+        return list(map(len, self._terms))
 
     @cached_property
-    def cosines(self) -> list[float]:
-        """Return the cosine of the vectors of each entry and the query, without names; 0 where it is negative."""
-        names = _names(self._asked)
-        asked = mean_vector(word for word in stems(self._asked) if word not in names)
-        fields = tuple(field for field in self.matching.fields if field != "subjects")
-        return [max(0.0, cosine(asked, VECTORS.of(_document(entry, fields)))) for entry in self.entries]
+    def scenes(self) -> Collection[Sequence[int]]:
+        """Return the places of the candidates of each scene, in order of number."""
+        scenes: dict[str, list[int]] = {}
+        for place, entry in enumerate(self.entries):
+            if entry.source_id and not is_of_event(entry):
+                scenes.setdefault(entry.source_id, []).append(place)
+        return scenes.values()
+
+    @cached_property
+    def neighbours(self) -> list[float]:
+        """Return what the relevance of the lines around each line of its scene lends to it; may exceed 1."""
+        values = [0.0] * len(self.entries)
+        for lines in self.scenes:
+            for at, place in enumerate(lines):
+                own = self.relevance[place]
+                if not own:
+                    continue
+                for line, share in zip(lines[at + 1 :], BEFORE, strict=False):
+                    values[line] += share * own
+                if at + 1 < len(lines) and asks(self.entries[place]):
+                    values[lines[at + 1]] += ANSWER * own
+                if at:
+                    values[lines[at - 1]] += AFTER * own
+        return values
+
+    @cached_property
+    def matched(self) -> list[float]:
+        """Return how far each entry, or the lines around it, match the query, from `UNMATCHED` to 1.
+
+        All count 1 where nothing matches: then relevance decides nothing.
+        """
+        least = UNMATCHED if any(self.relevance) else 1.0
+        around = zip(self.relevance, self.neighbours, strict=True)
+        return [least + (1 - least) * min(1.0, own + lent) for own, lent in around]
+
+    @cached_property
+    def talk(self) -> list[bool]:
+        """Return which entries are lines of talk or events."""
+        return [bool(entry.source_id) or is_dialogue(entry) for entry in self.entries]
 
     @cached_property
     def keywords(self) -> list[str]:
@@ -131,6 +162,14 @@ class Candidates:
         """Return the text of each entry that is searched."""
         return [_document(entry, self.matching.fields) for entry in self.entries]
 
+    @cached_property
+    def _terms(self) -> list[Terms]:
+        return list(map(self._terms_of, self.documents))
+
+    @cached_property
+    def _terms_of(self) -> Callable[[str], Terms]:
+        return (THEMED_TERMS if self.matching.themes > 0 else TERMS).of
+
     @property
     def _asked(self) -> str:
         return " ".join(self.query.terms) if self.query.terms else self.query.text
@@ -141,29 +180,45 @@ class Candidates:
         return rarity(term) if self.matching.rarity else 1.0
 
 
+@lru_cache(maxsize=16_384)
+def speaker_of(subjects: tuple[str, ...], text: str) -> tuple[str, ...]:
+    """Return the words of the name of who speaks: of the subject whose name begins the text, otherwise of the first."""
+    names = [plain_words(display_name(subject)) for subject in subjects]
+    if len(names) < 2:
+        return names[0] if names else ()
+    beginning = plain_words(text[:_LONGEST_NAME])
+    return next((name for name in names if name and beginning[: len(name)] == name), names[0])
+
+
+@lru_cache(maxsize=8192)
+def plain_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text without accents: an id is often written without those of its name."""
+    apart = normalized(text, "NFKD")
+    return tuple(words("".join(char for char in apart if not unicodedata.combining(char))))
+
+
 def _document(entry: Entry, fields: tuple[Field, ...]) -> str:
     """Return these parts of an entry as one text."""
-    if fields == ("text",):
-        return entry.text
-    parts: dict[Field, tuple[str, ...]] = {
-        "text": (entry.text,),
-        "subjects": tuple(display_name(subject) for subject in entry.subjects),
-        "keywords": entry.keywords,
-        "tags": entry.tags,
-    }
-    return " ".join(part for name in fields for part in parts[name])
+    text = entry.text
+    if entry.subjects and (entry.type == "message" or entry.source == "dialogue") and "speaker" in fields:
+        text = _with_speaker(text, entry.subjects)
+    if entry.keywords and "keywords" in fields:
+        text = " ".join((text, *entry.keywords))
+    if entry.tags and "tags" in fields:
+        text = " ".join((text, *entry.tags))
+    return text
 
 
-def _near(text: str, asked: Mapping[str, int]) -> dict[str, frozenset[str]]:
-    """Return the near words of each word of the query, except names and words that the query has already."""
-    names = _names(text)
-    found = {term: words for term in asked if (words := near_words(term)) and term not in names}
-    return {term: words if words.isdisjoint(asked) else words - asked.keys() for term, words in found.items()}
+@lru_cache(maxsize=16_384)
+def _with_speaker(text: str, subjects: tuple[str, ...]) -> str:
+    """Return a line with the name of who says it, unless it begins with that."""
+    name = speaker_of(subjects, text)
+    return text if plain_words(text[:_LONGEST_NAME])[: len(name)] == name else f"{text} {' '.join(name)}"
 
 
-def _names(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that may be names."""
-    return frozenset(stem(word.lower()) for word in _CAPITALIZED.findall(text))
+def asks(entry: Entry) -> bool:
+    """Return whether the line ends with a question mark (of any script)."""
+    return entry.text.rstrip().endswith(QUESTIONS)
 
 
 def order(entry: Entry) -> tuple[int, int, str]:

@@ -9,6 +9,7 @@ from cogitate.memory.language.text import extract_keywords
 from cogitate.memory.retrieval.candidates import Candidates
 from cogitate.memory.retrieval.scoring import (
     HALF_LIFE,
+    ORDINARY,
     keyword_relevance,
     log_ages,
     normal_importance,
@@ -48,17 +49,12 @@ def scaled_recency(candidates: Candidates) -> list[float]:
 
 def scaled_importance(candidates: Candidates) -> list[float]:
     """Return importance among the candidates: highest 1, lowest 0. Raters use different parts of the scale."""
-    return scaled([rating(e) for e in candidates.entries])
+    return scaled([e.importance or ORDINARY for e in candidates.entries])
 
 
 def relevance(candidates: Candidates) -> list[float]:
-    """Return how well the words match, by BM25 with stemming: about 0 to 1 (see `Candidates.relevance`)."""
+    """Return how well the words match, by BM25 with stemming; the best match is 1 (see `Candidates.relevance`)."""
     return candidates.relevance
-
-
-def relevance_to_best(candidates: Candidates) -> list[float]:
-    """Return the relevance scaled so that the best match is 1."""
-    return candidates.relevance_to_best
 
 
 def support(candidates: Candidates) -> list[float]:
@@ -88,8 +84,3 @@ def similarity(candidates: Candidates) -> list[float]:
         return [0.0] * len(candidates.entries)
     least = min((known[e.number] for e in candidates.entries if e.number in known), default=0.0)
     return scaled([known.get(e.number, least) for e in candidates.entries])
-
-
-def word_vectors(candidates: Candidates) -> list[float]:
-    """Return how near each entry is to the query by the vectors of their words, 0 to 1 (see `Candidates.cosines`)."""
-    return candidates.cosines

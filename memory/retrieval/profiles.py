@@ -31,7 +31,6 @@ MEASURES: Mapping[str, Callable[[Candidates], list[float]]] = MappingProxyType(
         "support": measures.support,
         "recency": measures.scaled_recency,
         "similarity": measures.similarity,
-        "word_vectors": measures.word_vectors,
         "keyword_overlap": measures.keyword_overlap,
         "plain_importance": measures.plain_importance,
         "half_life_recency": measures.half_life_recency,

@@ -1,9 +1,9 @@
 """Retrieval (streams design, task 6): the entries that matter most for a query, with an exact account of why.
 
 A profile is a list of components: a name, a weight and a measure. An entry's score is the sum of weight × value over
-the components, in their order. `SPEC` is the streams design's formula; `DEFAULT` and `DIALOGUE` are what measures best
-on recorded streams and on long conversations (`python -m bench quality`). Raw Jaccard values are tiny and recency
-drowns them, so the components of these two are scaled before they are weighed.
+the components, in their order. `SPEC` is the streams design's formula; `DEFAULT` is for every kind of memory: recorded
+streams, talk of two or of many, and worlds that mix them (`python -m bench quality`, `carry`). Raw values of relevance
+are tiny and recency drowns them, so `DEFAULT` scales relevance. Parts for talk count for lines of talk alone.
 
 Pure: nothing is marked as accessed here, that is an effect. The order is total (score, then the newer number), so it
 never depends on the order in which entries are given.
@@ -12,7 +12,7 @@ never depends on the order in which entries are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.text import normal, stems
@@ -81,33 +81,26 @@ SPEC = RetrievalProfile(
     distinct=False,
 )
 
+#: The weights of most parts may be half as large again or half as large without a difference.
 DEFAULT = RetrievalProfile(
     name="default",
     components=(
         Component("relevance", 1.0, measures.relevance),
-        Component("importance", 0.25, measures.scaled_importance),
-        Component("support", 0.1, measures.support),
-        Component("recency", 0.05, measures.scaled_recency),
-        Component("similarity", 0.4, measures.similarity),
-    ),
-    matching=Matching(themes=0.25, near=0.1),
-)
-
-DIALOGUE = RetrievalProfile(
-    name="dialogue",
-    components=(
-        Component("relevance", 1.0, measures.relevance_to_best),
-        Component("neighbours", 0.8, dialogue.neighbours),
+        Component("neighbours", 1.0, dialogue.neighbours),
         Component("scene", 0.5, dialogue.scene),
         Component("speaker", 0.5, dialogue.speaker),
         Component("statement", 0.15, dialogue.statement),
         Component("information", 0.5, dialogue.information),
-        Component("word_vectors", 0.5, measures.word_vectors),
+        Component("importance", 0.4, measures.scaled_importance),
+        Component("support", 0.2, measures.support),
+        Component("recency", 0.05, measures.scaled_recency),
         Component("similarity", 0.8, measures.similarity),
     ),
-    matching=Matching(fields=("text", "subjects", "keywords", "tags"), themes=0.25, near=0.1, rarity=True),
-    distinct=False,
+    matching=Matching(fields=("text", "speaker", "keywords", "tags"), themes=0.25, rarity=True),
 )
+
+#: The same, for a host that wants to see what was said twice.
+DIALOGUE = replace(DEFAULT, name="dialogue", distinct=False)
 
 
 def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile = DEFAULT) -> list[Scored]:
@@ -117,10 +110,11 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
     """
     candidates = Candidates(entries, query, profile.matching)
     columns = [component.measure(candidates) for component in profile.components]
-    weights = [component.weight for component in profile.components]
     scores = [0.0] * len(candidates.entries)
-    for weight, column in zip(weights, columns, strict=True):
-        scores = [score + weight * value for score, value in zip(scores, column, strict=True)]
+    for component, column in zip(profile.components, columns, strict=True):
+        if any(column):
+            weight = component.weight
+            scores = [score + weight * value for score, value in zip(scores, column, strict=True)]
     # From the newest on, and equals stay in that order.
     ranked = sorted(range(len(scores) - 1, -1, -1), key=scores.__getitem__, reverse=True)
     if profile.distinct:

@@ -8,11 +8,12 @@ which is never negative.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from cogitate.memory.clock import clock_in_force
 from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.retrieval.terms import Terms
 
 #: Game minutes after which recency has halved (streams, configuration defaults; summaries and messages are stored as
 #: observations there).
@@ -68,53 +69,16 @@ def scaled(values: Sequence[float]) -> list[float]:
     return [(value - low) / (high - low) for value in values]
 
 
-def bm25(
-    documents: Sequence[Mapping[str, int]],
-    terms: Mapping[str, float],
-    near: Mapping[str, Collection[str]] = MappingProxyType({}),
-    near_counts: float = 0.0,
-) -> list[float]:
-    """Return BM25 of each document (a count per term) for the query's terms and their weights.
-
-    A document that lacks a term but has a word that `near` names for it holds the term `near_counts` times. A score is
-    a share of that of a document of mean length that holds every term once; 0 where no term occurs.
-
-    The share makes scores of different queries comparable; within a query the order is that of BM25.
-    """
+def bm25(documents: Sequence[Terms], terms: Mapping[str, float]) -> list[float]:
+    """Return BM25 of each document for the query's terms and their weights; 0 where none occurs."""
     count = len(documents)
-    times = _times(documents, terms, near, near_counts)
-    weights: dict[str, float] = {}
-    for term, wanted in terms.items():
-        holders = sum([held if held < 1.0 else 1.0 for held in times[term].values()])
-        weights[term] = wanted * math.log(1 + (count - holders + 0.5) / (holders + 0.5))
-    total = sum(weights.values())
-    lengths = [sum(document.values()) for document in documents]
+    lengths = [document.length for document in documents]
     mean = sum(lengths) / count if any(lengths) else 1.0
     dampings = [_K1 * (1 - _B + _B * length / mean) for length in lengths]
     scores = [0.0] * count
-    for term, weight in weights.items():
-        for i, held in times[term].items():
-            scores[i] += weight * held * (_K1 + 1) / (held + dampings[i])
-    return [score / total if score else 0.0 for score in scores]
-
-
-def _times(
-    documents: Sequence[Mapping[str, int]],
-    terms: Iterable[str],
-    near: Mapping[str, Collection[str]],
-    near_counts: float,
-) -> dict[str, dict[int, float]]:
-    """Return how often each term is in the documents that hold it, by their places in ascending order."""
-    times: dict[str, dict[int, float]] = {term: {} for term in terms}
-    nearby: dict[str, list[str]] = {}  # the terms that a word is near to
-    for term, words in near.items():
-        for word in words:
-            nearby.setdefault(word, []).append(term)
-    for i, document in enumerate(documents):
-        held = document.keys()
-        for term in held & times.keys():
-            times[term][i] = document[term]
-        for word in held & nearby.keys():
-            for term in nearby[word]:
-                times[term].setdefault(i, near_counts)
-    return times
+    for term, wanted in terms.items():
+        holders = [(i, document[term]) for i, document in enumerate(documents) if term in document]
+        weight = wanted * (_K1 + 1) * math.log(1 + (count - len(holders) + 0.5) / (len(holders) + 0.5))
+        for i, held in holders:
+            scores[i] += weight * held / (held + dampings[i])
+    return scores

@@ -1,35 +1,37 @@
-"""The terms of texts with their counts, and the vectors of texts, both cached."""
+"""The terms of texts with their counts, cached."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from cogitate.memory.language.meanings.concepts import themes
-from cogitate.memory.language.meanings.word_vectors import Vector, mean_vector
 from cogitate.memory.language.text import stems
 from cogitate.memory.retrieval.text_cache import TextCache
 
 _MOST_TERMS = 500_000  # in all texts together: some 50 MB
-_MOST_NUMBERS = 3_300_000  # of the vectors of 100,000 texts: some 20 MB
 
 
-def term_counts(text: str) -> Mapping[str, int]:
+class Terms(dict[str, int]):
+    """How often each term is in a text."""
+
+    __slots__ = ("length",)
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        super().__init__(Counter(terms))
+        self.length = sum(self.values())  # of the text, in terms
+
+
+def term_counts(text: str) -> Terms:
     """Return how often each stem is in a text."""
-    return dict(Counter(stems(text)))
+    return Terms(stems(text))
 
 
-def themed_counts(text: str) -> Mapping[str, int]:
+def themed_counts(text: str) -> Terms:
     """Return how often each stem, and each theme of a stem, is in a text."""
     found, known = stems(text), themes()
-    return dict(Counter(found + [theme for word in found for theme in known.get(word, ())]))
-
-
-def text_vector(text: str) -> Vector:
-    """Return the mean vector of a text's words."""
-    return mean_vector(stems(text))
+    return Terms(found + [theme for word in found for theme in known.get(word, ())])
 
 
 TERMS = TextCache(term_counts, most=_MOST_TERMS)
 THEMED_TERMS = TextCache(themed_counts, most=_MOST_TERMS)
-VECTORS = TextCache(text_vector, most=_MOST_NUMBERS)

@@ -1,1 +1,1 @@
-"""What English words mean: themes, words that are near in meaning, vectors."""
+"""What English words mean: themes, and how frequent a word is."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bench.carry import carry, story_questions, town_questions
+from bench.carry.many_speakers import games, meetings
 from bench.carry.questions import Asked, Question
 from cogitate.memory.entry import Entry
 from cogitate.memory.retrieval.candidates import Matching
-from cogitate.memory.retrieval.retrieval import DIALOGUE
+from cogitate.memory.retrieval.retrieval import DEFAULT
 
 
 def told(memories: list[Asked], kind: str) -> list[tuple[str, list[str]]]:
@@ -30,7 +31,35 @@ def test_a_question_counts_by_the_share_of_its_evidence() -> None:
     memory = Asked(
         "ann", lines, (Question("the cake", "one", frozenset({12})), Question("the cake", "two", frozenset({12, 13})))
     )
-    assert [share for _, share in carry.recalls([memory], DIALOGUE)] == [1.0, 0.5]
+    assert [share for _, share in carry.recalls([memory], DEFAULT)] == [1.0, 0.5]
+
+
+def test_an_answer_in_the_same_words_is_as_good() -> None:
+    lines = [Entry(type="observation", text="a cake", minute=n, number=n) for n in (1, 2)]
+    memory = Asked("ann", lines, (Question("the cake", "one", frozenset({1})),))
+    assert [share for _, share in carry.recalls([memory], DEFAULT)] == [1.0]
+
+
+def test_meetings_and_games_are_read(tmp_path: Path) -> None:
+    assert meetings(tmp_path) == games(tmp_path) == []
+    turns = [{"sp": "Ann", "text": "Cake?"}, {"sp": "Bob", "text": "No."}]
+    meeting = {"name": "m", "turns": turns, "qs": [{"q": "Who wants cake?", "cat": "short", "ev": [1]}]}
+    piece = {
+        "ep": "e",
+        "ref": "Bob hits the orc very hard. Yes.",
+        "turns": [["Bob", "I hit it."], ["Ann", "Well done."]],
+    }
+    for name, recorded in (("qmsum", [meeting]), ("crd3", [piece, piece])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "dev.json").write_text(json.dumps(recorded))
+    (one,) = meetings(tmp_path)
+    assert [(entry.subjects, entry.text) for entry in one.entries] == [(("Ann",), "Cake?"), (("Bob",), "No.")]
+    assert one.questions == (Question("Who wants cake?", "short", frozenset({2})),)
+    (game,) = games(tmp_path)
+    assert [(question.text, question.evidence) for question in game.questions] == [
+        ("Bob hits the orc very hard.", {1, 2}),
+        ("Bob hits the orc very hard.", {3, 4}),
+    ]
 
 
 def test_the_town_knows_what_its_people_promised_whom() -> None:
@@ -78,20 +107,21 @@ def test_without_recordings_six_domains_are_measured(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(carry, "TOWN_SEEDS", (1,))
     monkeypatch.setattr(carry, "STORY_DAYS", 1)
     monkeypatch.setattr(carry, "TOWN_AGENTS", 4)
-    monkeypatch.setattr(carry, "variants", lambda: [carry.Variant("bm25", carry.BM25)])
-    table, several, *by_kind = carry.tables(None)
-    assert table.columns == several.columns
+    monkeypatch.setattr(carry, "variants", lambda: [carry.Variant(name, carry.BM25) for name in ("a", "b", "c")])
+    table, several, gain, _, *by_kind = carry.tables(None)
+    assert table.columns == several.columns == gain.columns
+    assert [set(row.cells) for row in gain.rows] == [{0.0}, {0.0}]
     assert table.columns == ("chats", "held-out chats", "catch-ups", "held-out catch-ups", "town", "story")
     assert len(by_kind) == 6
 
 
 def test_each_part_of_the_profile_is_left_out_once() -> None:
-    plain, whole, *others = carry.variants()
-    assert plain.profile.matching == replace(Matching(), fields=DIALOGUE.matching.fields)
-    assert whole.profile == DIALOGUE
+    plain, fields, whole, *others = carry.variants()
+    assert (plain.profile.matching, fields.profile.matching) == (Matching(), Matching(fields=DEFAULT.matching.fields))
+    assert whole.profile == DEFAULT
     left_out = [variant.label.removeprefix("… without ") for variant in others if "without" in variant.label]
-    parts = [part.name for part in DIALOGUE.components if part.name != "similarity"]
-    assert left_out == [*parts, "themes", "near words", "rarity"]
+    parts = [part.name for part in DEFAULT.components if part.name != "similarity"]
+    assert left_out == [*parts, "themes", "rarity"]
 
 
 def test_every_question_about_a_talk_names_lines_that_exist() -> None:

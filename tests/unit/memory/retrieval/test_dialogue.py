@@ -1,4 +1,4 @@
-"""The profile for talk: neighbours, scenes, speakers, how much a line says, and what it says in other words."""
+"""Talk: neighbours, scenes, speakers, and how much a line says."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import msgspec
 import pytest
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.meanings.word_vectors import rarity
-from cogitate.memory.retrieval.retrieval import DIALOGUE, Query, retrieve
+from cogitate.memory.language.meanings.frequency import rarity
+from cogitate.memory.retrieval.dialogue import information, speaker
+from cogitate.memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
 from tests.unit.memory.retrieval_case import memory, numbers, part
+
+SPEAKER = RetrievalProfile(name="speaker", components=(Component("speaker", 1.0, speaker),), distinct=False)
 
 
 def talk(*lines: tuple[str, str], scene: str = "one", first: int = 1) -> list[Entry]:
@@ -48,36 +51,35 @@ def test_a_question_that_ends_a_scene_lends_nothing_to_its_first_line() -> None:
     assert around == pytest.approx({1: 0, 2: 0, 3: 0.3, 4: 0})
 
 
-def test_a_line_that_says_nothing_has_no_information() -> None:
+def test_a_line_with_few_words_says_little() -> None:
     entries = talk(
         ("ann", "We met Bea at the pier and ate herring"),
         ("bob", "haha nice"),
-        ("ann", "And?"),
+        ("ann", "Where?"),
         ("bob", "We met Carl at the market and bought a lamp"),
     )
-    found = retrieve(entries, Query(minute=0, text="the pier"), DIALOGUE)
-    told = {s.entry.number: part(s, "information") for s in found}
-    assert told[1] == told[4] == pytest.approx(1)
-    assert 0 < told[3] < told[2] <= 0.5, "that one says at least who speaks"
+    profile = RetrievalProfile(name="information", components=(Component("information", 1.0, information),))
+    told = {s.entry.number: s.score for s in retrieve(entries, Query(minute=0, text="xyzzy"), profile)}
+    assert told[1] == told[4] == 1 > told[2] > told[3] == 0
 
 
-def test_the_same_line_over_and_over_has_no_information() -> None:
-    entries = talk(*[("ann", "Hello")] * 3)
-    found = retrieve(entries, Query(minute=0, text="hello"), DIALOGUE)
-    assert [part(s, "information") for s in found] == [0, 0, 0]
+def test_a_statement_counts_in_full_only_where_it_or_a_line_around_it_matches() -> None:
+    entries = [
+        *talk(("ann", "The museum is closed on Mondays"), ("bob", "It opens again at nine")),
+        *talk(("ann", "My dog sleeps all day long"), scene="two", first=3),
+    ]
+    found = {s.entry.number: s for s in retrieve(entries, Query(minute=0, text="the museum"), DIALOGUE)}
+    assert part(found[1], "statement") == 1
+    assert part(found[2], "statement") == pytest.approx(0.1 + 0.9 * 0.5), "half of the line before is lent"
+    assert part(found[3], "statement") == pytest.approx(0.1)
 
 
-def test_what_is_said_in_other_words_is_found_by_the_vectors_of_words() -> None:
-    entries = talk(("ann", "My wages are paid late"), ("ann", "The cat slept on my keyboard today"))
-    found = retrieve(entries, Query(minute=0, text="Is Ann content with her salary?"), DIALOGUE)
-    assert numbers(found) == [1, 2]
-    assert part(found[0], "word_vectors") > 0.3 > part(found[1], "word_vectors")
-
-
-def test_names_of_the_query_have_no_vector() -> None:
-    entries = talk(("bob", "Roses and lilies"), ("bob", "A pot of soup"))
-    found = retrieve(entries, Query(minute=0, text="Does Rose cook?"), DIALOGUE)
-    assert numbers(found)[0] == 2
+def test_what_is_no_talk_tells_all_it_can_and_has_no_speaker() -> None:
+    lines = talk(("ann", "Ann met Bea at the pier and ate herring with her"), ("ann", "Ann waits"))
+    seen = [memory(number, line.text, subjects=line.subjects) for number, line in enumerate(lines, start=3)]
+    found = {s.entry.number: s for s in retrieve([*lines, *seen], Query(minute=0, text="Ann"), DIALOGUE)}
+    assert part(found[2], "information") < part(found[4], "information") == 1
+    assert part(found[2], "speaker") > part(found[4], "speaker") == 0
 
 
 def test_a_frequent_word_of_the_query_counts_less_than_a_rare_one() -> None:
@@ -90,25 +92,26 @@ def test_a_frequent_word_of_the_query_counts_less_than_a_rare_one() -> None:
 
 
 def speakers(entries: list[Entry], text: str) -> dict[int, float]:
-    return {s.entry.number: part(s, "speaker") for s in retrieve(entries, Query(minute=0, text=text), DIALOGUE)}
+    found = retrieve(entries, Query(minute=0, text=text), SPEAKER)
+    return {s.entry.number: round(part(s, "speaker"), 1) for s in found}
 
 
-def test_the_speakers_whom_a_query_names_are_favoured() -> None:
+def test_the_speakers_whom_a_query_names_share_the_favour() -> None:
     entries = talk(("ann", "I like tea"), ("bob", "I like tea"), ("cleo", "I like tea"))
     assert speakers(entries, "Does Ann like tea?") == {1: 1, 2: 0, 3: 0}
-    assert speakers(entries, "Do Ann and Bob like tea?") == {1: 1, 2: 1, 3: 0}
+    assert speakers(entries, "Do Ann and Bob like tea?") == {1: 0.5, 2: 0.5, 3: 0}
     assert speakers(entries, "Who likes tea?") == {1: 0, 2: 0, 3: 0}
 
 
 def test_the_speaker_is_the_subject_whose_name_begins_the_line() -> None:
     both = ("agent:bjorn-holm", "agent:klara-nova")
     entries = [
-        memory(1, "Klára Nová: I like tea", type="message", subjects=both),
-        memory(2, "Björn Holm: I like tea", type="message", subjects=both),
-        memory(3, "I like tea", type="message", subjects=both),
+        memory(1, "Klára Nová: Good", type="message", subjects=both),
+        memory(2, "Björn Holm: Good", type="message", subjects=both),
+        memory(3, "Good", type="message", subjects=both),
     ]
-    assert speakers(entries, "Does Klara like tea?") == {1: 1, 2: 0, 3: 0}
-    assert speakers(entries, "Does Björn like tea?") == {1: 0, 2: 1, 3: 1}
+    assert speakers(entries, "Does KLARA like tea?") == {1: 1, 2: 0, 3: 0}
+    assert speakers(entries, "Does Bjorn like tea?") == {1: 0, 2: 1, 3: 1}
 
 
 @pytest.mark.parametrize(("letters", "known"), [(60, True), (61, False)])

@@ -178,7 +178,7 @@ def test_ties_and_constants_are_no_trouble() -> None:
     entries = [memory(n, f"text{n}", minute=7, importance=5) for n in (1, 2, 3)]
     found = retrieve(entries, Query(minute=7, text="unrelated"), DEFAULT)
     assert numbers(found) == [3, 2, 1]
-    assert {s.score for s in found} == {0.0}
+    assert len({s.score for s in found}) == 1
     assert retrieve([], Query(minute=0, text="anything"), DEFAULT) == []
 
 
@@ -204,25 +204,11 @@ def test_where_themes_count_for_nothing_a_text_with_many_is_no_longer_than_its_w
     assert of_one == of_other > 0
 
 
-def test_a_word_that_is_near_in_meaning_counts_less_than_the_word_itself() -> None:
-    entries = [memory(1, "The flood took it."), memory(2, "The storm took it."), memory(3, "Nobody took it.")]
-    shares = {
-        found.entry.number: found.parts[0].value
-        for found in retrieve(entries, Query(minute=0, text="What did the storms do?"))
-    }
-    assert shares[2] > shares[1] > shares[3] == 0
-
-
-def test_a_name_is_near_to_no_other_word() -> None:
-    entries = [memory(1, "The flood took it."), memory(2, "The path is dry.")]
-    query = Query(minute=0, text="What did Storm do?")
-    assert [found.parts[0].value for found in retrieve(entries, query)] == [0, 0]
-
-
-def test_a_near_word_that_is_asked_for_itself_stands_for_itself_alone() -> None:
-    entries = [memory(1, "A flood."), memory(2, "A storm."), memory(3, "A path.")]
-    both = retrieve(entries, Query(minute=0, text="a storm and a flood"))
-    assert [found.parts[0].value for found in both] == pytest.approx([0.5, 0.5, 0], abs=0.1)
+def test_recency_and_importance_do_not_drown_a_weak_match() -> None:
+    entries = [memory(1, "我奶奶的戒指在集市上丢了。", minute=0, importance=3)]
+    entries += [memory(n, f"铁匠买了第{n}匹黑马。", minute=60 * n, importance=9) for n in range(2, 30)]
+    remark = "昨天我在家里想起很久以前的事情, 那时候大家都很高兴, 不知道那只戒指后来怎么样了, 真是可惜啊。"
+    assert numbers(retrieve(entries, Query(minute=2_000, text=remark, limit=1))) == [1]
 
 
 def test_evidence_of_what_is_relevant_is_supported() -> None:
@@ -282,10 +268,9 @@ PARTY = [
     ("profile", "expected"),
     [
         (SPEC, {7: 0.61458, 6: 0.5791, 8: 0.57353, 5: 0.36426, 4: 0.25749, 3: 0.19657, 2: 0.19049, 1: 0.15506}),
-        (DEFAULT, {1: 0.93384, 5: 0.66687, 4: 0.62949, 7: 0.40633, 6: 0.34686, 8: 0.3, 2: 0.23421, 3: 0.07979}),
-        (DIALOGUE, {4: 2.88756, 5: 2.25176, 1: 2.19917, 3: 1.70793, 6: 1.32986, 8: 1.13036, 7: 1.11333, 2: 0.83238}),
+        (DEFAULT, {4: 2.81958, 3: 2.02289, 5: 1.71526, 1: 1.60768, 8: 1.20312, 7: 0.75223, 2: 0.72736, 6: 0.66071}),
     ],
-    ids=["spec", "default", "dialogue"],
+    ids=["spec", "default"],
 )
 def test_a_query_finds_the_same_in_every_version(profile: RetrievalProfile, expected: dict[int, float]) -> None:
     """What a prompt shows depends on it: a change of a weight is a change of behaviour."""
@@ -299,12 +284,11 @@ def test_a_query_finds_the_same_in_every_version(profile: RetrievalProfile, expe
     ("profile", "expected"),
     [
         (SPEC, {6: 0.5791, 7: 0.57458, 8: 0.57353, 5: 0.32426}),
-        (DEFAULT, {8: 0.3, 7: 0.25083, 1: 0.2136, 6: 0.20555}),
-        (DIALOGUE, {4: 2.65921, 1: 2.46938, 3: 1.55164, 5: 1.40653}),  # keywords, subjects and tags are searched too
+        (DEFAULT, {4: 2.73333, 1: 1.63161, 3: 1.58503, 8: 1.18061}),  # keywords, speakers and tags are searched too
     ],
-    ids=["spec", "default", "dialogue"],
+    ids=["spec", "default"],
 )
-def test_words_beside_the_text_are_searched_in_dialogue(profile: RetrievalProfile, expected: dict[int, float]) -> None:
+def test_words_beside_the_text_are_searched(profile: RetrievalProfile, expected: dict[int, float]) -> None:
     found = retrieve(PARTY, Query(minute=1_000, text="ann puppy feast", limit=4), profile)
     assert [one.entry.number for one in found] == list(expected)
     assert {one.entry.number: one.score for one in found} == pytest.approx(expected, abs=1e-5)
@@ -326,12 +310,12 @@ def test_what_is_chosen_for_diversity_weighs_score_against_overlap() -> None:
 
     assert order(0.0) == [3, 1, 2, 5, 4]
     assert order(0.3) == [3, 1, 2, 5, 4]
-    assert order(0.7) == [3, 5, 4, 1, 2]
+    assert order(0.7) == [3, 1, 5, 4, 2]
     assert order(1.0) == [3, 5, 4, 1, 2]
 
 
 def diverse(diversity: float) -> RetrievalProfile:
-    return RetrievalProfile(name="x", components=DEFAULT.components, matching=DEFAULT.matching, diversity=diversity)
+    return RetrievalProfile(name="x", components=DEFAULT.components[:1], diversity=diversity)
 
 
 def test_what_is_cited_by_nothing_relevant_has_no_support() -> None:

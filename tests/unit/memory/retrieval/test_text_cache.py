@@ -8,9 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from cogitate.memory.language.meanings.concepts import is_theme
-from cogitate.memory.language.meanings.word_vectors import mean_vector
 from cogitate.memory.language.text import stems
-from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, VECTORS
+from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS
 from cogitate.memory.retrieval.text_cache import TextCache
 
 
@@ -36,12 +35,8 @@ def test_terms_are_stems_and_their_themes() -> None:
     assert plain == Counter(stems(text))
     assert {term: count for term, count in themed.items() if not is_theme(term)} == plain
     assert any(map(is_theme, themed))
+    assert (plain.length, themed.length) == (len(stems(text)), sum(themed.values()))
     assert THEMED_TERMS.of("") == {}
-
-
-def test_a_text_has_the_vector_of_its_words() -> None:
-    assert VECTORS.of("a storm and a flood") == mean_vector(["storm", "flood"])
-    assert len(VECTORS.of("of the")) == 0
 
 
 def test_of_a_text_it_is_made_once(split: Splitter) -> None:
