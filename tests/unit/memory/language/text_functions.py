@@ -36,8 +36,8 @@ from cogitate.memory.place_index import PlaceIndex
 from cogitate.memory.policies.compaction import by_place
 from cogitate.memory.policies.window import compress_summary, fitting_character
 from cogitate.memory.profile import Profile
-from cogitate.memory.retrieval.candidates import Candidates, Matching, Query
-from cogitate.memory.retrieval.dialogue import asks, speaker
+from cogitate.memory.retrieval.candidates import Candidates, Matching, Query, asks
+from cogitate.memory.retrieval.dialogue import speaker
 from cogitate.memory.retrieval.retrieval import DIALOGUE, retrieve
 from cogitate.memory.routines import read_routine
 from cogitate.memory.routing.context import context_window
